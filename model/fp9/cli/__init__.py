@@ -1,4 +1,4 @@
-"""The command `fp9`, and the commands that need the model alone."""
+"""Command `fp9`, and the commands that need only the model."""
 
 from fp9.cli import accuracy, cache, cmodel, explore, listing, model, topics
 from fp9.cli.entry import main

@@ -1,4 +1,4 @@
-"""The command `fp9 accuracy`: rounding errors of accumulators."""
+"""Command `fp9 accuracy`: rounding errors of accumulators."""
 
 from __future__ import annotations
 

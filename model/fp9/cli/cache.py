@@ -1,4 +1,4 @@
-"""The command of what is kept between runs: cache."""
+"""Command `fp9 cache`: results that are cached between runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from fp9.system import cache as library
 @click.argument("kinds", metavar="[KIND]...", nargs=-1, type=Words(library.KINDS))
 @click.option("--clear", is_flag=True, help="Remove it; it is made again when it is needed.")
 def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:
-    """Show or clear what is kept between runs.
+    """Show or clear the cache.
 
-    Verilog (KIND verilog), measured circuits (synth) and compiled units (verilated) are kept in ~/.cache/fp9, or in
-    $FP9_CACHE, up to $FP9_CACHE_MB megabytes (1024); beyond that, what was not used for the longest time goes.
+    The folder ~/.cache/fp9, or $FP9_CACHE, holds Verilog (KIND verilog), measured circuits (synth) and compiled
+    units (verilated). Its limit is $FP9_CACHE_MB megabytes (1024); the least recently used entries are removed
+    above it.
 
     \b
       fp9 cache

@@ -1,4 +1,4 @@
-"""The golden model as C: cmodel."""
+"""Command `fp9 cmodel`: the golden model as C."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def cmodel(
 ) -> None:
     """Write the golden model of UNIT... as C headers.
 
-    Each fp9_UNIT.h is one freestanding C99 header without libm, allocation or global state; it is C++17, OpenCL C, CUDA
-    and HIP as well. Beside it stand UNIT_bench.c, a program that compares the header with a .vec file, and
-    UNIT_dpi.c and UNIT_dpi.sv, its import by DPI-C.
+    Each fp9_UNIT.h is one freestanding C99 header without libm, allocation or global state. It is also valid
+    C++17, OpenCL C, CUDA and HIP. Two more outputs go with it: UNIT_bench.c, a program that compares the header
+    with a .vec file, and the DPI-C import UNIT_dpi.c and UNIT_dpi.sv.
 
     With --formats, fp9_NAME.h has conversions, classes and neighbours of formats, and dot products of --engines.
 

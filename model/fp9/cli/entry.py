@@ -1,4 +1,4 @@
-"""The command `fp9`: every command parses, calls the library and prints. Errors are one sentence."""
+"""Command `fp9`: every command parses arguments, calls the library and prints; errors are one sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from fp9.cli.support import Commands
 from fp9.version import __version__
 
 COMMANDS = "fp9.commands"
-"""Group of entry points: each package gives its commands by group, so that nothing here knows the packages above."""
+"""Group of entry points through which each package registers its commands by group.
+
+This package therefore does not import the packages above it.
+"""
 
 
 GROUPS = ("Numbers", "Units", "Verification", "Cost", "Other implementations", "Project")
@@ -19,24 +22,24 @@ GROUPS = ("Numbers", "Units", "Verification", "Cost", "Other implementations", "
 
 
 class _Packages(Commands):
-    """The commands of all installed packages by group, loaded when the first one is asked for."""
+    """Commands of all installed packages by group, loaded when the first command is needed."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.groups: dict[str, list[str]] = {group: [] for group in GROUPS}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands, in the order of the help."""
+        """Return the names of all commands, in the order of the help."""
         self._load()
         return [name for names in self.groups.values() for name in names]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command of a name."""
+        """Return the command of a name."""
         self._load()
         return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with their first sentences, a section for each group."""
+        """Write the commands with their first sentences, in a section for each group."""
         self._load()
         width = max(map(len, self.commands))
         for group, names in self.groups.items():
@@ -63,8 +66,8 @@ class _Packages(Commands):
 def main() -> None:
     """Model, verify and generate 8-bit floating-point hardware.
 
-    One specification of a unit gives a bit-accurate model, golden vectors, Verilog, a regression on two simulators,
-    and estimates of area and delay. To begin with:
+    One specification of a unit gives a bit-accurate model, golden vectors, Verilog, a regression on two
+    simulators, and estimates of area and delay. Start with:
 
     \b
       fp9 formats                  list the number formats

@@ -1,4 +1,4 @@
-"""How commands end: what a user can cause is one sentence, Ctrl-C and a closed pipe are neither success nor failure."""
+"""Exit of commands: a user error is one sentence; Ctrl-C and a closed pipe have their own exit codes."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from fp9.system.reading import not_text
 DEBUG = "fp9.debug"
 _KEPT = "fp9.kept"
 _USER_ERRORS = (ValueError, TypeError, OSError, MissingTool)
-"""What a user can cause."""
+"""Exceptions that a user can cause."""
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 and the signal's number, as shells have it."""
+"""Exit code after Ctrl-C: 128 plus the signal's number, as in shells."""
 
 BROKEN_PIPE = 141
-"""Exit code where the reader of standard output went away, by the same rule."""
+"""Exit code after a closed pipe on standard output: 128 plus the signal's number, as in shells."""
 
 
 class UserError(click.ClickException):
-    """One sentence for the user on standard error, exit code 2."""
+    """Error that prints one sentence on standard error and exits with code 2."""
 
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        """Print the sentence, on one line."""
+        """Print the sentence on one line."""
         click.echo(f"fp9: {' '.join(self.message.split())}", file=file or sys.stderr)
 
 
 class Interrupted(UserError):
-    """What Ctrl-C left, and how to go on; exit code 130."""
+    """Error after Ctrl-C: says which results remain and how to continue; exit code 130."""
 
     exit_code = INTERRUPTED
 
 
 def keeps(sentence: str) -> None:
-    """State what the command under way keeps when it is interrupted, and how one goes on; for Ctrl-C's line."""
+    """Set the sentence that Ctrl-C prints: which results the current command keeps, and how to continue."""
     click.get_current_context().meta[_KEPT] = sentence
 
 
@@ -52,7 +52,7 @@ _NOTHING_KEPT = "files are written whole or not at all; run the same command to 
 
 @contextlib.contextmanager
 def one_sentence(ctx: click.Context | None) -> Iterator[None]:
-    """Turn every error that a user can cause into one sentence, and Ctrl-C into a line of what was kept."""
+    """Turn every user error into one sentence, and Ctrl-C into a line about remaining results."""
     try:
         yield
     except click.UsageError as error:
@@ -85,7 +85,7 @@ def _is_loud(ctx: click.Context | None) -> bool:
 
 
 def sentence(error: Exception) -> str:
-    """An error that a user can cause, in one sentence."""
+    """Return a user error as one sentence."""
     if isinstance(error, UnicodeDecodeError):
         return f"the input {not_text(error)}; give text"
     if not isinstance(error, OSError) or error.strerror is None:
@@ -96,7 +96,7 @@ def sentence(error: Exception) -> str:
 
 
 def _drop_output() -> None:
-    """Let what standard output still holds go nowhere, so that the interpreter does not try again when it ends."""
+    """Redirect standard output to the null device, so that the interpreter does not flush it again at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -106,14 +106,16 @@ def _drop_output() -> None:
 
 
 def need_standard_output() -> None:
-    """Raise UserError where there is none, before any work is done in vain."""
+    """Raise UserError if standard output is closed, before any work is done."""
     if sys.stdout is None:
         raise UserError("standard output is closed; open it, or send it to /dev/null")
 
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Imports that need the optional packages of the extra `name`; their absence becomes a sentence."""
+    """Context for imports that need the packages of the extra `name`; a missing package becomes a one-sentence
+    error.
+    """
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The command `fp9 explore`: the numerics explorer as a local web page."""
+"""Command `fp9 explore`: the numerics explorer as a local web page."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PORT = 8199
 def explore(port: int, opens: bool, as_json: bool) -> None:
     """Explore numbers, formats, sums and units in the browser.
 
-    Serves a page on this machine alone, until Ctrl-C. Everything on it is computed by the model; areas and delays of
-    units are measured in the background, as by fp9 synth, and kept.
+    Serves a page on this machine only, until Ctrl-C. The model computes everything on the page. Areas and delays
+    of units are measured in the background, as by fp9 synth, and cached.
 
     \b
       fp9 explore --open

@@ -1,4 +1,4 @@
-"""Commands that list what has a name: formats, block formats, accumulators."""
+"""Commands that list formats, block formats and accumulators."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_js
 
 
 def _block(name: str) -> BlockFormat | None:
-    """The block format of a name, None for formats of single numbers."""
+    """Return the block format of a name; None for formats of single numbers."""
     try:
         fp9.format(name)
     except ValueError:
@@ -81,7 +81,7 @@ def _block(name: str) -> BlockFormat | None:
 
 
 def block_record(block: BlockFormat) -> Record:
-    """A block format as a record: elements, scale, length, rules."""
+    """Return a block format as a record: elements, scale, length, rules."""
     return {
         "name": block.name,
         "elements": block.element.name,
@@ -105,7 +105,7 @@ def _blocks_table(blocks: list[Record]) -> Any:
 def accumulators(name: str | None, as_json: bool) -> None:
     """List the accumulators of dot products, or show one.
 
-    NAME is a preset, or a device with an instruction where the device has several:
+    NAME is a preset, or a device with an instruction if the device has several:
 
     \b
       fp9 accumulators hopper
@@ -128,7 +128,10 @@ _COLUMNS = ("name", "terms_per_step", "aligned_bits", "result", "rounding", "chu
 
 
 def accumulator_record(one: Accumulator) -> Record:
-    """An accumulator as a record; None where a step is exact, all of a sum is one step, or there are no chunks."""
+    """Return an accumulator as a record, with None for fields that do not apply.
+
+    A field does not apply if steps are exact, if the whole sum is one step, or if there are no chunks.
+    """
     return {key: getattr(one, key) for key in _COLUMNS} | {"source": one.source, "devices": list(one.devices)}
 
 

@@ -40,7 +40,8 @@ CERTIFIED = "fp9.certified"
 def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ...], as_json: bool) -> None:
     """List the hardware units, or show the specification and ports of one.
 
-    The spec is shown as a unit file: save it, change it, and give its path wherever a command takes UNIT.
+    The specification is printed as a unit file. Save it, change it, and give its path wherever a command takes
+    UNIT.
 
     \b
       fp9 units fma_dlfloat16 --set stages=3 --toml > mine.toml
@@ -73,7 +74,10 @@ def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ..
 
 
 def _certified() -> set[str]:
-    """The units whose records are complete. Raises MissingTool where no installed package keeps records."""
+    """Return the units whose records are complete.
+
+    Raises MissingTool if no installed package has records.
+    """
     found = plugin(CERTIFIED, "units")
     if found is None:
         raise MissingTool(f"records need the extra sim; install it with: {install_hint('sim')}")
@@ -123,7 +127,7 @@ def cast(
 ) -> None:
     """Cast VALUES to a format, bit by bit.
 
-    Each is rounded once. A value is a number (0.1, -3e5, inf, nan) or, with --from, a code (0x41800000).
+    Each value is rounded once. A value is a number (0.1, -3e5, inf, nan) or, with --from, a code (0x41800000).
 
     \b
       fp9 cast 16 0.1 inf --to hif8 --rounding hybrid
@@ -152,8 +156,8 @@ def cast(
 def vectors() -> None:
     """Export, check and stream golden vectors.
 
-    A vector file has one operation a line: the ports' values in hex, blank separated; a manifest beside it says which
-    unit, which ports, and how the operations were chosen.
+    A vector file has one operation a line: the ports' values in hex, separated by blanks. A manifest beside it
+    names the unit, the ports, and the selection of operations.
     """
 
 
@@ -201,9 +205,9 @@ def export(
 ) -> None:
     """Write golden vectors of UNIT... as files.
 
-    Suites: smoke, some hundreds of operations; corner, systematic; random, COUNT random ones; full, every input where
-    there are few enough, else corner and random. File formats: vec, a line of hex for each operation; memh, for
-    $readmemh; csv; npz, for NumPy; parquet.
+    Suites: smoke, some hundreds of operations; corner, systematic corner cases; random, COUNT random operations;
+    full, every input if there are few enough, else corner and random. File formats: vec, a line of hex for each
+    operation; memh, for $readmemh; csv; npz, for NumPy; parquet.
 
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
@@ -240,8 +244,8 @@ def export(
 def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Compare vector files with the golden model.
 
-    Every digest, spec, port, policy and expected result is checked, and every one that differs is named. Exit code 1
-    where something differs, 2 where a file cannot be read.
+    The command checks every digest, spec, port, policy and expected result, and names every difference. The exit
+    code is 1 if something differs, 2 if a file cannot be read.
 
     \b
       fp9 vectors check build/vectors/*.vec

@@ -1,4 +1,4 @@
-"""What commands print: JSON or tables that fold and never cut."""
+"""Output of commands: JSON, or tables that wrap text and never cut it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TAKEN = "fp9.standard_output_is_a_file"
-"""Where a command's context notes that standard output is the file it writes; what it says then goes to the other."""
+"""Key in a command's context: standard output is the output file, and messages go to standard error."""
 
 PIPED_WIDTH = 140
-"""Columns that text is folded to where standard output is no terminal; tables are as wide there as they are."""
+"""Width of wrapped text if standard output is not a terminal; tables then have their natural width."""
 
 _BESIDE = "  "
-"""What stands before the fields of a row that is shown on lines of its own."""
+"""Indent of a row's fields on their own lines."""
 
 _TIGHTER = (((0, 1), True), ((0, 1, 0, 0), False), ((0, 0), False))
-"""Blanks beside a column's cells (above and below, right and left), and whether the table has edges: as room allows."""
+"""Padding of cells (above and below, right and left), and whether the table has edges; tried from wide to narrow."""
 
 _BOUNDLESS = 10**6
 
@@ -32,7 +32,7 @@ _BEFORE = "fp9.before_output"
 
 
 def at_show(call: Callable[[], None]) -> None:
-    """Have a function called before the command under way prints."""
+    """Register a function to call before the current command prints."""
     click.get_current_context().meta[_BEFORE] = call
 
 
@@ -44,18 +44,18 @@ def _output_begins() -> None:
 
 
 def echo(text: str) -> None:
-    """Print a text as it is."""
+    """Print a text unchanged."""
     _output_begins()
     click.echo(text, nl=False)
 
 
 def console(stderr: bool = False) -> Console:
-    """Rich's console on standard output, or on standard error for progress."""
+    """Return Rich's console on standard output, or on standard error for progress."""
     from rich.console import Console  # slow to load
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            """Leave it to the command, which knows what that means."""
+            """Raise BrokenPipeError, which the command handles."""
             raise BrokenPipeError
 
     stream = sys.stderr if stderr else sys.stdout
@@ -63,7 +63,7 @@ def console(stderr: bool = False) -> Console:
 
 
 def show(record: object, as_json: bool, *tables: RenderableType) -> None:
-    """Print the record as JSON, or the tables made from it; to standard error where standard output is a file's."""
+    """Print the record as JSON, or the tables made from it; on standard error if standard output is the output file."""
     _output_begins()
     context = click.get_current_context(silent=True)
     aside = context is not None and context.meta.get(TAKEN, False)
@@ -83,7 +83,9 @@ def show(record: object, as_json: bool, *tables: RenderableType) -> None:
 
 
 def _show_table(out: Console, shown: Table) -> None:
-    """A table folded between words; where the longest words do not fit, each row's fields on lines of their own."""
+    """Print a table with text wrapped between words; if the longest words do not fit, print each field on its own
+    line.
+    """
     texts = [[_plain(cell) for cell in (column.header, *column.cells)] for column in shown.columns]
     natural = [max((len(line) for text in column for line in text.splitlines()), default=0) for column in texts]
     least = [max((len(word) for text in column for word in text.split()), default=0) for column in texts]
@@ -101,14 +103,16 @@ def _show_table(out: Console, shown: Table) -> None:
 
 
 def _beside(out: Console, shown: Table, widths: list[int]) -> int:
-    """Columns of the terminal that a table takes beside the text of its own columns."""
+    """Return the terminal columns that a table's borders and padding take."""
     from rich.measure import Measurement  # slow to load
 
     return Measurement.get(out, out.options.update(max_width=_BOUNDLESS), shown).maximum - sum(widths)
 
 
 def _widths(natural: list[int], least: list[int], room: int) -> list[int]:
-    """Widths of columns within a room: what each needs at least, and what is left to those that need little more."""
+    """Return column widths within a total: each column's minimum, with spare width for columns that need
+    little more.
+    """
     widths, spare = list(least), room - sum(least)
     order = sorted(range(len(least)), key=lambda i: natural[i] - least[i])
     for place, i in enumerate(order):
@@ -119,12 +123,12 @@ def _widths(natural: list[int], least: list[int], room: int) -> list[int]:
 
 
 def _plain(cell: object) -> str:
-    """A cell's text."""
+    """Return a cell's text."""
     return getattr(cell, "plain", None) or str(cell)
 
 
 def _show_rows(out: Console, shown: Table) -> None:
-    """Each row as its first field and below it the others, those without content left out."""
+    """Print each row as its first field, followed by its other non-empty fields on their own lines."""
     from rich.text import Text  # slow to load
 
     first, *others = (_plain(column.header) for column in shown.columns)
@@ -142,7 +146,7 @@ def _show_rows(out: Console, shown: Table) -> None:
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], numbers: Iterable[str] = ()) -> Table:
-    """A rich table; the columns named in `numbers` are right-aligned."""
+    """Return a Rich table; the columns named in `numbers` are right-aligned."""
     from rich import box  # slow to load
     from rich.table import Table  # slow to load
     from rich.text import Text  # slow to load

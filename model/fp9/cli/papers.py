@@ -1,4 +1,4 @@
-"""What `fp9 formats --papers` shows: figures that papers print of formats, beside computed ones."""
+"""Output of `fp9 formats --papers`: printed figures of formats from papers, beside computed figures."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fp9.cli.support import extra, show, table
 
 
 def show_papers(pictures: Path | None, as_json: bool) -> None:
-    """Print the papers' tables computed, beside the printed figures; draw pictures into a folder if given.
+    """Print the papers' tables, computed figures beside printed figures, and draw pictures into a folder if given.
 
-    Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. The pictures are precision over exponent
-    (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.
+    The tables are Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. The pictures are
+    precision over exponent (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.
     """
     from fp9.studies import papers as paper_tables  # slow to load
 

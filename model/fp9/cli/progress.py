@@ -1,7 +1,8 @@
-"""Progress of every command, on standard error: what it does, how far it is, and how long it takes.
+"""Progress of every command on standard error: its current work, its progress, and its expected time.
 
-Nothing is shown of what ends within a second, with `--quiet`, or where standard error is no terminal. Commands that can
-count say their steps (`progress_bar`) or what they are at (`doing`); of all others the time they took last is known.
+Nothing is shown for commands that end within a second, with `--quiet`, or if standard error is not a terminal.
+Commands report their steps (`progress_bar`) or their current work (`doing`). For others, the last run's time is
+known.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from fp9.system.files import write_whole
 QUIET = "fp9.quiet"
 _WORK = "fp9.work"
 _AFTER = 1.0
-"""Seconds after which a command shows what it does."""
+"""Seconds after which a command shows its progress."""
 
 _KEPT_FROM = 2.0
-"""Seconds from which it is worth knowing how long a command took."""
+"""Shortest duration of a command, in seconds, that is recorded."""
 
 ShowStep = Callable[[str, int, int], None]
 
 
 class Work:
-    """What a command shows while it is under way."""
+    """Progress display of a command."""
 
     def __init__(self, what: str, quiet: bool = False, last: float | None = None) -> None:
         self.screen = console(stderr=True)
@@ -45,7 +46,7 @@ class Work:
         self._timer: threading.Timer | None = None
 
     def start(self) -> None:
-        """Show it as soon as it has lasted long enough."""
+        """Start the timer that shows the display after a delay."""
         if self.screen.is_terminal and not self.quiet:
             self._timer = threading.Timer(_AFTER, self._show)
             self._timer.daemon = True
@@ -73,7 +74,7 @@ class Work:
             self._bar.start()
 
     def at(self, what: str, done: int | None = None, steps: int | None = None) -> None:
-        """State what is under way, and the steps done of all where they are known."""
+        """Set the current work, and the number of steps done and in all if known."""
         with self._lock:
             self._what = what
             if done is not None:
@@ -90,7 +91,7 @@ class Work:
         self._bar.update(self._task, description=said, completed=done, total=steps)
 
     def stop(self) -> None:
-        """Show nothing more: what the command has to say follows."""
+        """Remove the display before the command prints its results."""
         if self._timer is None:
             return
         self._timer.cancel()
@@ -102,7 +103,7 @@ class Work:
 
 
 class _Compiling(logging.Handler):
-    """Shows what the library logs, such as that kernels are compiled."""
+    """Log handler that shows the library's messages, such as compilation of kernels."""
 
     def __init__(self, work: Work) -> None:
         super().__init__(logging.INFO)
@@ -114,7 +115,7 @@ class _Compiling(logging.Handler):
 
 @contextlib.contextmanager
 def under_way(ctx: click.Context) -> Iterator[None]:
-    """Show what a command does from its start to what it prints, and remember how long it took."""
+    """Context that shows a command's progress from its start to its output, and records its duration."""
     quiet = ctx.meta.get(QUIET, False) or ctx.meta.get(TAKEN, False)
     place = cache.folder("durations") / hashlib.sha256(f"{ctx.command_path} {sorted(_asked(ctx))}".encode()).hexdigest()
     work = Work(ctx.command.get_short_help_str(60).rstrip("."), quiet, _last(place))
@@ -154,15 +155,15 @@ def _work() -> Work:
 
 
 def doing(what: str) -> None:
-    """State what the command under way is at, where there are no steps to count."""
+    """Set the current work of the command, if there are no steps to count."""
     _work().at(what)
 
 
 @contextlib.contextmanager
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
-    """A function of what was finished, the steps done and the steps in all, which shows them.
+    """Context with a function that shows progress; it takes the finished work, the steps done, and the steps in all.
 
-    With `keep` what was finished stays as a line, also where there is no terminal, but not with `--quiet`.
+    With `keep`, finished work stays as a line, even without a terminal, but not with `--quiet`.
     """
     work = _work()
 

@@ -1,4 +1,4 @@
-"""Plain records (JSON-ready dictionaries) of formats, units, casts and vectors: what the command line prints."""
+"""Records (JSON-ready dictionaries) of formats, units, casts and vectors, which the command line prints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ Record = dict[str, Any]
 
 
 def format_record(name: Format | str) -> Record:
-    """Name, widths, limits and defaults of a format. Raises ValueError for an unknown one."""
+    """Return name, widths, limits and defaults of a format.
+
+    Raises ValueError for an unknown format.
+    """
     fmt = format(name)
     fixed = isinstance(fmt, FixedFormat)
     return {
@@ -65,12 +68,12 @@ def _other_specials(fmt: Format) -> str:
 
 
 def code_records(name: Format | str) -> list[Record]:
-    """Every code of a format of at most 16 bits and the number it stands for (as text, so that NaN survives JSON)."""
+    """Return every code of a format of at most 16 bits with its number, as text, so that NaN survives JSON."""
     return [{"code": code, "value": _number(value)} for code, value in enumerate(format(name).table.tolist())]
 
 
 def unit_record(unit: Unit) -> Record:
-    """A unit's spec and ports."""
+    """Return a unit's specification and ports."""
     ports = [_port_record(p, "in") for p in unit.inputs] + [_port_record(p, "out") for p in unit.outputs]
     return {
         "name": unit.name,
@@ -85,7 +88,7 @@ def unit_record(unit: Unit) -> Record:
 
 
 def _operands(unit: Unit) -> str:
-    """The formats that go in and come out, in a line."""
+    """Return the formats of inputs and outputs, on one line."""
     operands = [f"{p.name}: {' '.join(f.name for f in p.formats)}" for p in (*unit.inputs, *unit.outputs) if p.formats]
     return "; ".join(operands)
 
@@ -115,13 +118,14 @@ def cast_records(
     random_bits: Sequence[int] = (),
     random_width: int = 16,
 ) -> Record:
-    """Casts of numbers given as text to `target`: codes, what they stand for, and how far that is off.
+    """Return casts of numbers, given as text, to `target`: codes, their numbers, and their errors.
 
-    `source` None means float64, or fp32 where the rounding is hybrid (it takes its random bits from the source). With
-    a source format, a text that starts with 0x is a code of it, and other numbers are rounded to it first.
+    `source` None means float64, or fp32 for hybrid rounding, which takes its random bits from the source. With a
+    source format, a text that starts with 0x is a code, and other numbers are first rounded to the source format.
     `random_bits`: integers of `random_width` bits for a rounding that needs them, one for each value.
 
-    Raises ValueError for texts that are no numbers, for policies that do not fit and for too few or many random bits.
+    Raises ValueError for texts that are not numbers, for policies that do not fit, and for a wrong number of
+    random bits.
     """
     to = format(target)
     if source is None and rounding == "hybrid":
@@ -144,7 +148,9 @@ def cast_records(
 
 
 def _random_bits(rounding: str | None, given: Sequence[int], values: int, width: int) -> list[int] | None:
-    """Random integers as `encode` takes them; ValueError, in the words of the command line, where they do not fit."""
+    """Return random integers as `encode` takes them; raise ValueError, in the command line's terms, if they do not
+    fit.
+    """
     needed = rounding is not None and choice(Rounding, rounding, "rounding").needs_bits
     if needed and len(given) != values:
         raise ValueError(
@@ -164,7 +170,7 @@ def _numbers(texts: list[str], held: Format | None) -> NDArray[Any]:
 
 
 def _held_code(text: str, held: Format) -> int:
-    """The code that a text is, or the code of the number that it is; infinity stays so where the format has one."""
+    """Return the code in a text, or the code of the number in a text; infinity stays infinity if the format has one."""
     if text.lower().startswith("0x"):
         return _parse_code(text, held)
     overflow = Overflow.INF if held.has_inf else Overflow.SATURATE
@@ -202,6 +208,6 @@ def _cast_record(text: str, number: float, code: int, fmt: Format) -> Record:
 
 
 def _number(value: float) -> str:
-    """The shortest decimal that reads back as the same float64."""
+    """Return the shortest decimal that reads back as the same float64."""
     text = repr(value)
     return text.removesuffix(".0")

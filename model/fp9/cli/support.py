@@ -1,4 +1,4 @@
-"""What all commands share: their classes with `--json` and `--debug`, the UNIT argument, errors, tables."""
+"""Base of all commands: their classes with `--json` and `--debug`, the UNIT argument, errors, tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Group(click.Group):
-    """Commands under one name; without a command, their help. `page` as for `Command`."""
+    """Commands under one name; prints help if no command is given. `page` is as in `Command`."""
 
     def __init__(self, *args: Any, page: str | None = None, **settings: Any) -> None:
         super().__init__(*args, **({"epilog": _documentation(page)} | settings))
@@ -34,7 +34,7 @@ class Group(click.Group):
 
 
 class Commands(Group):
-    """The top group: turns every error a user can cause into one sentence and exit code 2."""
+    """Top group of commands: turns every user error into one sentence and exit code 2."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -53,9 +53,9 @@ class Commands(Group):
 
 
 class Command(click.Command):
-    """A command with `--json` (passed on as `as_json`), `--quiet` and `--debug`; it shows what it does.
+    """Command with `--json` (passed on as `as_json`), `--quiet`, `--debug` and progress display.
 
-    `page` is the page of its documentation, as a path below docs/.
+    `page` is its documentation page, as a path under docs/.
     """
 
     def __init__(self, *args: Any, page: str | None = None, **settings: Any) -> None:
@@ -65,7 +65,7 @@ class Command(click.Command):
         self.params.append(_debug_option())
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, with progress."""
+        """Run the command with progress display."""
         with under_way(ctx):
             return super().invoke(ctx)
 
@@ -91,16 +91,16 @@ def _debug_option() -> click.Option:
 
 
 SEED = click.IntRange(0)
-"""A seed, as NumPy's generators take it."""
+"""Parameter type of seeds, as NumPy's generators take them."""
 
 
 class Integer(click.ParamType):  # type: ignore[type-arg]
-    """An integer of 0 or more, decimal or with the prefix 0x or 0b."""
+    """Parameter type: an integer of 0 or more, decimal or with the prefix 0x or 0b."""
 
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The integer that a text is; a usage error for any other."""
+        """Return the integer in a text; any other text is a usage error."""
         try:
             number = int(str(value), 0)
         except ValueError:
@@ -111,13 +111,13 @@ class Integer(click.ParamType):  # type: ignore[type-arg]
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A time limit: a number of seconds above 0, of a week at most."""
+    """Parameter type: a time limit in seconds, above 0 and at most a week."""
 
     name = "seconds"
     _MOST = 7 * 24 * 3600
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number that a text is; a usage error for any other."""
+        """Return the number in a text; any other text is a usage error."""
         try:
             seconds = float(value)
         except ValueError:
@@ -131,7 +131,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
 
 
 def settings_option(function: _Function) -> _Function:
-    """Adds `--set FIELD=VALUE`, passed on as `settings`."""
+    """Add `--set FIELD=VALUE`, passed on as `settings`."""
     option = click.option(
         "--set",
         "settings",
@@ -144,7 +144,7 @@ def settings_option(function: _Function) -> _Function:
 
 
 def load_unit(name: str, settings: Iterable[str] = ()) -> Unit:
-    """The unit that a UNIT argument and its settings mean."""
+    """Return the unit that a UNIT argument and its settings describe."""
     from fp9.units import toml as unitfile  # slow to load
 
     return unitfile.load(name, settings)

@@ -1,4 +1,4 @@
-"""The command `fp9 help`: pages of the documentation and glossary entries in the terminal, by topic."""
+"""Command `fp9 help`: documentation pages and glossary entries in the terminal, by topic."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _REPOSITORY = Path(__file__).parents[3] / "docs"
 
 
 def _home() -> Traversable:
-    """The folder of pages: of the installed package, or of the repository."""
+    """Return the folder of pages, in the installed package or in the repository."""
     installed = importlib.resources.files("fp9.cli") / "pages"
     return installed if installed.is_dir() else _REPOSITORY
 
 
 def topics() -> dict[str, str]:
-    """Pages by their titles and glossary entries by their terms, in small letters with hyphens."""
+    """Return pages by title and glossary entries by term; keys are lower case with hyphens."""
     found = {}
     for folder in FOLDERS:
         for page in sorted((_home() / folder).iterdir(), key=lambda path: path.name):
@@ -47,7 +47,7 @@ def _key(title: str) -> str:
 
 
 def matching(words: str) -> list[str]:
-    """Topics for some words: the topic of this name, or else each topic whose name has all of the words."""
+    """Return the topic with this name, or else every topic whose name contains all the words."""
     key, names = _key(words), topics()
     parts = [part.removesuffix("s") for part in key.split("-")]
     return [key] if key in names else [name for name in names if all(part in name for part in parts)]
@@ -65,7 +65,7 @@ def _words() -> list[str]:
 def help_command(topic: tuple[str, ...], as_json: bool) -> None:
     """Show a documentation page, a glossary entry or a command's help.
 
-    TOPIC is some words of a page's title, a term of the glossary, or a command. Without TOPIC: list the topics.
+    TOPIC is words of a page's title, a term of the glossary, or a command. Without TOPIC: list the topics.
 
     \b
       fp9 help mutation testing
@@ -104,7 +104,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _help_of_command(words: tuple[str, ...]) -> str | None:
-    """The help of a command by its words; None where there is none."""
+    """Return the help of a command given by its words; None if there is no such command."""
     context = click.get_current_context().find_root()
     command: click.Command | None = context.command
     for word in words:

@@ -1,4 +1,4 @@
-"""Arguments that are names: UNIT, FORMAT, ENGINE and choices, which the shell completes."""
+"""Parameter types for names, with shell completion: UNIT, FORMAT, ENGINE and choices."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fp9.system.files import STANDARD_OUTPUT
 
 
 class Words(click.ParamType):  # type: ignore[type-arg]
-    """A text that is one of some names, which the library checks; the shell completes it.
+    """Parameter type: one of some names; the library checks it, and the shell completes it.
 
-    `names` gives the names, or is a function that gives them, called only where completion asks. With `files` the shell
-    completes paths where no name begins as the text does.
+    `names` is a list, or a function that returns it and is called only for completion. With `files`, the shell
+    completes paths if no name starts with the text.
     """
 
     name = "text"
@@ -27,20 +27,20 @@ class Words(click.ParamType):  # type: ignore[type-arg]
         self._files = files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Names that begin as the text does, else files."""
+        """Return the names that start with the text, else files."""
         names = self._names() if callable(self._names) else self._names
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
 
 
 class OutFile(click.Path):
-    """A file to write; `-` is standard output, which then carries nothing else."""
+    """Parameter type: a file to write; `-` is standard output, which then contains nothing else."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path, noted where it is standard output."""
+        """Return the path, and note in the context if it is standard output."""
         path = super().convert(value, param, ctx)
         if ctx is not None and str(path) == STANDARD_OUTPUT:
             ctx.meta[TAKEN] = True
@@ -72,12 +72,12 @@ def _engines() -> Iterable[str]:
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
-    """`FIELD=VALUE` of the unit that the command names; the shell completes fields, and behind `=` what they take."""
+    """Parameter type: `FIELD=VALUE` of the command's unit; the shell completes fields, and values after `=`."""
 
     name = "text"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Settings that begin as the text does; none where the unit is not known yet."""
+        """Return the settings that start with the text; none if the unit is not known yet."""
         from fp9.units import CATALOGUE, form  # slow to load
 
         # Where the option has no value yet, click leaves what stands before it among the arguments that nobody took.

@@ -1,4 +1,4 @@
-"""The golden model as C: one freestanding header for a unit, or for formats and engines, generated from the records."""
+"""Golden model as C: one freestanding generated header for a unit, or for formats and engines."""
 
 from fp9.cmodel import dpi
 from fp9.cmodel.bench import bench
@@ -12,14 +12,16 @@ from fp9.units.toml import names_in
 
 
 def has_model(unit: Unit) -> bool:
-    """Whether the kind of a unit has a C model."""
+    """Return whether this kind of unit has a C model."""
     return model_text.of(type(unit)) is not None
 
 
 def files(unit: Unit) -> dict[str, str]:
-    """The C files of a unit by name: the header of its golden model, a bench that reads vectors, the import by DPI-C.
+    """Return the C files of a unit by name: the golden model's header, a bench that reads vectors, and the DPI-C
+    import.
 
-    A unit whose operations have their results together has no import. Raises ValueError for a unit that has no C model.
+    A unit that computes the results of several operations together has no import. Raises ValueError for a unit
+    without a C model.
     """
     made = {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}
     if unit.group > 1:
@@ -28,9 +30,9 @@ def files(unit: Unit) -> dict[str, str]:
 
 
 def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
-    """The header of formats and engines, which are given by names with commas between them, by its file's name.
+    """Return the header of formats and engines, by its file name; formats and engines are names separated by commas.
 
-    Raises ValueError for unknown names, and a name that is no C identifier.
+    Raises ValueError for unknown names, and for a `name` that is not a C identifier.
     """
     check_name(name)
     found = [format(text) for text in names_in(formats)]

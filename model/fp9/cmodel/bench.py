@@ -1,4 +1,4 @@
-"""The C bench of a unit's header: it reads a `.vec` file and prints the first operation with another result."""
+"""C bench of a unit's header: it reads a `.vec` file and prints the first operation with a wrong result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from fp9.units import Port, Unit
 
 
 def bench(unit: Unit) -> str:
-    """C99 program `NAME_bench FILE.vec`: PASS, or FAIL with operands and results as numbers, and exit code 1."""
+    """Return the C99 program `NAME_bench FILE.vec`.
+
+    It prints PASS, or FAIL with operands and results as numbers and exit code 1.
+    """
     text = model_text(unit)
     inputs, outputs = unit.inputs, unit.outputs
     state = "&state, " if text.state else ""
@@ -39,7 +42,7 @@ def bench(unit: Unit) -> str:
 
 
 def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
-    """The statement that prints a port: an operand, or a result beside what was expected."""
+    """Return the statement that prints a port: an operand, or a result beside the expected result."""
     number = _number(unit, port)
     if not expected:
         return f'    show("{port.name}", {value}, {number(value)});'
@@ -51,7 +54,9 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 
 
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
-    """The C expression of the number that a port's value stands for; an undefined one where it is no number."""
+    """Return a function that writes the C expression of a port's number; an undefined number if the port has no
+    format.
+    """
     bias = any(other.name == f"{port.name.rstrip('0123456789')}_bias" for other in unit.inputs)
     if not port.formats or bias:
         return lambda value: "fp9_plain()"

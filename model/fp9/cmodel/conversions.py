@@ -11,7 +11,7 @@ from fp9.units import SCALE_BITS, Cast, Decoder, Upcast, significand_bits
 
 
 def decoder(unit: Decoder) -> ModelText:
-    """The fields of an operand."""
+    """Return the C model of a decoder: the fields of an operand."""
     words = {
         "name": unit.name,
         "select": select("code", unit.inputs),
@@ -31,7 +31,7 @@ def decoder(unit: Decoder) -> ModelText:
 
 
 _MEANING = "(out.nan ? 0 : 1u) | (out.nan || out.inf ? 0 : 4u | (out.zero ? 0 : 2u)) | 0x38"
-"""Bits of the decoder's outputs that carry meaning, in port order."""
+"""Mask of the decoder's outputs that carry meaning, in port order."""
 
 _DECODER = """\
     fp9_number x = @{name}_code(in->code, @{select});
@@ -46,7 +46,7 @@ _DECODER = """\
 
 
 def upcast(unit: Upcast) -> ModelText:
-    """An operand in the result's format."""
+    """Return the C model of an upcast: an operand converted to the result's format."""
     result = unit.result
     words = {
         "name": unit.name,
@@ -69,7 +69,10 @@ _UPCAST = """\
 
 
 def cast(unit: Cast) -> ModelText:
-    """Each lane's operand, scaled and rounded once; the largest finite magnitude since the last clear."""
+    """Return the C model of a cast: each lane's operand, scaled and rounded once.
+
+    With `amax`, the model also holds the largest finite magnitude since the last clear.
+    """
     lines = []
     names = (unit.lane_names(port) for port in ("x", "result", "flags", "random"))
     drawn = any(mode.needs_bits for mode in unit.roundings)
@@ -131,7 +134,7 @@ def _lane(unit: Cast) -> str:
 
 
 def _threshold(unit: Cast) -> list[str]:
-    """Hybrid rounding's threshold: the last bits of the source, then ones."""
+    """Return the statements for hybrid rounding's threshold: the source's last bits, followed by ones."""
     taken, ones = HiFloat8.threshold_bits(unit.source)
     value = f"(x & 0x{(1 << taken) - 1:X}) << {ones} | 0x{(1 << ones) - 1:X}" if ones else f"x & 0x{(1 << taken) - 1:X}"
     return [

@@ -14,12 +14,12 @@ from fp9.engines import Engine, Scaling
 from fp9.formats import Format
 
 MOST_PRODUCTS = 1 << 30
-"""Products of a sum that is exact as a whole."""
+"""Most products of an exact sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """The functions of an engine, and the formats and shared parts that they need."""
+    """C functions of an engine, and the formats and shared parts that they need."""
 
     functions: str
     formats: tuple[Format, ...]
@@ -27,9 +27,9 @@ class EngineText:
 
 
 def engine_text(engine: Engine, operands: Sequence[Format], scales: Sequence[Format]) -> EngineText:
-    """The functions of an engine whose factors have some formats, and whose scales others.
+    """Return the C functions of an engine for given formats of factors and of scales.
 
-    Raises ValueError for an engine that takes groups, zero_bypass or random bits, and where no format is a factor's.
+    Raises ValueError for an engine with groups, zero_bypass or random bits, and if no format can be a factor.
     """
     _check(engine, operands)
     name = "fp9_" + re.sub("[^a-z0-9]+", "_", engine.name.lower().replace("=-", "_minus_")).strip("_")
@@ -63,7 +63,7 @@ def _check(engine: Engine, operands: Sequence[Format]) -> None:
 
 
 def _terms(engine: Engine, operands: Sequence[Format], scales: Sequence[Format]) -> Weights:
-    """The weights of products; with scales also where they have one."""
+    """Return the weights of products, including scaled products if scales multiply them."""
     sides = weights(operands)
     products = sides + sides
     if scales and (engine.scaling is Scaling.PRODUCTS or engine.exact):
@@ -102,7 +102,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def _place(engine: Engine) -> str:
-    """The C expression of the place in a chunk that a step's term i has: `interleave` neighbours at a time in turn."""
+    """Return the C expression of the chunk index of a step's term i, with `interleave` neighbours at a time."""
     run, steps = engine.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"
@@ -170,7 +170,7 @@ FP9_FN uint32_t @{name}_dot(
 
 
 def _exact(name: str, engine: Engine, terms: Weights) -> str:
-    """The sum of all products at once, rounded once."""
+    """Return the C function that sums all products exactly and rounds once."""
     everything = joined([terms, weights([addend_format(engine)])])
     nan, invalid = nan_codes(engine)
     words = _words(name, engine) | {

@@ -15,7 +15,7 @@ from fp9.units import Dot, Mac, Mul, with_every_bias
 
 
 def mul(unit: Mul) -> ModelText:
-    """The product of two operands, rounded once; a NaN result has the canonical code."""
+    """Return the C model of a product of two operands, rounded once; a NaN result has the canonical code."""
     sides = (("a", unit.a), ("b", unit.b))
     words = {
         "name": unit.name,
@@ -43,7 +43,7 @@ _MUL = """\
 
 
 def dot(unit: Dot) -> ModelText:
-    """One step, or one chunk and its join."""
+    """Return the C model of a dot: one step, or one chunk that is then added to c."""
     engine, name = unit.engine, unit.name
     lines = [
         *term_lines(unit),
@@ -63,7 +63,7 @@ def dot(unit: Dot) -> ModelText:
 
 
 def _joins(unit: Dot) -> bool:
-    """Whether the products are summed on their own, and then added to c."""
+    """Return whether the products are summed alone and then added to c."""
     engine = unit.engine
     return not engine.exact and (
         engine.chunk is not None or (engine.scaling is Scaling.SUMS and unit.scale is not None)
@@ -102,12 +102,12 @@ def flag_lines(unit: Dot | Mul, value: str) -> list[str]:
 
 
 def count_of(unit: Dot) -> int:
-    """Terms of an operation: its products, or its groups of products."""
+    """Return the number of terms of an operation: its products, or its groups of products."""
     return unit.products // (unit.engine.group or 1)
 
 
 def term_lines(unit: Dot) -> list[str]:
-    """Statements that fill `term` with the products of an operation, scaled where scales enter there."""
+    """Return the statements that fill `term` with an operation's products, scaled if scales multiply products."""
     # An accumulator takes a step as it comes; a whole chunk is dealt to its steps.
     order = list(range(unit.products)) if isinstance(unit, Mac) else unit.engine.order(unit.products)
     lines = []
@@ -158,7 +158,7 @@ def _groups(unit: Dot, product: str) -> list[str]:
 
 
 def _products(unit: Dot, scaled: bool) -> Weights:
-    """Weights of the products, scaled where scales enter there."""
+    """Return the weights of the products, scaled if scales multiply products."""
     a, b = (weights(with_every_bias(formats, unit.bias_port)) for formats in (unit.a, unit.b))
     sides = a + b
     if scaled and unit.scale is not None and (unit.engine.scaling is Scaling.PRODUCTS or unit.engine.exact):

@@ -1,4 +1,4 @@
-"""C functions of number formats: the fields of each as constants, decode and encode."""
+"""C functions of number formats: the fields of each format as constants, decode and encode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Kind, PowerOfTwo, ScaledI
 
 
 class Layout(NamedTuple):
-    """The fields of `fp9_layout`, in its order; a code that does not exist is -1."""
+    """Fields of the C struct `fp9_layout`, in its order; a code that does not exist is -1."""
 
     bits: int
     fraction_bits: int
@@ -32,7 +32,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(fmt: Format) -> Layout:
-    """The layout of a format whose codes have fields of fixed places; HiFloat8 has functions of its own."""
+    """Return the layout of a format with fixed fields; HiFloat8 has its own functions."""
     fraction_bits, lowest, subnormals = _grid(fmt)
     nan, infinity = fmt.nan_code(False), fmt.inf_code(False)
     last_place = fmt.quantum(fmt.min_normal_exponent)
@@ -58,7 +58,7 @@ def layout_of(fmt: Format) -> Layout:
 
 
 def _grid(fmt: Format) -> tuple[int, int, bool]:
-    """Fraction bits, exponent of the lowest binade with a full significand, and whether there are subnormal numbers."""
+    """Return fraction bits, lowest exponent with a full significand, and whether there are subnormal numbers."""
     match fmt:
         case FixedFormat() | UnsignedFloat():
             return fmt.fraction_bits, fmt.lowest_exponent, fmt.subnormals
@@ -76,12 +76,14 @@ def _nan_at_zero(fmt: Format) -> int:
 
 
 def is_tapered(fmt: Format) -> bool:
-    """Whether a format has its own text, `parts/hif8.h`."""
+    """Return whether a format has its own source, `parts/hif8.h`."""
     return isinstance(fmt, HiFloat8)
 
 
 def format_text(fmt: Format) -> str:
-    """The C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode`; none for HiFloat8, which is a part."""
+    """Return the C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode`; empty for HiFloat8, a shared
+    part.
+    """
     if is_tapered(fmt):
         return ""
     values = [_literal(field, value) for field, value in layout_of(fmt)._asdict().items()]

@@ -1,4 +1,4 @@
-"""C models of the dual-format floating-point unit: each operation as the unit that does it alone."""
+"""C models of the dual-format floating-point unit: each operation is modelled as a single-operation unit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9.units import Fpu, FpuOp
 
 
 def fpu(unit: Fpu) -> ModelText:
-    """Two products of 8-bit operands, one of 16-bit operands, and casts."""
+    """Return the C model of an fpu: two products of 8-bit operands, one product of 16-bit operands, and casts."""
     engine, wide = unit.engine, weights([unit.engine.result])
     pair = step(f"{unit.name}_fmma", engine, weights(unit.a) + weights(unit.b), 2)
     single = step(
@@ -41,7 +41,7 @@ def fpu(unit: Fpu) -> ModelText:
 
 
 def _downcast(unit: Fpu) -> str:
-    """The branch that rounds c to the format of a."""
+    """Return the branch that rounds c to the format of a."""
     lines = [f"    if (op == {unit.operations.index(FpuOp.DOWNCAST)}) {{"]
     for place, fmt in enumerate(unit.a):
         test = "" if place == len(unit.a) - 1 else f"if (in->a_format == {place}) "

@@ -1,4 +1,4 @@
-"""Headers of formats and engines: conversions from and to FP32, classes, neighbours; steps and dot products."""
+"""C headers of formats and engines: conversions from and to FP32, classes, neighbours, steps and dot products."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FP32 = fixed_format("fp32")
 
 
 def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
-    """The header `fp9_NAME.h` of formats, and of engines whose operands they are.
+    """Return the header `fp9_NAME.h` of formats, and of engines with these formats as operands.
 
-    Raises ValueError for engines without formats, and for what the C model of an engine does not take.
+    Raises ValueError for engines without formats, and for engine parameters that the C model does not support.
     """
     if not formats:
         raise ValueError("no formats given; give those of the operands, such as e4m3")
@@ -48,7 +48,7 @@ def _quoted(rows: Sequence[Format | Engine]) -> str:
 
 
 def _operands(formats: Sequence[Format]) -> list[Format]:
-    """Formats that factors can have."""
+    """Return the formats that factors can have."""
     return [fmt for fmt in formats if fmt.signed and _fits(fmt)]
 
 
@@ -61,7 +61,7 @@ def _fits(fmt: Format) -> bool:
 
 
 def _scales(formats: Sequence[Format]) -> list[Format]:
-    """Formats that scales of blocks can have."""
+    """Return the formats that block scales can have."""
     return [fmt for fmt in formats if not fmt.signed and not fmt.has_inf and fmt.bits <= 8]
 
 

@@ -1,4 +1,4 @@
-"""The text of a unit's model before it becomes a header: what it needs, and its own functions."""
+"""C text of a unit's model before it becomes a header: its requirements and its own functions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from fp9.formats import Format
 class ModelText:
     """Formats and shared parts that a model's functions need, its functions, and its state.
 
-    `state` is the body of the struct of what one operation leaves for the next, empty where there is none; `reset` the
-    statements that set it as the hardware's reset does; `body` those of `NAME_model`. `meaning` is the expression whose
-    bit i is 1 where output i of `out` carries meaning, empty where all do always.
+    `state` is the body of the struct that passes data from one operation to the next; empty without state. `reset`
+    holds the statements that initialise it as the hardware's reset does. `body` holds the statements of
+    `NAME_model`. `meaning` is an expression whose bit i is 1 if output i of `out` carries meaning; empty if every
+    output always does.
     """
 
     formats: tuple[Format, ...]

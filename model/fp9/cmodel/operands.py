@@ -1,4 +1,4 @@
-"""C expressions of operands: the number that a code of a port stands for, in the format that its ports choose."""
+"""C expressions of operands: the number of a port's code, in the format that the select ports choose."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from fp9.units import BIAS_BITS, Port
 
 
 def struct_of(name: str, ports: Sequence[Port]) -> str:
-    """A C struct of ports in their order."""
+    """Return a C struct with the ports in their order."""
     lines = [f"    {c_type(port.width)} {port.name}; /* [{port.width}] {port.doc} */" for port in ports]
     return "\n".join(["typedef struct {", *lines, f"}} {name};", ""])
 
 
 def c_type(width: int) -> str:
-    """The smallest unsigned type for a port."""
+    """Return the smallest unsigned type for a port's width."""
     return next(f"uint{bits}_t" for bits in (8, 16, 32, 64) if width <= bits)
 
 
 def signed(port: str, width: int) -> str:
-    """A C expression: the two's complement number in a port."""
+    """Return a C expression of the two's complement number in a port."""
     half = 1 << (width - 1)
     return f"((int)({port} ^ {half}) - {half})"
 
 
 def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool = False) -> str:
-    """A C function `NAME(code, format, bias)`: the number of a code; `format` counts the formats offered.
+    """Return a C function `NAME(code, format, bias)` that decodes a code; `format` is an index into `formats`.
 
-    With `bypass`, NaN-Inf of a merged format has the significand 1, which `fp9_bypassed` reads.
+    With `bypass`, NaN-Inf of a merged format gets the significand 1, which `fp9_bypassed` reads.
     """
     cases = []
     for number, fmt in enumerate(formats):
@@ -52,13 +52,13 @@ def _decoded(fmt: Format, bias_port: bool, bypass: bool) -> str:
 
 
 def _extra_bias(fmt: Format) -> int:
-    """The extra bias that is in a format's fields."""
+    """Return the extra bias that a format's fields include."""
     base = with_bias(fmt, 0)
     return base.min_normal_exponent - fmt.min_normal_exponent
 
 
 def select(operand: str, ports: Sequence[Port]) -> str:
-    """The C arguments that follow a code in a call of a reader."""
+    """Return the C arguments that follow a code in a call of a reader."""
     names = {port.name for port in ports}
     chosen = f"in->{operand}_format" if f"{operand}_format" in names else "0"
     bias = signed(f"in->{operand}_bias", BIAS_BITS) if f"{operand}_bias" in names else "0"
@@ -66,7 +66,7 @@ def select(operand: str, ports: Sequence[Port]) -> str:
 
 
 def extra_parts(formats: Sequence[Format], bias_port: bool, bypass: bool) -> list[str]:
-    """The shared parts that readers of these formats need."""
+    """Return the shared parts that readers of these formats need."""
     return ["moved"] * (bias_port and any(fmt.programmable_bias for fmt in formats)) + ["bypass"] * bypass
 
 

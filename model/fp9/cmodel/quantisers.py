@@ -11,7 +11,9 @@ from fp9.units import TENSOR_SCALE, Quantiser
 
 
 def quantiser(unit: Quantiser) -> ModelText:
-    """A block of numbers; where it comes in several operations, all of them at once."""
+    """Return the C model of a quantiser; if a block takes several operations, the model computes all of them
+    at once.
+    """
     block, lanes = unit.block, unit.width
     words = {
         "name": unit.name,
@@ -41,7 +43,7 @@ def quantiser(unit: Quantiser) -> ModelText:
 
 
 def _tried(unit: Quantiser, words: dict[str, object], rule: ScaleRule) -> str:
-    """The function of a rule that tries two divisors and compares the errors of their elements."""
+    """Return the C function of a scale rule that tries two divisors and compares the errors of the elements."""
     first, second = map(int, rule.tries)
     products = weights([unit.block.element]) + weights([unit.block.scale]) + weights([TENSOR_SCALE])
     mixed = weights([unit.source]) + products
@@ -100,7 +102,7 @@ _TENSOR = """\
 
 
 def _rule(unit: Quantiser, number: int, rule: ScaleRule) -> str:
-    """The branch of a scale rule: amax over the rule's divisor, rounded once."""
+    """Return the branch of a scale rule: amax divided by the rule's divisor, rounded once."""
     test = "" if number == len(unit.rules) - 1 else f"if (rule == {number}) "
     if rule.tries:
         return f"    {test}return {unit.name}_tried(number, amax, whole); /* {rule.name} */"

@@ -1,4 +1,4 @@
-"""Exponents of exact sums: the weights of all bits that terms can have, from the records."""
+"""Weights of exact sums: the exponents of all bits that terms can have, from the records."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ LIMB = 64
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Terms are multiples of 2^`lowest` and less than 2^`highest`."""
+    """Range of terms: multiples of 2^`lowest`, below 2^`highest` in magnitude."""
 
     lowest: int
     highest: int
 
     def __add__(self, other: Weights) -> Weights:
-        """The weights of products of two such terms."""
+        """Return the weights of products of two terms."""
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:
-        """Bits of a magnitude that holds the sum of so many terms."""
+        """Return the bits of a magnitude that holds the sum of so many terms."""
         return self.highest - self.lowest + terms.bit_length()
 
     def limbs(self, terms: int) -> int:
-        """Words of 64 bits of a two's complement number that holds the sum of so many terms."""
+        """Return the number of 64-bit words of a two's complement number that holds the sum of so many terms."""
         return self.bits(terms) // LIMB + 1
 
 
 def weights(formats: Iterable[Format]) -> Weights:
-    """The weights of all numbers of some formats."""
+    """Return the weights of all numbers of some formats."""
     each = [_weights(fmt) for fmt in formats]
     return joined(each)
 
@@ -43,12 +43,12 @@ def _weights(fmt: Format) -> Weights:
 
 
 def _largest(fmt: Format) -> Fraction:
-    """The largest magnitude of a code; that of an integer is one that no cast produces."""
+    """Return the largest magnitude of a code; for integers, this code never results from a cast."""
     if fmt.twos_complement:
         return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
     return fmt.max_magnitude
 
 
 def joined(each: Sequence[Weights]) -> Weights:
-    """The weights of terms of several kinds."""
+    """Return the weights that cover terms of several kinds."""
     return Weights(min(w.lowest for w in each), max(w.highest for w in each))

@@ -1,4 +1,4 @@
-"""C functions of an engine's step: round(sum of products + c), by the way in which the engine adds."""
+"""C functions of an engine's step: round(sum of products + c), for each way in which engines add."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 
 NARROW = 60
-"""Bits of an exact sum that an integer of 64 bits holds, with room for what `fp9_add` needs."""
+"""Bits of an exact sum that fit in a 64-bit integer, with the spare bits that `fp9_add` needs."""
 
 _CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Truncation.JAM: "FP9_CUT_JAM"}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The text of a step's function, and the shared parts that it needs."""
+    """C text of a step's function, and the shared parts that it needs."""
 
     text: str
     parts: tuple[str, ...]
 
 
 def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool = False) -> Step:
-    """The function `NAME_step` of steps of at most `count` terms with these weights; `grouped`: of sums of groups.
+    """Return the C function `NAME_step` for at most `count` terms with these weights; with `grouped`, terms are group
+    sums.
 
-    It takes the terms and the addend as numbers, gives a code of the engine's result, and sets flags.
+    It takes the terms and the addend as numbers, returns a code of the engine's result, and sets flags.
     """
     words = _words(name, engine) | {"count": count}
     if engine.window is None:
@@ -61,16 +62,16 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def nan_codes(engine: Engine) -> tuple[str, str]:
-    """Codes of a NaN result: where a NaN went in, and where none did."""
+    """Return the NaN codes of a result: with a NaN operand, and without."""
     own = engine.result.nan_code(False) if engine.nan is None else engine.nan
     assert own is not None, "an engine's result has a NaN"
     return f"0x{own:X}", f"0x{own if engine.invalid_nan is None else engine.invalid_nan:X}"
 
 
 def layout(engine: Engine) -> str:
-    """The C function that gives the layout of an exact engine's result.
+    """Return the C function that gives the layout of an exact engine's result.
 
-    Raises ValueError for a result whose fields change from number to number, as HiFloat8's: it has no layout.
+    Raises ValueError for a result without fixed fields, such as HiFloat8: it has no layout.
     """
     if not isinstance(engine.result, FixedFormat):
         raise ValueError(
@@ -96,7 +97,7 @@ def _fused(engine: Engine, products: Weights, count: int, words: dict[str, objec
 
 
 def addend_format(engine: Engine) -> FixedFormat:
-    """The format in which an addend is read."""
+    """Return the format of an addend."""
     return engine.addend_format
 
 
@@ -163,7 +164,7 @@ def _top(engine: Engine, inside: bool) -> str:
 
 
 def _zeros(engine: Engine, inside: bool) -> str:
-    """A zero counts with an exponent of its own where the engine gives it one."""
+    """Return the statements that give zeros the engine's zero exponent; empty if it has none."""
     if engine.zero_exponent is None:
         return ""
     zero = f"top = {engine.zero_exponent}"

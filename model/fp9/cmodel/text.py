@@ -22,33 +22,33 @@ NAN_SIGNS = {sign: f"FP9_SIGN_{sign.name}" for sign in NanSign}
 
 
 def part(name: str) -> str:
-    """The text of a shared part, `parts/NAME.h`."""
+    """Return the text of a shared part, `parts/NAME.h`."""
     return resources.files("fp9.cmodel").joinpath("parts", f"{name}.h").read_text()
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:
-    """A template with `@{name}` replaced by the word of that name."""
+    """Return a template with each `@{name}` replaced by the word of that name."""
     return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
 
 
 def identifier(fmt: Format) -> str:
-    """A format's name as part of a C identifier: `hfp8_143_bias_4`, `f_1_4_3_b_10`."""
+    """Return a format's name as part of a C identifier: `hfp8_143_bias_4`, `f_1_4_3_b_10`."""
     text = re.sub("[^a-z0-9]+", "_", fmt.name.lower().replace("=-", "_minus_")).strip("_")
     return text if text[0].isalpha() else f"f_{text}"
 
 
 def comment(text: str) -> str:
-    """A C comment, broken into lines."""
+    """Return a C comment, wrapped to lines."""
     lines = textwrap.wrap(text, WIDTH - 6)
     return "/* " + "\n   ".join(lines) + " */\n"
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """A C expression: the value that a select port chooses; beyond the last value means the last."""
+    """Return a C expression that selects a value by a port; indices after the last value select the last."""
     *before, last = values
     return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last
 
 
 def listed(values: Iterable[object], indent: int = 8) -> str:
-    """Values with commas between them, in lines of the header's width."""
+    """Return values separated by commas, wrapped to the header's width."""
     return ("\n" + " " * indent).join(textwrap.wrap(", ".join(map(str, values)), WIDTH - 2 - indent))

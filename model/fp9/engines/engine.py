@@ -1,5 +1,5 @@
-"""Parameters of the dot engine: which sums are exact, where they are rounded, and to which format
-(numerics.md, sums).
+"""Parameters of the dot engine: which sums are exact, where they are rounded, and to which format (numerics.md,
+sums).
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ MAX_PRODUCTS = 1 << 10
 MAX_EXPONENT = 1 << 9
 """Largest magnitude of exponents of results and of `zero_exponent`.
 
-With operands in FP32's exponent range, float64 then represents every product and addend in units of a window's last
-place.
+With operands in FP32's exponent range, float64 then represents every product and addend in units of a window's
+last place.
 """
 
 _FP32 = fixed_format("fp32")
@@ -79,46 +79,36 @@ class Engine:
     """Accumulator model. One step computes R = round(C + sum of `products` products); a sum over K is a chain of
     steps.
 
-    `window` K keeps K fraction bits below the largest exponent of a step and truncates the other bits of every term
-    (`truncation`). None sums exactly. `addend` says how C is aligned. `zero_exponent` is the exponent of a zero
-    product or
-    addend for the window.
+    `window` K keeps K fraction bits below the largest exponent of a step and truncates the other bits of every
+    term (`truncation`). None sums exactly. `addend` says how C is aligned. `zero_exponent` is the exponent of a
+    zero product or addend for the window.
 
     `interleaved` J sums even and odd products separately and keeps J fraction bits of the sum (CDNA3):
     R = round(floor_J(floor_K(even + odd) + floor_K(C))), even = sum of a[2i] * b[2i], odd = sum of a[2i+1] *
-    b[2i+1].
-    Each half has a window of K bits, which truncates its products. floor_n keeps n fraction bits below the largest
-    exponent.
+    b[2i+1]. Each half has a window of K bits, which truncates its products. floor_n keeps n fraction bits below
+    the largest exponent.
 
     `exact` sums all of K exactly and rounds once, R = round(C + sum of all a[k] * b[k]) (Kulisch). `products` then
-    has no
-    effect. `result` is a fixed-field accumulator format, or any format with a NaN if `exact`.
+    has no effect. `result` is a fixed-field accumulator format, or any format with a NaN if `exact`.
 
-    `chunk` L sums L products from +0 and adds that sum to the total with one rounding. `promotion` is the format of
-    the
-    total if it differs from `result`; the total uses that format's default rounding. `interleave` I assigns the
-    elements of a
-    chunk of S steps round robin, I neighbours at a time: element k belongs to step (k // I) mod S. With I = 2 and
-    two steps,
-    elements with k mod 4 < 2 come first. Missing elements of the last chunk are +0.
+    `chunk` L sums L products from +0 and adds that sum to the total with one rounding. `promotion` is the format
+    of the total if it differs from `result`; the total uses that format's default rounding. `interleave` I assigns
+    the elements of a chunk of S steps round robin, I neighbours at a time: element k belongs to step (k // I) mod
+    S. With I = 2 and two steps, elements with k mod 4 < 2 come first. Missing elements of the last chunk are +0.
 
     `zero_bypass`: in formats with a merged NaN-Inf, 0 x NaN-Inf is 0. `scaling` says where scales are applied.
-    `overflow` is
-    the result of finite sums above the largest number; infinities stay infinite.
+    `overflow` is the result of finite sums above the largest number; infinities stay infinite.
 
     `group` g sums g products exactly and multiplies the sum by its scales. The result is one term of the window,
-    aligned by
-    the exponent of the scales alone. A group of zero products, or with a zero scale, counts as zero (NVFP4).
+    aligned by the exponent of the scales alone. A group of zero products, or with a zero scale, counts as zero
+    (NVFP4).
 
     `flush_result` replaces every result that is tiny after rounding by a zero of its sign (FTZ in x86).
-    `flush_addend`
-    replaces subnormal addends, C and partial sums, by zeros of their sign (DAZ). `nan` is the code of NaN in
-    `output`; None is
-    the format's own. `invalid_nan` is the code of a NaN without a NaN operand; None is `nan`. `infinity_run` r
-    cancels
-    infinities of opposite signs among r neighbouring products of a step, so that a further infinity remains (AMX).
-    If they
-    are still cancelled at the end of a run, the result is NaN. None: infinities of opposite signs give NaN.
+    `flush_addend` replaces subnormal addends, C and partial sums, by zeros of their sign (DAZ). `nan` is the code
+    of NaN in `output`; None is the format's own. `invalid_nan` is the code of a NaN without a NaN operand; None is
+    `nan`. `infinity_run` r cancels infinities of opposite signs among r neighbouring products of a step, so that a
+    further infinity remains (AMX). If they are still cancelled at the end of a run, the result is NaN. None:
+    infinities of opposite signs give NaN.
 
     Formats and choices may be given by name. Raises ValueError for parameters that do not fit together.
 
@@ -152,9 +142,8 @@ class Engine:
     def __hash__(self) -> int:
         """Return a fast hash, since strategies are looked up by engine at every call.
 
-        Choices are hashed by identity, because their own hash is slow. The name alone is not enough: a search tries
-        hundreds of
-        engines with the same name.
+        Choices are hashed by identity, because their own hash is slow. The name alone is not enough: a search
+        tries hundreds of engines with the same name.
         """
         numbers = (
             self.products,

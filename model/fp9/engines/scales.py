@@ -18,8 +18,7 @@ def format_of_scales(
     """Return the format of scale codes, or None for exponents; `field` is its name in errors.
 
     Raises ValueError for formats and blocks that the engine does not accept. No source defines an infinite scale:
-    in MX and
-    NVFP4, NaN is the only special scale.
+    in MX and NVFP4, NaN is the only special scale.
     """
     if block is not None:
         _check_block(engine, block)

@@ -1,14 +1,14 @@
-"""The numerics explorer: numbers, formats and sums as the model has them, as a local web page.
+"""Numerics explorer: numbers, formats and sums of the model, as a local web page.
 
-Others use `serve`; `numbers`, `precision` and `sums` give what the page shows as plain records. `shared_text` gives
-`look.css` and `tables.js`, which every page of fp9 has in common.
+Other packages use `serve`. `numbers`, `precision` and `sums` return the page's contents as records. `shared_text`
+returns `look.css` and `tables.js`, which all pages of fp9 share.
 """
 
 from importlib.resources import files
 
 
 def shared_text(name: str) -> str:
-    """A file of the page: its look or its script."""
+    """Return the text of a file of the page, such as its style or script."""
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 

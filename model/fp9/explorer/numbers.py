@@ -1,4 +1,4 @@
-"""One number in every format: codes by fields, neighbours, and what decided between them; precision over magnitude."""
+"""One number in every format: codes by fields, neighbours, and the rounding decision; also precision over magnitude."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Record = dict[str, Any]
 Bits = RandomBits | HybridBits | None
 
 OWN = "own"
-"""The rounding that each format has as its default."""
+"""Name of the rounding choice that uses each format's default."""
 
 RANDOM_WIDTH = 16
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
@@ -39,7 +39,7 @@ _HALF = 0.5
 
 
 def parse(text: str) -> Exact:
-    """The number that a decimal is, exactly; ValueError for what is none."""
+    """Return the exact number of a decimal; raise ValueError for any other text."""
     word = text.strip().lower()
     if word in _SPECIAL:
         return _SPECIAL[word]
@@ -49,9 +49,9 @@ def parse(text: str) -> Exact:
 
 
 def record(text: str, rounding: str = OWN, overflow: str = "saturate", random: int = 0) -> Record:
-    """A number in every named format, cast by a rounding (`random`: the 16 bits of `sr`) and an overflow policy.
+    """Return a number cast to every named format, with a rounding and an overflow policy.
 
-    Raises ValueError for texts, roundings and policies that are not known.
+    `random` holds the 16 random bits of `sr`. Raises ValueError for unknown texts, roundings and policies.
     """
     x = parse(text)
     policy = choice(Overflow, overflow, "overflow policy")
@@ -86,7 +86,10 @@ def _cast(x: Exact, fmt: Format, rounding: Rounding | None, overflow: Overflow, 
 
 
 def _random_bits(x: Exact, rounding: Rounding, random: int) -> tuple[Exact, Bits]:
-    """The bits that a rounding asks for; hybrid takes them from the number as FP32, which it is first rounded to."""
+    """Return the number and the bits that a rounding needs.
+
+    Hybrid rounding takes its bits from the number rounded to FP32.
+    """
     if rounding.reads_source:
         source = np.array([_float(x) or 0.0], dtype=np.float32)
         thresholds, width = hybrid_thresholds(source.dtype, PUBLISHED)
@@ -96,14 +99,18 @@ def _random_bits(x: Exact, rounding: Rounding, random: int) -> tuple[Exact, Bits
 
 
 def _relative(x: Exact, fmt: Format, code: int) -> float | None:
-    """The error over the number, None where one of both is no number."""
+    """Return the relative error; None if the number or the result is not finite."""
     if x.kind is not Kind.FINITE or fmt.kind_of(code) not in (Kind.FINITE, Kind.ZERO):
         return None
     return float((fmt.value_of(code) - x.value) / abs(x.value))
 
 
 def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) -> Record | None:
-    """The neighbours of a finite number, its place between them (0 to 1), and from where it goes up; magnitudes."""
+    """Return the neighbours of a finite number, its position between them (0 to 1), and the threshold for rounding
+    up.
+
+    All are magnitudes.
+    """
     if x.kind is not Kind.FINITE or (x.negative and not fmt.signed):
         return None
     near = neighbours(x.magnitude, fmt)
@@ -120,7 +127,7 @@ def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) 
 
 
 def _threshold(x: Exact, fmt: Format, rounding: Rounding, bits: Bits) -> float | None:
-    """The place between neighbours from which the rounding goes up; None where the place does not count."""
+    """Return the position between neighbours from which the rounding goes up; None if the position has no effect."""
     if isinstance(bits, RandomBits):
         return 1 - bits.value / (1 << bits.width)
     if isinstance(bits, HybridBits) and isinstance(fmt, HiFloat8) and fmt.is_stochastic_at(floor_log2(x.magnitude)):
@@ -132,7 +139,7 @@ def _threshold(x: Exact, fmt: Format, rounding: Rounding, bits: Bits) -> float |
 
 
 class Field(NamedTuple):
-    """A run of bits of a code, from the left: sign, exponent, fraction, dot, integer or zeros."""
+    """Run of bits of a code, from the left: sign, exponent, fraction, dot, integer or zeros."""
 
     name: str
     bits: str
@@ -168,7 +175,9 @@ def _(fmt: ScaledInteger, code: int) -> dict[str, int]:
 
 @_widths.register
 def _(fmt: HiFloat8, code: int) -> dict[str, int]:
-    """The dot field says how many exponent bits follow: as many as |E| has (HiF8 Table 2)."""
+    """Return HiFloat8's field widths; the dot field gives the number of exponent bits, the length of |E| (HiF8 Table
+    2).
+    """
     value = abs(fmt.value_of(code & 0x7F)) if fmt.kind_of(code & 0x7F) is Kind.FINITE else None
     if value is None and code & 0x7F == fmt.INF:
         value = abs(fmt.value_of(fmt.max_code)) * Fraction(3, 2)
@@ -180,12 +189,12 @@ def _(fmt: HiFloat8, code: int) -> dict[str, int]:
 
 
 def split(code: int, fmt: Format) -> list[Field]:
-    """A code's bits by fields, those of no bits left out.
+    """Return a code's bits by fields; empty fields are left out.
 
     >>> from fp9.formats import format
     >>> split(0x41, format("hif8"))
-    [Field(name='sign', bits='0'), Field(name='dot', bits='10'), Field(name='exponent', bits='000'), \
-Field(name='fraction', bits='01')]
+    [Field(name='sign', bits='0'), Field(name='dot', bits='10'), Field(name='exponent', bits='000'),
+    Field(name='fraction', bits='01')]
     """
     text, fields = f"{code:0{fmt.bits}b}", []
     for name, width in _widths(fmt, code).items():
@@ -199,7 +208,7 @@ Field(name='fraction', bits='01')]
 
 
 def precision() -> list[Record]:
-    """Of every format the bits of significand in each binade from its smallest to its largest number."""
+    """Return for every format the significand bits in each binade, from its smallest to its largest number."""
     return [{"name": fmt.name, "bits": fmt.bits, "points": _points(fmt)} for fmt in every_format()]
 
 
@@ -209,7 +218,7 @@ def _points(fmt: Format) -> list[tuple[int, int]]:
 
 
 def _float(x: Exact) -> float | None:
-    """The number as float64, None beyond its range and for what is no number."""
+    """Return the number as float64; None if it is out of range or not finite."""
     if x.kind not in (Kind.FINITE, Kind.ZERO):
         return None
     try:
@@ -219,5 +228,5 @@ def _float(x: Exact) -> float | None:
 
 
 def _text(value: float) -> str:
-    """The shortest decimal of a number."""
+    """Return the shortest decimal of a number."""
     return repr(value).removesuffix(".0") if math.isfinite(value) else repr(value)

@@ -1,4 +1,4 @@
-"""The explorer's page and what it asks for, served on this machine alone."""
+"""Web server of the explorer's page and its requests, for this machine only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fp9.rounding import Overflow, Rounding
 
 HOST = "127.0.0.1"
 ANSWERS = "fp9.explorer"
-"""Group of entry points: each package brings what the explorer asks it, as `/api/NAME`, texts to a record."""
+"""Group of entry points through which packages answer `/api/NAME`: a function from texts to a record."""
 
 _FILES = ("page.html", "look.css", "page.css", "tables.js", "page.js", "unit.js")
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -27,11 +27,11 @@ _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: standard error belongs to the command."""
+        """Log nothing: standard error belongs to the command."""
 
 
 def application() -> Bottle:
-    """The page as a WSGI application: `/`, its files, and JSON under `/api/`."""
+    """Return the page as a WSGI application: `/`, its files, and JSON under `/api/`."""
     app = Bottle()
     for name in _FILES:
         app.route("/" if name == _FILES[0] else f"/{name}", callback=_file(name))
@@ -45,7 +45,10 @@ def application() -> Bottle:
 
 
 def serve(port: int) -> WSGIServer:
-    """A server of the page on a port (0: one that is free); `serve_forever` runs it. OSError where it is taken."""
+    """Return a server of the page on a port (0: any free port); `serve_forever` runs it.
+
+    Raises OSError if the port is taken.
+    """
     return make_server(HOST, port, application(), handler_class=_Quiet)
 
 
@@ -56,7 +59,7 @@ def _file(name: str) -> Callable[[], HTTPResponse]:
 
 
 def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
-    """JSON of an answer; what the model refuses is its sentence, with status 400."""
+    """Return a handler that sends an answer as JSON; a ValueError or TypeError becomes status 400 with its message."""
 
     def respond() -> HTTPResponse:
         try:
@@ -69,7 +72,7 @@ def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
 
 
 def _asked(point: EntryPoint) -> Any:
-    """The answer of another package, which is loaded when it is asked first."""
+    """Return the answer of another package, which is loaded at its first request."""
     try:
         answer = point.load()
     except ModuleNotFoundError as error:

@@ -1,4 +1,6 @@
-"""Two vectors and an engine: the steps of the sum, what its window drops, and what every other engine makes of them."""
+"""Sum of two vectors' products by an engine: its steps, the bits that its window drops, and results of other
+engines.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,14 @@ Record = dict[str, Any]
 Codes = tuple[list[int], list[int]]
 Formats = tuple[Format, Format]
 MOST = 32
-"""Products of a sum that is explained."""
+"""Most products of a sum that is explained."""
 
 
 def record(a: str, b: str, format_a: str, format_b: str, name: str, c: str = "0") -> Record:
-    """The sum of c and the products of two vectors, decimals apart by blanks or commas, by an engine and all presets.
+    """Return the sum of c and the products of two vectors, by an engine and by all presets.
 
-    Numbers are cast to the formats first, to nearest, saturating. Raises ValueError for what does not fit.
+    The vectors are decimals separated by blanks or commas. Numbers are first cast to the formats, to nearest,
+    saturating. Raises ValueError for input that does not fit.
     """
     formats = format(format_a), format(format_b)
     codes = _codes(a, formats[0]), _codes(b, formats[1])
@@ -54,7 +57,7 @@ def record(a: str, b: str, format_a: str, format_b: str, name: str, c: str = "0"
 
 
 def _check(chosen: Engine, formats: Formats) -> None:
-    """Refuse formats that an engine of scaled groups does not take."""
+    """Refuse formats that an engine with scaled groups does not accept."""
     if chosen.group is not None:
         check_grouped(chosen, *formats)
 
@@ -99,7 +102,7 @@ def _other(
     start: Any,
     right: Fraction | None,
 ) -> Record:
-    """What another engine gives, and how far that is from the exact sum."""
+    """Return another engine's result, and its error from the exact sum."""
     code = _summed(other, codes, formats, start, [])
     found = decode(code, other.output)
     off = None
@@ -109,7 +112,7 @@ def _other(
 
 
 def _drawn(taken: oracle.Taken) -> Record:
-    """A rounding on the way: its terms with what the window keeps of each, and the result."""
+    """Return one rounding of the sum: its terms, the part of each that the window keeps, and the result."""
     used = taken.engine
     joins = taken.part is not None
     terms = [taken.part] if taken.part is not None else list(taken.products)
@@ -133,7 +136,7 @@ def _drawn(taken: oracle.Taken) -> Record:
 
 
 def _lost(term: Term, kept: list[Fraction] | None, place: int) -> str:
-    """What the window drops of a term, empty for nothing."""
+    """Return the part of a term that the window drops, as text; empty if none."""
     dropped = Fraction(0) if kept is None else term.value.value - kept[place]
     return str(float(dropped)) if dropped else ""
 
@@ -150,5 +153,5 @@ def _decimal(value: float) -> str:
 
 
 def fmt_value(code: int, fmt: Format) -> str:
-    """What a code stands for, as text."""
+    """Return the number of a code as text."""
     return _decimal(fmt.to_float(code))

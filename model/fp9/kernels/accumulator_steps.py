@@ -20,8 +20,7 @@ def accumulate(
     """Write the accumulator's code and flags after each of the operations `op` (n,), starting from reset.
 
     Operands and their alignment powers are flat arrays with s.products numbers for each operation. `c` holds the
-    addends as
-    numbers, `c_codes` their codes. `limbs` is work space for exact sums.
+    addends as numbers, `c_codes` their codes. `limbs` is work space for exact sums.
     """
     chunk, filled = 0.0, 0
     total, code = 0.0, np.uint32(0)

@@ -26,8 +26,7 @@ class Steps(NamedTuple):
     """Rule for a power-of-two scale of a block with amax 2^e (1 + f / 2^23); all fields are int64.
 
     The code is e + `offset`, clamped to 0..`largest`. It is one higher if f reaches `from_even` (even code) or
-    `from_odd`
-    (odd code). `nan` is the code of NaN.
+    `from_odd` (odd code). `nan` is the code of NaN.
     """
 
     offset: int
@@ -60,8 +59,7 @@ def _tops(lanes, half, tops):
     """Write the largest magnitude of each block of 2^n patterns to `tops`.
 
     `lanes` (lanes,) holds the blocks one after another. Neighbours are compared pairwise until one number for each
-    block is
-    left. `half` (lanes / 2,) is work space.
+    block is left. `half` (lanes / 2,) is work space.
     """
     count = lanes.size // 2
     for i in range(count):
@@ -234,8 +232,7 @@ def counted(patterns, g, divisor, limits, scales, codes):
     """Cast blocks to elements with seven magnitudes above zero (FP4); the scale is amax / divisor, rounded once.
 
     The length of a block is a power of two and at least 16. `limits` (scales, 7), int32, holds for each scale code
-    the lowest
-    patterns that become the codes 1 to 7. A block with an infinity or a NaN gets zero elements.
+    the lowest patterns that become the codes 1 to 7. A block with an infinity or a NaN gets zero elements.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

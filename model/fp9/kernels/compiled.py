@@ -1,8 +1,8 @@
 """Compilation of kernels and their cache on disk.
 
 Numba reuses compiled code until the file of the cached function changes. Kernels also inline functions and
-constants
-of other files. Their cache stamp therefore covers all these files: an edit in any of them recompiles the kernels.
+constants of other files. Their cache stamp therefore covers all these files: an edit in any of them recompiles the
+kernels.
 """
 
 from __future__ import annotations

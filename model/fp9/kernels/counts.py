@@ -1,8 +1,7 @@
 """Numba kernels that count zeros, overflows and underflows of a cast, from source patterns and result codes.
 
 The loops have no branches, so that LLVM vectorises them with as many lanes as the type of the numbers allows.
-Counting
-after a cast goes block by block. A block stays in the first-level cache over several loops.
+Counting after a cast goes block by block. A block stays in the first-level cache over several loops.
 """
 
 from __future__ import annotations
@@ -110,8 +109,7 @@ def encode_nearest_even_counted(patterns, magic, offset, grid, edges, codes, lim
     """Run `encode_nearest_even` on float32 patterns and return the counts `Found`.
 
     Overflow depends on the magnitude only, since the rounding is to nearest. Each block is expected to overflow if
-    the
-    previous one did.
+    the previous one did.
     """
     zeros, large, vanished, small, top = 0, 0, 0, 0, _ZERO
     overflows = False

@@ -1,8 +1,7 @@
 """Numba kernels of dot products over K for every engine and option, row by row (see `engines.Engine`).
 
-Operands and accumulators are float64 numbers, which represent every code exactly. A window's unit is a power of two
-in
-float64, so that scaling is exact. A sum that float64 cannot represent is rounded to odd (see `fused`).
+Operands and accumulators are float64 numbers, which represent every code exactly. A window's unit is a power of
+two in float64, so that scaling is exact. A sum that float64 cannot represent is rounded to odd (see `fused`).
 """
 
 from __future__ import annotations
@@ -318,10 +317,8 @@ def sum_rows(
     """Write codes and flags of sums over the last axis.
 
     `a` (m or 1, k), `b` (m, k) and their powers are float64; `c` (m,) holds the addends as numbers. `scales` (m or
-    1, chunks)
-    multiplies the sums of chunks. `randoms` (m or 1, roundings or 1) holds random numbers of `width` bits. `limbs`
-    is work
-    space for exact sums.
+    1, chunks) multiplies the sums of chunks. `randoms` (m or 1, roundings or 1) holds random numbers of `width`
+    bits. `limbs` is work space for exact sums.
     """
     for i in range(b.shape[0]):
         ia = i if a.shape[0] > 1 else 0

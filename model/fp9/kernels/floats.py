@@ -151,8 +151,8 @@ def _narrowed_sum(x, y, t):
 def joined(x: Any, y: Any, t: Any) -> Any:
     """Return `rounded_sum`; if t is a float32, round to nearest even in float32.
 
-    The float32 case first rounds the sum to float64. The second rounding gives the same result as a single rounding
-    (Figueroa, 1995: 53 bits are more than twice 24).
+    The float32 case first rounds the sum to float64. The second rounding gives the same result as a single
+    rounding (Figueroa, 1995: 53 bits are more than twice 24).
     """
     raise NotImplementedError("a part of kernels")
 

@@ -77,8 +77,7 @@ def grouped_rows(
     """Write codes and flags of sums over the last axis of int32 `a` (m or 1, k) and `b` (m, k), in units of `unit`.
 
     The sums start from the numbers `c` (m,). `factors` and `powers` (m or 1, groups or 1) are the scales and their
-    powers of
-    two. The other arguments are as in `sum_rows`.
+    powers of two. The other arguments are as in `sum_rows`.
     """
     terms = np.empty(s.products // group)
     for i in range(b.shape[0]):
@@ -130,8 +129,7 @@ def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_
     """Do one step of `grouped_rows` for all rows and columns, in float64; `acc` has shape (m, n).
 
     `sums` and `magnitudes` (groups, m, n) hold the sums of each group's products and of the products' magnitudes.
-    `factors`
-    and `powers` have the shapes (m or 1, groups) and (groups, n).
+    `factors` and `powers` have the shapes (m or 1, groups) and (groups, n).
     """
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):

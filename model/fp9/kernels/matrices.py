@@ -1,8 +1,9 @@
-"""Numba kernels of matrix products, vectorised over columns; `fast` selects the kernel for an engine and its operands.
+"""Numba kernels of matrix products, vectorised over columns; `fast` selects the kernel for an engine and its
+operands.
 
 All kernels take `a` (m, k) and `b` (k, n) in the accumulators' type. They update the accumulators `acc` (m, n), as
-numbers,
-with the products begin..end-1 of K. Loops run over slices of rows, so that LLVM sees plain pointers and vectorises.
+numbers, with the products begin..end-1 of K. Loops run over slices of rows, so that LLVM sees plain pointers and
+vectorises.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ _BLOCK = 64
 def rounded_chain(a, b, acc, begin, end, t):
     """Set acc = round(acc + a[:, k] * b[k]) for each k in order, in float32, rounded to nearest by `t`.
 
-    Exact for products and accumulators of p bits with 2 p + 2 <= 24. If float32 cannot represent a sum, its smaller
-    term is
-    less than 2^-(p+2) of the larger. The double rounding then gives the larger term, as a single rounding does.
+    Exact for products and accumulators of p bits with 2 p + 2 <= 24. If float32 cannot represent a sum, its
+    smaller term is less than 2^-(p+2) of the larger. The double rounding then gives the larger term, as a single
+    rounding does.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):

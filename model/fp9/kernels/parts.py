@@ -1,8 +1,8 @@
 """Parts of kernels: functions that Numba translates but neither optimises separately nor compiles to machine code.
 
 By default Numba compiles every called function as if Python called it, with all functions below it. The innermost
-of
-five functions is then optimised five times, and its machine code is discarded. Only the kernel's machine code runs.
+of five functions is then optimised five times, and its machine code is discarded. Only the kernel's machine code
+runs.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """Numba kernels that LLVM vectorises: float32 patterns to codes at memory speed.
 
 All arithmetic is on 32-bit lanes without branches or table look-ups. One vector register holds 16 (AVX-512) or 8
-(AVX2)
-elements. Numba widens uint32 sums to 64 bits; casts back to `U` in every step keep the lanes narrow. Shift amounts
-are
-masked to less than 32 for the same reason.
+(AVX2) elements. Numba widens uint32 sums to 64 bits; casts back to `U` in every step keep the lanes narrow. Shift
+amounts are masked to less than 32 for the same reason.
 
-The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits keeps the
-upper bits of a; subnormal results lose more. `ordinal` numbers the format's magnitudes from zero upwards:
+The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits keeps
+the upper bits of a; subnormal results lose more. `ordinal` numbers the format's magnitudes from zero upwards:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """
@@ -99,9 +97,8 @@ def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
     """Write codes of float32 patterns (uint32, shape (n,)), rounded to nearest even.
 
     The format has subnormals and a fraction. One float32 addition gives subnormal results: `magic` is 2^23 quanta
-    of the
-    lowest binade. The last bit of the sum is then one quantum, and the addition rounds to even. For normal results,
-    `offset` (mod 2^32) subtracts the field of the lowest binade and adds half a quantum less 1.
+    of the lowest binade. The last bit of the sum is then one quantum, and the addition rounds to even. For normal
+    results, `offset` (mod 2^32) subtracts the field of the lowest binade and adds half a quantum less 1.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):
@@ -174,8 +171,7 @@ def encode_upper(patterns, table, codes):
     """Write codes looked up by the upper 16 bits of float32 patterns; return whether there was a NaN.
 
     Use it for roundings that the lower 16 bits cannot change. The codes are not valid if there was a NaN: its only
-    nonzero
-    fraction bits may be in the lower half.
+    nonzero fraction bits may be in the lower half.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -200,8 +196,7 @@ def look_up_flagged(patterns, table, shift, codes, flags):
     """Write codes and flags (from bit 16 of an entry) looked up by the upper bits of patterns.
 
     Bit 0 of the index is a sticky bit for the lower bits. `shift` is 0 for 16-bit patterns, which are the index,
-    and 16 for
-    float32 patterns.
+    and 16 for float32 patterns.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):
@@ -240,8 +235,7 @@ def narrow_to_odd(numbers, patterns):
     """Write float64 numbers as float32 patterns, rounded to odd: bit 0 of an inexact pattern is set.
 
     A later rounding is then not a double rounding. Numbers outside float32's range become its largest or smallest
-    pattern,
-    both odd. Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
+    pattern, both odd. Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
     """
     for i in range(numbers.size):
         patterns[i] = _narrowed(numbers[i])

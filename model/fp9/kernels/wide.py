@@ -1,8 +1,7 @@
 """Numba kernels on 64-bit lanes: float32 or float64 patterns to codes of fixed-field formats of any size, with flags.
 
 The arithmetic is the same as in `round32`, whose lanes are too narrow for flags and for targets of more than 16
-bits. The
-pattern alone determines code and flags.
+bits. The pattern alone determines code and flags.
 """
 
 from __future__ import annotations
@@ -126,8 +125,7 @@ ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), r
 """Kernels that encode float32 or float64 numbers (n,).
 
 Keys: whether the kernel is for nearest even alone, which is faster by a third, or for any rounding; whether codes
-are
-two's complement; whether flags are written.
+are two's complement; whether flags are written.
 """
 
 

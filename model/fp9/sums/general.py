@@ -36,8 +36,7 @@ def rounding_of(
     """Return the rounding into an accumulator as the kernels take it: the table's arrays and numbers, and the mode.
 
     `overflow` determines the result of finite sums above the largest number; infinite sums stay infinite. The
-    target has two
-    NaN codes: for NaN operands, and for invalid operations.
+    target has two NaN codes: for NaN operands, and for invalid operations.
     """
     from fp9.kernels import round64 as kernels  # slow to load
 

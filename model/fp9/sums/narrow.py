@@ -1,8 +1,7 @@
 """Vectorised sums of a product and an addend in formats of at most 16 bits, with flags.
 
 The exact sum is rounded to odd in float32, which has at least two bits more than the result. It is then rounded to
-the
-result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
+the result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ class NarrowSums:
         self._round = fixed_rounding(request, grid, edges)
 
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
-        """Return whether every value of the columns' types is a code, since the kernel looks codes up without
-        a check.
+        """Return whether every value of the columns' types is a code, since the kernel looks codes up without a
+        check.
         """
         return all(np.iinfo(x.dtype).max < t.size for x, t in zip(columns, self._tables(factors), strict=True))
 
@@ -79,8 +78,8 @@ class NarrowSums:
 
 @functools.lru_cache(maxsize=16)
 def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
-    """Return the sums of a result format; None if float32 has too few bits, and for roundings that depend on
-    the sign.
+    """Return the sums of a result format; None if float32 has too few bits, and for roundings that depend on the
+    sign.
     """
     if not isinstance(result, FixedFormat) or rounding not in _BY_MAGNITUDE:
         return None

@@ -75,13 +75,12 @@ class _Kept:
 
 
 class Operand:
-    """Codes of a format that several products read, as left or right factor, transposed or not (created by `operand`).
+    """Codes of a format that several products read, as left or right factor, transposed or not (created by
+    `operand`).
 
     A product needs the codes' numbers and the powers of two that align them. These arrays are computed when an
-    engine first
-    needs them. They are cached as long as the operand or a transpose of it exists: 4 bytes a code in float32, 8 in
-    float64, 8
-    more for engines with a window, and this for each order of axes in use.
+    engine first needs them. They are cached as long as the operand or a transpose of it exists: 4 bytes a code in
+    float32, 8 in float64, 8 more for engines with a window, and this for each order of axes in use.
     """
 
     __slots__ = ("_kept", "_swapped")
@@ -190,8 +189,7 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
     """Return an operand whose elements along an axis are in the order of the engine's steps.
 
     Without interleaving, this is the operand itself. Missing elements of the last chunk are +0, or the smallest
-    number of a
-    format without zero. In that case the other factor is +0 (`check_filled`), and so is the product.
+    number of a format without zero. In that case the other factor is +0 (`check_filled`), and so is the product.
     """
     if engine.interleave is None or not x.codes.size:
         return x
@@ -217,8 +215,7 @@ def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) 
     """Return `given` if it is an operand, else an operand of the codes, which are not copied.
 
     `side`, a or b, is named in errors. Raises TypeError for codes without a format, and ValueError for an operand
-    whose
-    format differs from `fmt`.
+    whose format differs from `fmt`.
     """
     if isinstance(given, Operand):
         if fmt is not None and format(fmt) != given.format:

@@ -114,21 +114,17 @@ def dot(
     """Return dot products over the last axis, in order, starting from `c` (codes of the engine's output; default +0).
 
     `a`, `b`: codes of a format, in shapes that broadcast against each other and have equal last axes. No format is
-    needed for
-    arrays that know theirs (`fp9.Array`, ml_dtypes, en_dtypes, torch) and for operands (`fp9.operand`).
+    needed for arrays that know theirs (`fp9.Array`, ml_dtypes, en_dtypes, torch) and for operands (`fp9.operand`).
     `c`: the shape without the last axis; `format_c` names the format of plain codes.
     `scale_a`, `scale_b`: exponents of powers of two that multiply an operand, -127..127. Give one, or one for each
-    vector, or
-    with `block` one for each `block` products of a vector (last axis). The engine's `scaling` says where scales are
-    applied.
-    With `scale_format` (e8m0, ue4m3, ue5m3, e6m2) the scales are codes of that format; a NaN scale gives NaN.
+    vector, or with `block` one for each `block` products of a vector (last axis). The engine's `scaling` says
+    where scales are applied. With `scale_format` (e8m0, ue4m3, ue5m3, e6m2) the scales are codes of that format; a
+    NaN scale gives NaN.
     `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last
-    axis
-    (`Engine.steps`; one more if the whole sum is scaled).
+    axis (`Engine.steps`; one more if the whole sum is scaled).
 
     Returns codes of `engine.output` in the shape without the last axis (in `out`, if given). With `flags`, also
-    returns the
-    flags (fp9.Flags bits, OR-ed over the steps, uint8).
+    returns the flags (fp9.Flags bits, OR-ed over the steps, uint8).
 
     >>> import fp9
     >>> x = fp9.encode([1.0, 2.0, 3.0], "e4m3")
@@ -136,8 +132,7 @@ def dot(
     14.0
 
     Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that are
-    not integers
-    or have no format, and for `flags` that is neither True nor False.
+    not integers or have no format, and for `flags` that is neither True nor False.
     """
     check_switches(flags=flags)
     check_work(threads, progress)
@@ -214,12 +209,9 @@ def matmul(
     K.
 
     The arguments are as in `dot`. Leading axes broadcast as in `numpy.matmul`; leading axes of `c` and of the
-    scales broadcast
-    to the leading axes of the result. `scale_a`: one exponent, or (..., M), or with `block` (..., M, blocks).
-    `scale_b`: one
-    exponent, or (..., N), or (..., blocks, N). `threads`: the most threads to use; None uses one on every core.
-    `progress` is
-    called with the fraction done.
+    scales broadcast to the leading axes of the result. `scale_a`: one exponent, or (..., M), or with `block` (...,
+    M, blocks). `scale_b`: one exponent, or (..., N), or (..., blocks, N). `threads`: the most threads to use; None
+    uses one on every core. `progress` is called with the fraction done.
 
     >>> import fp9
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")

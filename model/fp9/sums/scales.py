@@ -74,12 +74,10 @@ def scale_rows(
     scale.
 
     If `fmt` is None, scales are given as exponents of powers of two. Leading axes broadcast to `batch`. With
-    `blocks_first`,
-    scales are given as (blocks, rows).
+    `blocks_first`, scales are given as (blocks, rows).
 
     Raises ValueError for shapes, exponents and codes that do not fit. Raises TypeError for scales that are not
-    integers, and
-    for unsigned integers as exponents.
+    integers, and for unsigned integers as exponents.
     """
     if scale is None:
         return None

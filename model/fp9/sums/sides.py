@@ -30,8 +30,7 @@ class Side:
     `mT`.
 
     `scales` multiplies numbers, (rows, k or 1). `at_sums` multiplies sums of chunks, (rows or 1, chunks or 1).
-    `groups`
-    multiplies sums of groups, (rows or 1, groups or 1).
+    `groups` multiplies sums of groups, (rows or 1, groups or 1).
     """
 
     operand: Operand

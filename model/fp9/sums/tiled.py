@@ -76,8 +76,7 @@ class Tiled(FastSums):
         """Return accumulators (rows, n) after some products.
 
         `redo` (rows, panels) is set where they are wrong. If flags are wanted, it is also set where flags other
-        than inexact may
-        be raised. Inexact steps set `lost`.
+        than inexact may be raised. Inexact steps set `lost`.
         """
 
     @functools.cached_property
@@ -243,8 +242,7 @@ def lowest_step(result: FixedFormat) -> int:
     """Return the exponent of the last place in the lowest binade.
 
     Without subnormal numbers, return the exponent of the smallest power of two in the format. If zero takes the
-    code of
-    2^lowest, this is the next power.
+    code of 2^lowest, this is the next power.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

@@ -84,10 +84,8 @@ class Rounded(Tiled):
         """Return the exponents of the coarse and the fine step.
 
         Multiples of the coarse step never reach the lowest binades. All numbers are multiples of the fine step;
-        rows and columns
-        with finer numbers are marked special. The coarse step is no larger than needed to hold all sums of the
-        largest numbers,
-        since fewer addends are multiples of a larger one.
+        rows and columns with finer numbers are marked special. The coarse step is no larger than needed to hold
+        all sums of the largest numbers, since fewer addends are multiples of a larger one.
         """
         result = self.engine.result
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
@@ -124,9 +122,8 @@ class Rounded(Tiled):
 class RoundedNarrow(Rounded):
     """Strategy for one product a step and a result of at most 11 bits, in float32.
 
-    Double rounding through float32 changes no sum. With two terms so short, a sum that float32 cannot hold is never
-    close to
-    half a unit of the result's last place. This includes subnormal numbers.
+    Double rounding through float32 changes no sum. With two terms so short, a sum that float32 cannot hold is
+    never close to half a unit of the result's last place. This includes subnormal numbers.
     """
 
     carrier = np.float32

@@ -1,1 +1,1 @@
-"""Files that appear whole, work on threads, tools that are missing."""
+"""System services: atomic file writes, work on threads, caches, and errors for missing tools."""

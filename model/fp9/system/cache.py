@@ -1,7 +1,7 @@
-"""The folder of what need not be made twice, measured circuits and compiled units, and its bound.
+"""Cache folder for results that can be recomputed, such as measured circuits and compiled units, with a size limit.
 
-It is `$FP9_CACHE` where that is set, else `~/.cache/fp9`, with a folder for each kind. An entry is a file or a folder
-in it that appears whole under its name; entries that begin with a dot are under way.
+The folder is `$FP9_CACHE` if set, else `~/.cache/fp9`, with a subfolder for each kind. An entry is a file or
+folder that is written atomically. Names that start with a dot are incomplete entries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 PLACE = "FP9_CACHE"
 BOUND = "FP9_CACHE_MB"
 DEFAULT_BOUND = 1024
-"""Megabytes (2^20 bytes) that are kept where `$FP9_CACHE_MB` says nothing else."""
+"""Default size limit in megabytes (2^20 bytes), if `$FP9_CACHE_MB` is not set."""
 
 KINDS = {
     "verilog": "Verilog of units, by the source that writes it",
@@ -30,17 +30,17 @@ KINDS = {
     "verilated": "units compiled for sweeps and proofs by simulation",
     "durations": "how long commands took",
 }
-"""Folders of the cache, and what they hold."""
+"""Folders of the cache, with a description of their contents."""
 
 _IN_USE = 3600.0
-"""Seconds for which an entry counts as in use after it was made or asked for."""
+"""Seconds for which an entry counts as in use after its creation or last use."""
 
 _ANEW: ContextVar[bool] = ContextVar("fp9 measures again", default=False)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Something kept: its place, its bytes, and when it was last made or asked for (seconds since the epoch)."""
+    """Cache entry: path, size in bytes, and time of its creation or last use (seconds since the epoch)."""
 
     path: Path
     size: int
@@ -48,18 +48,21 @@ class Entry:
 
 
 def root() -> Path:
-    """The cache's folder."""
+    """Return the cache's folder."""
     place = os.environ.get(PLACE)
     return Path(place) if place else Path.home() / ".cache" / "fp9"
 
 
 def folder(kind: str) -> Path:
-    """The folder of a kind of `KINDS`."""
+    """Return the folder of a kind of `KINDS`."""
     return root() / kind
 
 
 def bound() -> int:
-    """Bytes that the cache may hold. Raises ValueError where `$FP9_CACHE_MB` is no number of megabytes."""
+    """Return the size limit of the cache in bytes.
+
+    Raises ValueError if `$FP9_CACHE_MB` is not a number of megabytes.
+    """
     text = os.environ.get(BOUND, str(DEFAULT_BOUND))
     if not text.isdecimal():
         raise ValueError(f"{BOUND}={text} given; give a number of megabytes, such as {BOUND}={DEFAULT_BOUND}")
@@ -67,7 +70,7 @@ def bound() -> int:
 
 
 def entries(kind: str) -> list[Entry]:
-    """What is kept of a kind, the one that was not used for the longest time first; what is under way is left out."""
+    """Return the complete entries of a kind, least recently used first."""
     with contextlib.suppress(FileNotFoundError):
         found = [_entry(path) for path in folder(kind).iterdir() if not path.name.startswith(".")]
         return sorted((entry for entry in found if entry is not None), key=lambda entry: (entry.used, entry.path))
@@ -75,7 +78,7 @@ def entries(kind: str) -> list[Entry]:
 
 
 def _entry(path: Path) -> Entry | None:
-    """The entry at a path; None where another process removed it meanwhile."""
+    """Return the entry at a path; None if another process removed it meanwhile."""
     try:
         parts = [path, *path.rglob("*")] if path.is_dir() else [path]
         return Entry(path, sum(part.stat().st_size for part in parts if part.is_file()), path.stat().st_mtime)
@@ -84,13 +87,16 @@ def _entry(path: Path) -> Entry | None:
 
 
 def touch(path: Path) -> None:
-    """Note that an entry was asked for; a cache that cannot be written stays as it is."""
+    """Update the time of an entry's last use; do nothing if the cache is not writable."""
     with contextlib.suppress(OSError):
         os.utime(path)
 
 
 def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
-    """Remove what is kept of these kinds, and return it. Raises OSError where it cannot be removed."""
+    """Remove all entries of these kinds and return them.
+
+    Raises OSError if an entry cannot be removed.
+    """
     removed = [entry for kind in kinds for entry in entries(kind)]
     for entry in removed:
         _remove(entry.path)
@@ -98,9 +104,9 @@ def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
 
 
 def keep_within_bound() -> list[Entry]:
-    """Remove what was not used for the longest time until the cache is within its bound, and return it.
+    """Remove the least recently used entries until the cache is within its limit, and return them.
 
-    What was used within the last hour stays: another process may be about to read it.
+    Entries used within the last hour stay, since another process may be about to read them.
     """
     kept = sorted((entry for kind in KINDS for entry in entries(kind)), key=lambda entry: entry.used)
     surplus, now, removed = sum(entry.size for entry in kept) - bound(), time.time(), []
@@ -114,7 +120,7 @@ def keep_within_bound() -> list[Entry]:
 
 
 def _remove(path: Path) -> None:
-    """Remove an entry; it loses its name first, so that nobody takes half of it for the whole."""
+    """Remove an entry; it is renamed first, so that no process reads half of it."""
     gone = path.with_name(f".{path.name}.{os.getpid()}.gone")
     with contextlib.suppress(FileNotFoundError):
         path.rename(gone)
@@ -129,7 +135,7 @@ def _remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def recomputing(wanted: bool = True) -> Iterator[None]:
-    """Within it what was kept is not read, but made again and kept in its place."""
+    """Context in which cached results are recomputed and replaced instead of read."""
     token = _ANEW.set(wanted)
     try:
         yield
@@ -138,5 +144,5 @@ def recomputing(wanted: bool = True) -> Iterator[None]:
 
 
 def is_anew() -> bool:
-    """Whether what was kept is to be made again."""
+    """Return whether cached results must be recomputed."""
     return _ANEW.get()

@@ -10,10 +10,10 @@ from typing import Any
 
 
 def named(name: str) -> Callable[..., Any]:
-    """The function that `module:function` names; a module is also looked for in the working folder.
+    """Return the function that `module:function` names; the working folder is searched for the module too.
 
-    Raises ValueError, one sentence, for a name of another form, a module that cannot be imported and whatever in it is
-    missing or cannot be called.
+    Raises ValueError, with a message of one sentence, for a name of another form, a module that cannot be
+    imported, and a function that is missing or cannot be called.
     """
     module, colon, path = name.partition(":")
     if not (module and colon and path):

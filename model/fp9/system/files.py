@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all; links, pipes and devices are written through, and `-` is standard output."""
+"""Atomic file writes; links, pipes and devices are written through, and `-` is standard output."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import tempfile
 from pathlib import Path
 
 STANDARD_OUTPUT = "-"
-"""The name of standard output wherever a file is written."""
+"""Name of standard output wherever a file is written."""
 
 _DESCRIPTOR = re.compile(r"(/proc/[^/]+/fd|/dev/fd)/\d+")
 _LINKS = 40
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Write a file under a temporary name in its folder, which is made if need be, and rename it.
+    """Write a file atomically: write a temporary file in its folder, then rename it; the folder is created if
+    missing.
 
-    A symbolic link stays, and what it names is written; a file that was there keeps its mode and, where that may be,
-    its owner. Pipes and devices are written to as they are, so is an open descriptor (`/dev/stdout`); `-` is standard
-    output. Raises OSError, with the file's own name, where it cannot be written.
+    A symbolic link stays, and its target is written. An existing file keeps its mode and, if permitted, its owner.
+    Pipes, devices and open descriptors (`/dev/stdout`) are written directly. `-` is standard output. Raises
+    OSError, with the name of the file, if it cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
@@ -53,7 +54,7 @@ def _write_to_standard_output(data: bytes) -> None:
 
 
 def _is_written_through(path: Path) -> bool:
-    """Whether a rename would put a file in the place of something that is none."""
+    """Return whether the path is not a regular file, so that a rename would replace it by one."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -62,7 +63,7 @@ def _is_written_through(path: Path) -> bool:
 
 
 def _is_descriptor(path: Path) -> bool:
-    """Whether a path leads to an open file of a process, which may be in the midst of it."""
+    """Return whether a path leads to an open file of a process, which may be at any position."""
     step = path.absolute()
     for _ in range(_LINKS):
         if _DESCRIPTOR.fullmatch(str(step)):
@@ -94,7 +95,7 @@ def _write_and_rename(path: Path, data: bytes) -> None:
 
 
 def _take_place(temporary: Path, path: Path) -> None:
-    """Rename, with mode and owner of the file that was there, else with those of a new one."""
+    """Rename, keeping mode and owner of an existing file, or with the default mode of a new one."""
     try:
         before = path.stat()
     except FileNotFoundError:

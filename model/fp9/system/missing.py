@@ -1,4 +1,4 @@
-"""Tools that are missing, and how to get them."""
+"""Errors for missing tools, with instructions to install them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ DISTRIBUTION = "fp9"
 
 
 class MissingTool(RuntimeError):
-    """A program, package or data file that is not installed; the message is one sentence that says how to get it."""
+    """Error: a program, package or data file is not installed; the message is one sentence that says how to install
+    it.
+    """
 
     @property
     def what(self) -> str:
-        """What is missing, without the command: on a page for others that would name a path of this machine."""
+        """Return what is missing, without the install command, which would show a path of this machine on published
+        pages.
+        """
         return str(self).partition(";")[0]
 
 
 def install_hint(extra: str) -> str:
-    """The command that installs the packages of an extra, from where fp9 itself was installed.
+    """Return the command that installs the packages of an extra, from fp9's own origin.
 
-    fp9 is on no package index: the command names the source folder or the wheel that pip recorded (PEP 610), and where
-    nothing was recorded, the source folder that one stands in.
+    fp9 is on no package index. The command therefore names the source folder or the wheel that pip recorded (PEP
+    610). If nothing was recorded, it names the current source folder.
     """
     editable, origin = _origin()
     return f"pip install {'-e ' if editable else ''}'{origin}[{extra}]'"
 
 
 def _origin() -> tuple[bool, str]:
-    """Whether fp9 is editable, and the folder or wheel it came from; `.` where neither is known or there any more."""
+    """Return whether fp9 is editable, and its source folder or wheel; `.` if unknown or missing."""
     try:
         recorded = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:

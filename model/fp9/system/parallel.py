@@ -1,4 +1,4 @@
-"""Work in parts on threads: on all cores, with progress, and stopped by an interrupt after the parts under way."""
+"""Work in parts on threads: on all cores, with progress; an interrupt takes effect after the current parts."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import TypeVar
 Part = TypeVar("Part")
 
 Progress = Callable[[float], None]
-"""Called with the fraction of the work that is done, rising to 1."""
+"""Callback with the fraction of work done, which rises to 1."""
 
 STREAMED = 1 << 20
 """Elements of a part that is read and written once."""
 
 CACHED = 1 << 16
-"""Elements of a part that stays in the second-level cache over several passes, its temporaries with it."""
+"""Elements of a part that stays, with its temporaries, in the second-level cache over several passes."""
 
 PRODUCTS = 1 << 23
-"""Products in a part: some tens of milliseconds, so that an interrupt is answered soon."""
+"""Products in a part, some tens of milliseconds of work, so that an interrupt takes effect soon."""
 
 WORTH_A_THREAD = 1 << 20
-"""Elements or products from which a thread gains more than its start costs, in vector kernels."""
+"""Number of elements or products above which vector kernels gain from another thread."""
 
 
 def cores() -> int:
-    """Processor cores that this process may use."""
+    """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_parts(
     work: Callable[[Part], None], parts: Iterable[Part], threads: int | None, progress: Progress | None = None
 ) -> None:
-    """Call `work` for every part, on so many threads (None: one for each core).
+    """Call `work` for every part, on `threads` threads (None: one for each core).
 
-    To gain, `work` must release the interpreter's lock. Raises ValueError for fewer than one thread, and what `work`
-    raises, after the parts under way have ended.
+    `work` must release the GIL to gain from threads. Raises ValueError for less than one thread. An exception from
+    `work` is raised after the current parts have ended.
     """
     slices = list(parts)
     count = _count(threads, len(slices))
@@ -62,9 +62,10 @@ def run_parts(
 
 
 def over_parts(size: int, threads: int | None, work: Callable[[slice], None], part: int = STREAMED) -> None:
-    """Call `work` with slices of `part` elements that cover range(size); `threads` as `run_parts`, for large arrays.
+    """Call `work` with slices of `part` elements that cover range(size); large arrays use `threads` as in
+    `run_parts`.
 
-    Memory beside input and output stays constant. Raises ValueError for less than one thread.
+    Memory beside input and output is constant. Raises ValueError for less than one thread.
     """
     count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))
@@ -82,9 +83,9 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 def row_parts(
     rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
 ) -> list[slice]:
-    """Slices of rows, each of about `part` products, and enough of them for the threads.
+    """Return slices of rows, each of about `part` products, and enough slices for the threads.
 
-    A thread gets `worth` products at least.
+    Each thread gets at least `worth` products.
     """
     count = _count(threads, rows * products_per_row // worth)
     length = max(1, min(part // max(products_per_row, 1), -(-rows // count)))
@@ -92,7 +93,7 @@ def row_parts(
 
 
 def _count(threads: int | None, wanted: int) -> int:
-    """How many threads to take of those that are `wanted`; the system is asked only for more than one."""
+    """Return the number of threads to use out of `wanted`; the system is queried only if this is more than one."""
     if threads is not None and threads < 1:
         raise ValueError(f"{threads} threads given; give 1 or more, or None for all cores")
     return 1 if wanted <= 1 else min(threads or cores(), wanted)

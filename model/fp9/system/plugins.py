@@ -1,4 +1,4 @@
-"""Objects that packages above `fp9` bring along through entry points."""
+"""Objects that packages above `fp9` register through entry points."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 
 def plugin(group: str, name: str) -> Any:
-    """The object that an installed package registers as `name` in a group of entry points; None without one."""
+    """Return the object that an installed package registers as `name` in a group of entry points; None if there is
+    none.
+    """
     found = list(entry_points(group=group, name=name))
     return found[0].load() if found else None

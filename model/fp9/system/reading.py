@@ -1,4 +1,4 @@
-"""Text that a user gives: what is no UTF-8 or no TOML is one sentence that names the file."""
+"""Text files from users; input that is not UTF-8 or not TOML gives a one-sentence error with the file's name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any
 
 
 def not_text(error: UnicodeDecodeError) -> str:
-    """The words for bytes that are not text."""
+    """Return the error text for bytes that are not UTF-8."""
     return f"is not text in UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
 
 
 def toml_of(path: Path, what: str) -> dict[str, Any]:
-    """The table of a TOML file that describes `what`. Raises ValueError for another file, OSError for none."""
+    """Return the table of a TOML file that describes `what`.
+
+    Raises ValueError if the file is not TOML, and OSError if there is no file.
+    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:

@@ -1,7 +1,8 @@
-"""Large arrays in memory that was used before.
+"""Large arrays in reused memory.
 
-A new array's pages come from the operating system one by one, cleared: in a virtual machine that takes some 1.5 us for
-4 KiB, of a product of 512 x 512 x 512 as long as its sums. The C library gives memory back as soon as an array is gone.
+The operating system clears each page of a new array. In a virtual machine this takes about 1.5 us for 4 KiB; for a
+product of 512 x 512 x 512, as long as its sums. The C library returns memory to the system as soon as an array is
+freed.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 SMALLEST, LARGEST = 1 << 16, 1 << 25
-"""Bytes of arrays that are taken from here: smaller ones the C library keeps, larger ones serve longer work."""
+"""Size limits in bytes of pooled arrays; the C library itself reuses smaller ones, and larger ones serve
+longer work.
+"""
 
 KEPT = 1 << 26
-"""Bytes that are kept at most."""
+"""Most bytes in the pool."""
 
 
 def _references(slabs: list[NDArray[np.uint8]], place: int) -> int:
-    """How often a slab is referred to: every array in its memory does so as its base."""
+    """Return the reference count of a slab; every array in its memory refers to it as its base."""
     return sys.getrefcount(slabs[place])
 
 
@@ -32,14 +35,14 @@ _UNUSED = _references([np.empty(1, dtype=np.uint8)], 0)
 
 
 class _Slabs:
-    """Memory that arrays lie in, the last one that was given at the end."""
+    """Pool of memory slabs for arrays, most recently used last."""
 
     def __init__(self) -> None:
         self._slabs: list[NDArray[np.uint8]] = []
         self._lock = threading.Lock()
 
     def give(self, size: int) -> NDArray[np.uint8]:
-        """Memory of at least `size` bytes, and at most twice that, in which no array lies."""
+        """Return unused memory of at least `size` bytes and at most twice that."""
         with self._lock:
             slabs = self._slabs
             fits = (i for i in range(len(slabs)) if size <= slabs[i].size <= 2 * size)
@@ -54,7 +57,7 @@ _SLABS = _Slabs()
 
 
 def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """An array with whatever is in its memory, which is free for others when the array and its views are gone."""
+    """Return an uninitialised array; its memory is reused after the array and its views are freed."""
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
     if not SMALLEST <= size <= LARGEST:
@@ -63,14 +66,14 @@ def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def scratch_copy(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """As `array.astype(dtype)`, contiguous."""
+    """Return a contiguous copy of an array, as `array.astype(dtype)` does."""
     copy = scratch(array.shape, dtype)
     copy[...] = array
     return copy
 
 
 def scratch_full(shape: tuple[int, ...], value: float, dtype: DTypeLike) -> NDArray[Any]:
-    """As `np.full`."""
+    """Return an array filled with a value, as `np.full` does."""
     array = scratch(shape, dtype)
     array.fill(value)
     return array

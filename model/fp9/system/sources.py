@@ -1,4 +1,4 @@
-"""Digests of Python sources: what was made by them holds as long as none of them changes."""
+"""Digests of Python sources: results of code are valid until one of its sources changes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _IMPORTS = re.compile(r"^\s*from ([\w.]+) import (\((?:[^)]*)\)|.*)|^\s*import (
 
 
 def digest(package: Path, sources: Iterable[Path]) -> str:
-    """SHA-256 of Python sources and of their places in a package.
+    """Return the SHA-256 of Python sources and their paths in a package.
 
-    Raises OSError where one cannot be read.
+    Raises OSError if a source cannot be read.
     """
     found = hashlib.sha256()
     for source in sorted(sources):
@@ -24,9 +24,10 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 
 
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
-    """The files of a module and of everything of some packages that it imports, by the names of the modules.
+    """Return the files of a module and of all modules that it imports from some packages, by module name.
 
-    Imports inside functions count; those for type checking alone, and those of modules named by a text, do not.
+    Imports inside functions count. Imports for type checking alone, and imports of modules named by a string, do
+    not.
     """
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}
@@ -41,7 +42,7 @@ def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
 
 
 def _file(module: str, folders: dict[str, Path]) -> Path | None:
-    """The file of a module, None for what is no module of the packages."""
+    """Return the file of a module; None if the packages do not contain it."""
     top, *inner = module.split(".")
     if top not in folders:
         return None
@@ -50,7 +51,7 @@ def _file(module: str, folders: dict[str, Path]) -> Path | None:
 
 
 def _imports(text: str) -> Iterator[str]:
-    """The modules that a text imports, and the names that it imports of each, which may be modules, too."""
+    """Yield the modules that a text imports, and the names imported from each, since these may be modules too."""
     for module, names, whole in _IMPORTS.findall(_TYPES_ALONE.sub("", text)):
         yield module or whole
         yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))

@@ -1,8 +1,7 @@
 """Register tiles of matrix products without a window: fused multiply-adds, each followed by a rounding.
 
 A sum that neither overflows nor is in the lowest binades is rounded to p bits in two or three instructions.
-Rounding in
-the lowest binades takes ten.
+Rounding in the lowest binades takes ten.
 """
 
 from __future__ import annotations

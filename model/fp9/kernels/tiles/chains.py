@@ -89,8 +89,7 @@ def plain_flagged(a, b, acc, inexact, begin, end):
     """Do the same as `plain`, and set which accumulators had an inexact step.
 
     The first inexact step makes the sums rounded down and the sums rounded up different. Both are computed only if
-    the
-    processor reports an inexact operation.
+    the processor reports an inexact operation.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)

@@ -1,10 +1,8 @@
 """Numba kernels of matrix products in register tiles: steps of one or more products, rounded after each step.
 
-Bounds show whether a block of K can reach a limit of the result format. Sums of magnitudes bound overflow. A common
-power
-of two that divides all numbers bounds the lowest binades. Tiles that may reach the lowest binades are computed row
-by
-row, with a rounding that handles them.
+Bounds show whether a block of K can reach a limit of the result format. Sums of magnitudes bound overflow. A
+common power of two that divides all numbers bounds the lowest binades. Tiles that may reach the lowest binades are
+computed row by row, with a rounding that handles them.
 """
 
 from __future__ import annotations
@@ -267,15 +265,12 @@ def rounded(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length
     """Set out = round(acc + a[:, k] * b[k]) for each k in order, all finite; sums are rounded to the carrier, then by
     `t`.
 
-    `t` is a `floats.Rounder`. `low_a` and `low_b` are bytes, the exponents of the lowest bits of a and b; they have
-    the shapes
-    (m, 0) and (0, n) if no product has bits below the coarse step. `bounds` (m,) are the largest sums of a's
-    magnitudes over
-    `block_of` products. `redo` (m, panels) is set where sums may have overflowed; these sums are wrong. `length`,
-    `join`,
-    `tiny` and `lost` are as in `aligned.aligned`, with two differences. No mark is set if the carrier cannot hold a
-    sum that
-    was rounded to an accumulator. Marks of inexact sums that may be tiny are negative.
+    `t` is a `floats.Rounder`. `low_a` and `low_b` are bytes, the exponents of the lowest bits of a and b; they
+    have the shapes (m, 0) and (0, n) if no product has bits below the coarse step. `bounds` (m,) are the largest
+    sums of a's magnitudes over `block_of` products. `redo` (m, panels) is set where sums may have overflowed;
+    these sums are wrong. `length`, `join`, `tiny` and `lost` are as in `aligned.aligned`, with two differences. No
+    mark is set if the carrier cannot hold a sum that was rounded to an accumulator. Marks of inexact sums that may
+    be tiny are negative.
     """
     sides = (a, low_a, bounds, b, low_b)
     _blocks(_one_product, _one_at_edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost)

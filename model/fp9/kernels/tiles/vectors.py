@@ -195,10 +195,9 @@ def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watche
     """Return a Numba function emitted by `body(code, *arguments)`; arrays become pointers, numbers stay numbers.
 
     `carrier` is the index of the argument whose type determines the vector width. `rounding` is the rounding mode
-    of sums and
-    products. It is set around a function that is not inlined, so that LLVM moves no instruction across. If
-    `watched`, the
-    function returns whether an operation was inexact; always True on machines that cannot tell.
+    of sums and products. It is set around a function that is not inlined, so that LLVM moves no instruction
+    across. If `watched`, the function returns whether an operation was inexact; always True on machines that
+    cannot tell.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -282,8 +281,7 @@ def take_panel(panel, acc, left):
     """Copy columns of accumulators from `left` on into a panel, with zeros after the last column.
 
     The loops use slices. An index such as `left + j` could be negative for all that LLVM knows; it would then load
-    numbers
-    one by one.
+    numbers one by one.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):

@@ -1,15 +1,12 @@
 """One step with an alignment window as vectors: a float accumulator aligns, or no alignment is needed.
 
 Let p be the number of the carrier's fraction bits. A sum of magnitudes that starts at 2^p units and stays below
-twice
-that has one unit as its last bit. With rounding toward zero, one fused multiply-add then multiplies, aligns,
-truncates
-and adds. The sum of all magnitudes and the sum of the negative products' magnitudes give the result. Exponents are
-bytes; as many are compared at a time as a register holds.
+twice that has one unit as its last bit. With rounding toward zero, one fused multiply-add then multiplies, aligns,
+truncates and adds. The sum of all magnitudes and the sum of the negative products' magnitudes give the result.
+Exponents are bytes; as many are compared at a time as a register holds.
 
 If the window holds all bits of a step's products and accumulators, nothing is truncated. The products are then
-summed
-directly.
+summed directly.
 """
 
 from __future__ import annotations
