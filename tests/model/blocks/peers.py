@@ -31,11 +31,11 @@ BESIDE = 2
 """FP32 numbers on both sides of the largest element times a power of two."""
 
 DIFFERENCES = {
-    "logarithm": "the scale comes of a logarithm that FP32 rounds, of a rounded amax over the largest element",
-    "divisor": "under the scale 2^-127 numbers are divided by 2^-126",
-    "undivided": "under the scale 2^-127 numbers are not divided",
-    "least": "scales of NVFP4 are 2^-6 at least",
-    "reciprocal": "numbers are multiplied by the rounded reciprocal of the scale",
+    "logarithm": "torchao rounds the quotient and its logarithm in FP32",
+    "divisor": "with the scale 2^-127, torchao divides numbers by 2^-126",
+    "undivided": "with the scale 2^-127, torchao does not divide numbers",
+    "least": "torchao's NVFP4 scales are at least 2^-6",
+    "reciprocal": "torchao multiplies numbers by the rounded reciprocal of the scale",
 }
 
 
