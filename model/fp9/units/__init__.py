@@ -1,13 +1,14 @@
-"""Unit specs: everything that can change an output bit or a port of a hardware unit, in one frozen record.
+"""Specifications of hardware units: every choice that can change an output bit or a port, in one frozen record.
 
-The same record is handed to the golden model (`fp9.golden.evaluate`), to the RTL generator, to the vector generator, to
-the test bench and to synthesis; none of them states behaviour of its own. `CATALOGUE` names the units that are built
-and checked everywhere.
+The golden model (`fp9.golden.evaluate`), the RTL generator, the vector generator, the test bench and synthesis all
+read the same record. None of them defines behaviour of its own. `CATALOGUE` holds the units that are built and
+checked everywhere.
 
-A unit reads its `inputs` and gives its `outputs`, flat ports of plain unsigned bits. With `stages = 0` it is
-combinational. With `stages >= 1` it has in addition `clk`, synchronous `rst`, and the handshakes `in_valid`/`in_ready`
-and `out_valid`/`out_ready`; latency is `stages` clocks without back-pressure, throughput one operation a clock. Its
-spec chooses another reset, a clock enable, or a handshake that never waits (`Clocking`).
+A unit reads its `inputs` and computes its `outputs`. Both are flat ports of unsigned bits. With `stages = 0` the
+unit is combinational. With `stages >= 1` it also has `clk`, a synchronous `rst`, and the handshakes
+`in_valid`/`in_ready` and `out_valid`/`out_ready`. Its latency is `stages` clocks without back-pressure; its
+throughput is one operation per clock. The specification can choose another reset, a clock enable, or a handshake
+without back-pressure (`Clocking`).
 """
 
 from fp9.engines import MacOp

@@ -1,4 +1,4 @@
-"""What every unit spec has: ports, golden results, a description; and the checks that all of them share."""
+"""The base class of unit specifications, their ports, and the checks that all specifications share."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ from fp9.units.clocking import HANDSHAKE, OMIT_IF_DEFAULT, Clocking, Handshake, 
 from fp9.units.reserved import language_of
 
 Columns = Mapping[str, NDArray[Any]]
-"""One unsigned array of shape (n,) for each input port."""
+"""Operations: an unsigned array of shape (n,) for each input port."""
 Results = dict[str, NDArray[Any]]
-"""One unsigned array of shape (n,) for each output port."""
+"""Results: an unsigned array of shape (n,) for each output port."""
 Masks = dict[str, NDArray[np.bool_]]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 WIDE_BITS = 16
-"""Fewest bits of a float that is cast to formats of 8 bits, or that these are upcast to."""
+"""Minimum width of a float that can be the source of a cast to 8 bits or the result of an upcast."""
 
 GIVE_WIDE = "give fp32, fp16, bf16, dlfloat16, or a described format of 16 bits or more"
 
 MAX_STAGES = 6
-"""Deepest pipeline that a unit offers."""
+"""Maximum number of pipeline stages of a unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """One port: `width` bits; `formats` says how to read a code (the select port `select` picks, if there are several).
+    """A port of `width` bits.
 
-    `choices` names the values 0, 1, ... of a select port; a value beyond the last name means the last. `signed` bits
-    are two's complement.
+    `formats` gives the number formats of the port's codes. If there are several, the port named `select` chooses
+    among them. `choices` names the values 0, 1, ... of a select port; a value beyond the last name selects the last
+    choice. `signed` ports hold two's complement numbers.
     """
 
     name: str
@@ -56,12 +57,12 @@ FLAGS_PORT = Port("flags", FLAG_BITS, "1 inexact, 2 underflow, 4 overflow, 16 in
 
 
 def select_width(choices: int) -> int:
-    """Bits of a port that selects one of so many."""
+    """Return the width of a port that selects one of `choices` alternatives."""
     return (choices - 1).bit_length()
 
 
 class Unit(Clocking, abc.ABC):
-    """A hardware unit, said completely. Subclasses are frozen dataclasses, valid once constructed."""
+    """The complete specification of a hardware unit. Subclasses are frozen dataclasses, validated at construction."""
 
     kind: ClassVar[str]
     name: str
@@ -70,16 +71,16 @@ class Unit(Clocking, abc.ABC):
     @property
     @abc.abstractmethod
     def inputs(self) -> tuple[Port, ...]:
-        """Data inputs in port order (`control_inputs` apart)."""
+        """Return the data inputs in port order, without `control_inputs`."""
 
     @property
     @abc.abstractmethod
     def outputs(self) -> tuple[Port, ...]:
-        """Data outputs in port order (`control_outputs` apart)."""
+        """Return the data outputs in port order, without `control_outputs`."""
 
     @property
     def control_inputs(self) -> tuple[Port, ...]:
-        """Clock, reset, enable and the handshake's inputs, each of one bit; none without stages."""
+        """Return clock, reset, enable and the handshake inputs, each one bit wide; empty if the unit has no stages."""
         waits = self.handshake is Handshake.READY
         offered = {
             "clk": ("clock, rising edge", True),
@@ -92,7 +93,7 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_outputs(self) -> tuple[Port, ...]:
-        """The handshake's outputs, each of one bit; none without stages."""
+        """Return the handshake outputs, each one bit wide; empty if the unit has no stages."""
         waits = self.handshake is Handshake.READY
         offered = {
             "in_ready": ("a transfer occurs at a clock edge when in_valid and in_ready are high", waits),
@@ -102,7 +103,7 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_ports(self) -> tuple[Port, ...]:
-        """All of them: clock, reset and enable, then one stream after the other."""
+        """Return all control ports: clock, reset and enable, then the input stream, then the output stream."""
         ports = {port.name: port for port in (*self.control_inputs, *self.control_outputs)}
         return (*(ports.pop(n) for n in [*ports] if n not in HANDSHAKE), *(ports[n] for n in HANDSHAKE if n in ports))
 
@@ -111,32 +112,35 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def has_state(self) -> bool:
-        """Whether a result depends on the operations before it."""
+        """Return whether a result depends on earlier operations."""
         return False
 
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
-        """Which operations do not depend on those before them, shape (n,); `inputs` are of a sequence from reset on.
+        """Return a mask, shape (n,), of the operations that do not depend on earlier ones.
 
-        All of them in a unit without state; one with state says which.
+        `inputs` is a sequence that starts at reset. In a unit without state, every operation is independent.
         """
         return np.ones(len(inputs[self.inputs[0].name]), dtype=np.bool_)
 
     @property
     def latency(self) -> int:
-        """Clocks from an operation to its result where nothing stalls."""
+        """Return the number of clocks from an operation to its result without stalls."""
         return self.stages
 
     @property
     def group(self) -> int:
-        """Operations that have their results together: every sequence has so many, or a multiple."""
+        """Return the number of operations that share their results. A sequence holds a multiple of this number."""
         return 1
 
     def care(self, outputs: Columns) -> Masks:
-        """Where an output carries meaning: shape (n,) masks of those that do not always; others always do."""
+        """Return masks, shape (n,), that are true where an output is meaningful. Outputs without a mask always are."""
         return {}
 
     def describe(self) -> list[str]:
-        """The spec as lines `field: value`, for headers and manifests; the same spec gives the same lines."""
+        """Return the specification as lines `field: value`, for headers and manifests.
+
+        Equal specifications give equal lines.
+        """
         every = sorted(fields(self), key=lambda f: bool(f.kw_only))
         said = [f for f in every if f.metadata != OMIT_IF_DEFAULT or getattr(self, f.name) != f.default]
         return [f"kind: {self.kind}"] + [f"{f.name}: {_text(getattr(self, f.name))}" for f in said]
@@ -151,14 +155,14 @@ def _text(value: object) -> str:
 
 
 def value_words(value: object) -> str:
-    """A field's value in the words of a specification, for errors; of several values, all of them."""
+    """Format a field's value for an error message as a specification writes it; join several values with commas."""
     if isinstance(value, tuple):
         return ", ".join(value_words(each) for each in value)
     return str(value).lower() if isinstance(value, bool) else _text(value)
 
 
 def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple[Format, ...]:
-    """The formats of a field; ValueError where there is none, or one twice."""
+    """Return the formats named by a field. Raises ValueError if there is none, or if one is repeated."""
     formats = tuple(format(name) for name in names)
     if not formats:
         raise ValueError(f"{unit}: no format given for {what}; name at least one")
@@ -168,14 +172,14 @@ def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple
 
 
 def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
-    """ValueError where a field that lists offers is empty or names one twice."""
+    """Raise ValueError if a field that lists alternatives is empty or repeats one."""
     if not offered or len(set(offered)) != len(offered):
         given = value_words(offered) or "none"
         raise ValueError(f"{unit}: {given} given as {what}; name each offered {what} once, and at least one")
 
 
 def check_rounding(unit: str, engine: Engine) -> None:
-    """ValueError for an engine whose rounding takes random bits: units that multiply have no port for them."""
+    """Raise ValueError if the engine's rounding takes random bits: units that multiply have no port for them."""
     if engine.rounding.needs_bits:
         raise ValueError(
             f"{unit}: rounding {engine.rounding.value} of engine {engine.name} takes random bits, for which the unit "
@@ -184,7 +188,7 @@ def check_rounding(unit: str, engine: Engine) -> None:
 
 
 def check_name(name: str) -> None:
-    """ValueError for what is no name of a module in Verilog, SystemVerilog and VHDL."""
+    """Raise ValueError if the name is not a valid module name in Verilog, SystemVerilog and VHDL."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"name {name!r} given; give letters, digits and underscores, a letter first")
     language = language_of(name)
@@ -193,8 +197,11 @@ def check_name(name: str) -> None:
 
 
 def check_shared(unit: Unit, lowest: int = 0) -> None:
-    """ValueError for a name that hardware languages refuse, for a count of register stages that the unit cannot have,
-    and for a choice about registers where there are none."""
+    """Check the fields that all units share.
+
+    Raises ValueError if the name is not valid in hardware languages, if the number of stages is below `lowest` or
+    above `MAX_STAGES`, or if a register option is set for a unit without registers.
+    """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:
         raise ValueError(f"{unit.name}: {unit.stages} stages given; give {lowest} to {MAX_STAGES}")

@@ -1,4 +1,4 @@
-"""The unit that rounds wide floats to 8 bits: `cast`."""
+"""The `cast` unit, which rounds wide floats to 8 bits."""
 
 from __future__ import annotations
 
@@ -29,22 +29,24 @@ SCALE_BITS = 8
 """Width of the scale input: two's complement, -128..127."""
 
 MAX_LANES = 64
-"""Most lanes of a cast unit."""
+"""Maximum number of lanes of a cast unit."""
 
 MAX_RANDOM_BITS = 24
-"""Most random bits of stochastic rounding."""
+"""Maximum number of random bits for stochastic rounding."""
 
 
 @dataclass(frozen=True)
 class Cast(Unit):
-    """A 16- or 32-bit float -> any offered 8-bit format; target, rounding and overflow policy for each operation.
+    """Convert a 16- or 32-bit float to an 8-bit format; each operation selects target, rounding and overflow policy.
 
-    The source is multiplied by 2^scale, exactly, before its one rounding (`scale`, which is minus that of `fp9.encode`;
-    it needs no fourth policy: NaN and infinities stay). `sr` adds the `random_bits` bits of the port `random` below the
-    target's last place. `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources; where a unit offers it, it means
-    rna for other targets. With `amax`, the output `amax` is the largest finite magnitude of all operands since reset or
-    since the last operation with `amax_clear`, that operation's own included, in the source format, before scaling.
-    `lanes` operands share the choices.
+    With `scale`, the source is multiplied by 2^scale exactly before the single rounding. The sign of this exponent
+    is opposite to `fp9.encode`'s `scale`. NaN and infinities are not scaled.
+
+    - `sr` adds the `random_bits` bits of the port `random` below the target's last bit.
+    - `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources. For other targets it means `rna`.
+    - With `amax`, the output `amax` is the largest finite magnitude of all operands since reset or since the last
+      operation with `amax_clear`, including that operation. It is in the source format, before scaling.
+    - `lanes` operands share the target, rounding and overflow selections.
     """
 
     kind: ClassVar[str] = "cast"
@@ -59,9 +61,9 @@ class Cast(Unit):
     random_bits: int = 16
     stages: int = 0
     nan_sign: NanSign = field(default=NanSign.KEPT, metadata=OMIT_IF_DEFAULT)
-    """Which results that are NaN have a sign: RISC-V's have none, Arm's those that stand for infinity."""
+    """Which NaN results keep a sign. RISC-V: none. Arm: only a NaN that replaces an infinity."""
     nan: tuple[int, ...] = field(default=(), metadata=OMIT_IF_DEFAULT)
-    """Codes of a NaN without a sign, one a target; none: the formats' own (Arm's of E5M2 is 0x7E)."""
+    """Positive NaN codes, one per target; empty means each format's own NaN (Arm's NaN of E5M2 is 0x7E)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
@@ -81,7 +83,7 @@ class Cast(Unit):
         self._check_nan()
 
     def _check_nan(self) -> None:
-        """ValueError for codes of NaN that are not one for each target, or no NaN there."""
+        """Raise ValueError unless `nan` is empty or gives a NaN code of each target."""
         if not self.nan:
             return
         if len(self.nan) != len(self.targets):
@@ -93,26 +95,26 @@ class Cast(Unit):
                 raise ValueError(f"{self.name}: {error}") from None
 
     def _check_targets(self) -> None:
-        """ValueError for a target that the hardware has no codes of."""
+        """Raise ValueError if a target is not an 8-bit format with a NaN."""
         for f in self.targets:
             if f.bits != 8 or f.nan_code(False) is None:
                 raise ValueError(f"{self.name}: {f.name} given as target; give 8-bit formats with a NaN")
 
     def _check_source_bits(self) -> None:
-        """ValueError for a source that has no bits to give."""
+        """Raise ValueError if hybrid rounding is not defined for the source format."""
         try:
             HiFloat8.threshold_bits(self.source)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """What the choices of an operation ask for; a rounding that the target does not have means rna there."""
+        """Return the cast policy of an operation. A rounding that the target does not offer is replaced by `rna`."""
         offered = rounding if target.offers(rounding) else Rounding.RNA
         nan = self.nan[self.targets.index(target)] if self.nan else None
         return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Names of a port that every lane has, numbered from 0 where there are several lanes."""
+        """Return a port's names, one per lane; numbered from 0 if there are several lanes."""
         return (port,) if self.lanes == 1 else tuple(f"{port}{lane}" for lane in range(self.lanes))
 
     @property

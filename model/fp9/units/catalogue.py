@@ -1,4 +1,4 @@
-"""The units that are built, checked and measured everywhere, by name."""
+"""The catalogue: the units that are built, checked and measured everywhere, by name."""
 
 from __future__ import annotations
 
@@ -33,22 +33,25 @@ _ARM: dict[str, Any] = {
     "nan_sign": NanSign.OVERFLOW,
     "nan": (0x7F, 0x7E),
 }
-"""FPConvertFP8: scaled by NSCALE, without or with FPMR.OSC."""
+"""Options of Arm's FPConvertFP8: scaling by NSCALE, saturation selected by FPMR.OSC."""
 _RISCV: dict[str, Any] = {
     "targets": _OCP,
     "roundings": (_R.RNE, _R.RTZ, _R.RDN, _R.RUP, _R.RNA),
     "overflow": (Overflow.DIRECTED, Overflow.SATURATE),
     "nan_sign": NanSign.LOST,
 }
-"""Zvfofp8min: roundings in the order of `frm`, and without or with `.sat`."""
+"""Options of RISC-V's Zvfofp8min: roundings in the order of `frm`, saturation selected by `.sat`."""
 _RISCV_FPU: dict[str, Any] = {
     "roundings": _RISCV["roundings"],
     "overflow": _RISCV["overflow"],
     "nan_boxing": True,
     "tag": 5,
 }
-"""Scalar operations of Zfh and Zfbfmin beside conversions of OFP8 numbers, with NaN boxing in a 16-bit register; the
-tag is the number of the destination register."""
+"""Options of a RISC-V FPU with NaN boxing in a 16-bit register.
+
+It has the scalar operations of Zfh and Zfbfmin, and conversions of OFP8 numbers. The tag is the number of the
+destination register.
+"""
 
 CATALOGUE: dict[str, Unit] = {
     unit.name: unit
@@ -118,7 +121,10 @@ CATALOGUE: dict[str, Unit] = {
 
 
 def unit(name: str | Unit) -> Unit:
-    """The catalogue's unit of a name; a `Unit` is returned as it is. Raises ValueError for an unknown name."""
+    """Return the catalogue unit with this name; a `Unit` is returned unchanged.
+
+    Raises ValueError for an unknown name.
+    """
     if isinstance(name, Unit):
         return name
     if name not in CATALOGUE:

@@ -1,4 +1,4 @@
-"""How the registers of a unit with stages move: its handshake, its reset, its clock enable."""
+"""Register options of units with stages: handshake, reset and clock enable."""
 
 from __future__ import annotations
 
@@ -6,66 +6,65 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 
 OMIT_IF_DEFAULT = {"omit": "if default"}
-"""Metadata of an option that a unit's description leaves out where it has its default."""
+"""Field metadata: a unit's description omits the option if it has its default value."""
 
 
 HANDSHAKE = ("in_valid", "in_ready", "out_valid", "out_ready")
-"""Ports of the streams at both ends of a unit with stages, beside its data ports."""
+"""Handshake ports of a unit with stages."""
 
 
 class Handshake(Enum):
-    """How operations enter a unit and how its results leave."""
+    """The handshake between a unit and its neighbours."""
 
     READY = "ready"
-    """valid and ready on both sides: where a result is not taken, the unit waits"""
+    """valid and ready on both sides; the unit stalls until its result is accepted"""
     VALID = "valid"
-    """valid alone: a result comes a fixed time after its operation and stays for one clock, taken or not"""
+    """valid alone; a result appears a fixed number of clocks after its operation, for one clock, accepted or not"""
 
 
 class Reset(Enum):
-    """How a unit is reset."""
+    """Polarity and timing of a unit's reset."""
 
     SYNC = "sync"
-    """by 1, at the clock's edge"""
+    """active high, synchronous"""
     SYNC_LOW = "sync_low"
-    """by 0, at the clock's edge"""
+    """active low, synchronous"""
     ASYNC = "async"
-    """by 1, at once; its end comes in time before a clock's edge"""
+    """active high, asynchronous; its release must meet the recovery time before a clock edge"""
     ASYNC_LOW = "async_low"
-    """by 0, at once; its end comes in time before a clock's edge"""
+    """active low, asynchronous; its release must meet the recovery time before a clock edge"""
 
     @property
     def is_async(self) -> bool:
-        """Whether registers are reset without a clock."""
+        """Return whether the reset works without a clock edge."""
         return self in (Reset.ASYNC, Reset.ASYNC_LOW)
 
     @property
     def active(self) -> int:
-        """The level that resets."""
+        """Return the active level of the reset port, 0 or 1."""
         return 0 if self in (Reset.SYNC_LOW, Reset.ASYNC_LOW) else 1
 
     @property
     def port(self) -> str:
-        """Name of the port."""
+        """Return the name of the reset port."""
         return "rst" if self.active else "rst_n"
 
     @property
     def words(self) -> str:
-        """The reset in words."""
+        """Describe the reset in words."""
         return f"{'asynchronous' if self.is_async else 'synchronous'} reset, {self.active} resets"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clocking:
-    """What a spec says of registers, whatever they hold; none of it changes a result."""
+    """Register options that every unit specification has. They never change a result."""
 
     handshake: Handshake = field(default=Handshake.READY, metadata=OMIT_IF_DEFAULT)
     reset: Reset = field(default=Reset.SYNC, metadata=OMIT_IF_DEFAULT)
     reset_data: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """Reset clears every register. Otherwise it clears what says that a stage holds an operation, and what one
-    operation leaves for the next; the data of the stages have none."""
+    """Whether reset clears every register. If false, it clears only the stages' valid bits and the unit's state."""
     enable: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """The input `enable`: a clock in which it is 0 changes no register, a reset apart."""
+    """Whether the unit has an input `enable`. While it is 0, only a reset changes registers."""
 
 
 def non_defaults(clocking: Clocking) -> dict[str, object]:

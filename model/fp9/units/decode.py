@@ -1,4 +1,4 @@
-"""Units that read codes of at most 8 bits: `decoder` into fields, `upcast` into a wider float."""
+"""Units that read codes of at most 8 bits: `decoder` outputs their fields, `upcast` converts them to a wider float."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from fp9.units.operands import (
 
 @dataclass(frozen=True)
 class Decoder(Unit):
-    """Code and format select -> sign, exponent, significand, zero, inf, nan.
+    """Decode a code into sign, exponent, significand, and the flags zero, inf and nan.
 
-    A finite value is (-1)^sign * significand * 2^(exponent - 3), the significand normalised to 8..15 (0 for zero); with
-    int8 among the formats, significand * 2^(exponent - 6), normalised to 64..127. With formats of fewer than 8
-    bits alone the significand has as many bits as the longest of them.
-    `exponent` carries meaning for finite non-zero operands, `significand` for finite ones, `sign` for all but NaN.
+    A finite value is (-1)^sign * significand * 2^(exponent - 3), with the significand normalised to 8..15, or 0 for
+    zero. If int8 is among the formats, it is significand * 2^(exponent - 6), normalised to 64..127. If all formats
+    are narrower than 8 bits, the significand is as wide as the longest significand of these formats. `exponent` is
+    meaningful for finite non-zero operands, `significand` for finite operands, `sign` for all except NaN.
     """
 
     kind: ClassVar[str] = "decoder"
@@ -43,7 +43,7 @@ class Decoder(Unit):
 
     @property
     def exponent_bits(self) -> int:
-        """Width of the exponent: two's complement, enough for every number of every format."""
+        """Return the width of the exponent output: two's complement, wide enough for every number of every format."""
         return exponent_width(self.formats, self.bias_port)
 
     @property
@@ -69,9 +69,10 @@ class Decoder(Unit):
 
 @dataclass(frozen=True)
 class Upcast(Unit):
-    """Code and format select -> a 16- or 32-bit float; exact but for overflow, which gives infinity or NaN-Inf.
+    """Convert a code to a 16- or 32-bit float.
 
-    Flags are those of a cast with the overflow policy `inf`.
+    The conversion is exact unless it overflows. Overflow gives infinity or NaN-Inf. The flags are the same as for a
+    cast with the overflow policy `inf`.
     """
 
     kind: ClassVar[str] = "upcast"
@@ -95,7 +96,7 @@ class Upcast(Unit):
         check_shared(self)
 
     def _check_smallest(self, result: FixedFormat) -> None:
-        """ValueError where the result would have to round a small operand."""
+        """Raise ValueError if the result format would have to round a small operand."""
         for fmt in self.formats:
             lowest, _ = exponent_range((fmt,), bias_port=False)
             # Without subnormals the lowest binade has zero in the place of its first number.

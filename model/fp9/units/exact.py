@@ -1,4 +1,4 @@
-"""Products of 8-bit operands as fixed-point numbers: how many bits hold their exact sums (numerics.md, sums)."""
+"""Widths of fixed-point numbers that hold exact sums of products of 8-bit operands (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fp9.units.operands import largest_code, with_every_bias
 
 @dataclass(frozen=True, slots=True)
 class ProductRange:
-    """All finite products of two operands: multiples of 2^`ulp`, of magnitude `largest` at most."""
+    """Range of the finite products of two operands: multiples of 2^`ulp` with magnitude at most `largest`."""
 
     ulp: int
     largest: Fraction
 
     def signed_bits(self, products: int) -> int:
-        """Bits of the two's complement number, in units of 2^ulp, that holds every sum of so many products.
+        """Return the width of a two's complement number, in units of 2^ulp, that holds any sum of `products`.
 
         >>> from fp9.formats import format
         >>> e5m2 = (format("e5m2"),)
@@ -29,7 +29,10 @@ class ProductRange:
 
 
 def product_range(a: Sequence[Format], b: Sequence[Format], bias_port: bool = False) -> ProductRange:
-    """The products of two operands of some formats each; `bias_port`: with every extra bias of hfp8_143."""
+    """Return the range of products of operands in the formats `a` and `b`.
+
+    With `bias_port`, it covers every extra bias of hfp8_143.
+    """
     sides = [with_every_bias(formats, bias_port) for formats in (a, b)]
     ulps = [min(f.quantum(floor_log2(f.value_of(f.smallest_code))) for f in side) for side in sides]
     largest = [max(largest_code(f) for f in side) for side in sides]

@@ -1,4 +1,4 @@
-"""The fields of a spec as a form: what stands in each, as a setting `FIELD=VALUE` has it, and what may stand there."""
+"""The fields of a specification as a form: the text of each field, as in `FIELD=VALUE`, and the values it accepts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from fp9.units.toml import as_table, ordered_fields, value_text
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """A field of a spec: its text, empty where nothing is given, and the names it takes, of which it may take several.
+    """A field of a specification: its text (empty if not set), the names it accepts, and whether it takes several.
 
-    A number offers no names. Of formats and engines the names are those without parameters; it takes others, too.
+    A number accepts no names. For formats and engines, `offered` lists the names without parameters; the field also
+    accepts names with parameters.
     """
 
     name: str
@@ -28,7 +29,7 @@ class Entry:
 
 
 def entries(spec: Unit) -> list[Entry]:
-    """The fields of a unit, its name apart, in the order in which they are written."""
+    """Return the fields of a unit, without its name, in the order of a specification file."""
     hints, values = typing.get_type_hints(type(spec)), as_table(spec, with_defaults=True)
     names = [field.name for field in ordered_fields(type(spec)) if field.name != "name"]
     return [Entry(name, _text(values.get(name, "")), _offered(hints[name]), _is_tuple(hints[name])) for name in names]
@@ -51,7 +52,7 @@ def _is_tuple(hint: object) -> bool:
 
 
 def _offered(hint: object) -> tuple[str, ...]:
-    """The names that a field of a type may hold."""
+    """Return the names that a field of this type accepts."""
     if _is_tuple(hint) or isinstance(hint, types.UnionType):
         return _offered(typing.get_args(hint)[0])
     if isinstance(hint, type) and issubclass(hint, Enum):

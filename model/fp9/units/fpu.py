@@ -1,4 +1,4 @@
-"""The dual-format floating-point unit of the HFP8 paper: `fpu`."""
+"""The `fpu` unit: the dual-format floating-point unit of the HFP8 paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9.units.operands import check_operands, operand_ports
 
 
 class FpuOp(IntEnum):
-    """What an `fpu` does with its operands; 16-bit means the engine's result format."""
+    """Operations of an `fpu`. A 16-bit operand is in the engine's result format."""
 
     FMMA = 0
     """result = round(a[7:0] * b[7:0] + a[15:8] * b[15:8] + c): two products of 8-bit operands"""
@@ -30,10 +30,10 @@ class FpuOp(IntEnum):
 
 @dataclass(frozen=True)
 class Fpu(Unit):
-    """Two-product multiply-add on 8-bit operands and multiply-add on 16-bit ones in one datapath, with casts.
+    """Two-product multiply-add on 8-bit operands, multiply-add on 16-bit operands, and casts, in one datapath.
 
-    `engine` is the step of two products; the 16-bit multiply-add has its result format and rounding. Without `casts`
-    the unit has FMMA and FMA only (HFP8 section 4, ISSCC21).
+    `engine` defines the step with two products. The 16-bit multiply-add uses its result format and rounding.
+    Without `casts` the unit has FMMA and FMA only (HFP8 section 4, ISSCC21).
     """
 
     kind: ClassVar[str] = "fpu"
@@ -63,7 +63,7 @@ class Fpu(Unit):
         check_shared(self)
 
     def _check_step(self) -> None:
-        """ValueError for an engine of more than one exact step: the 16-bit multiply-add would have to share it."""
+        """Raise ValueError unless the engine is one exact step, which the 16-bit multiply-add can share."""
         plain = Engine(self.engine.name, self.engine.result, self.engine.rounding, products=2)
         for field in fields(Engine):
             value = getattr(self.engine, field.name)
@@ -74,7 +74,7 @@ class Fpu(Unit):
                 )
 
     def _check_casts(self) -> None:
-        """ValueError where upcasts and downcasts of a format of `a` are no casts of their own."""
+        """Raise ValueError if a format of `a` cannot be upcast to the result format or downcast from it."""
         for fmt in self.a:
             try:
                 Upcast("upcast", (fmt,), self.engine.result)
@@ -86,7 +86,7 @@ class Fpu(Unit):
 
     @property
     def operations(self) -> tuple[FpuOp, ...]:
-        """The operations that the unit has."""
+        """Return the operations that the unit offers."""
         return tuple(FpuOp) if self.casts else (FpuOp.FMMA, FpuOp.FMA)
 
     @property

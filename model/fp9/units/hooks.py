@@ -1,8 +1,8 @@
-"""Hooks: one function for each kind of unit, in a table of the package that calls it.
+"""Hooks: tables with one function per kind of unit, owned by the package that calls them.
 
-A package that has to do something of its own for every kind (golden results, steps of RTL, claims to prove) has a
-`Hook` with a row for each kind. `HOOKS` lists the hooks of all packages that are loaded, so that `missing` says what a
-new kind still lacks.
+A package that handles each kind differently (golden results, RTL steps, proof obligations) has a `Hook` with a row
+for each kind. `HOOKS` lists the hooks of all loaded packages, so that `missing` can report the hooks that a new
+kind still lacks.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ HOOKS: dict[str, Hook[..., Any]] = {}
 
 
 class Hook(Generic[P, R]):
-    """A table of functions by kind of unit; a call takes the row of the unit's kind, or of the kind that it extends.
+    """A table of functions by kind of unit. A call uses the row of the unit's kind, or else of its base class.
 
-    `otherwise` is the function of kinds without a row. A hook without it needs a row for `every_kind`, or refuses units
-    of kinds without one.
+    `otherwise` is the function for kinds without a row. A hook without `otherwise` needs a row for `every_kind`, or
+    rejects units of kinds without a row.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class Hook(Generic[P, R]):
         HOOKS[name] = self
 
     def register(self, kind: type[Unit], function: Callable[Concatenate[Any, P], R]) -> None:
-        """Add the row of a kind."""
+        """Add a row for a kind."""
         self.rows[kind] = function
 
     def of(self, kind: type[Unit]) -> Callable[Concatenate[Any, P], R] | None:
-        """The function of a kind; None where the table has none."""
+        """Return the function for a kind, or None if the table has none."""
         return next((self.rows[each] for each in kind.__mro__ if each in self.rows), self._otherwise)
 
     def __call__(self, unit: Unit, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The result for a unit. Raises ValueError for a unit of a kind without a row."""
+        """Call the function for the unit's kind and return its result. Raises ValueError for a kind without a row."""
         function = self.of(type(unit))
         if function is None:
             kinds = ", ".join(kind.kind for kind in self.rows)
@@ -53,10 +53,10 @@ class Hook(Generic[P, R]):
         return function(unit, *args, **kwargs)
 
     def given(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[Unit], R]:
-        """The hook with its other arguments, as a function of the unit alone."""
+        """Return the hook as a function of the unit alone, with the other arguments bound."""
         return lambda unit: self(unit, *args, **kwargs)
 
 
 def missing(kind: type[Unit]) -> list[str]:
-    """The names of the hooks that have no row for a kind: the checklist of a new kind."""
+    """Return the names of the required hooks that have no row for a kind: the checklist for a new kind."""
     return [name for name, hook in HOOKS.items() if hook.every_kind and hook.of(kind) is None]

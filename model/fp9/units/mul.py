@@ -1,4 +1,4 @@
-"""Units that multiply: `mul`, two operands of at most 8 bits and one rounding."""
+"""The `mul` unit, which multiplies two operands of at most 8 bits and rounds once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fp9.units.operands import check_operands, operand_ports
 
 @dataclass(frozen=True)
 class Mul(Unit):
-    """result = round(a * b): the exact product of two operands, rounded once into a float of 16 bits or more.
+    """result = round(a * b): the exact product of two operands, rounded once to a float of at least 16 bits.
 
-    The formats of a and of b are chosen per operation, independently of each other. NaN, infinity times zero and the
-    flags are those of IEEE 754; a NaN result has the canonical code of the result's format.
+    Each operation selects the formats of a and b independently. NaN, infinity times zero and the flags follow IEEE
+    754. A NaN result has the canonical NaN code of the result format.
     """
 
     kind: ClassVar[str] = "mul"
@@ -52,12 +52,12 @@ class Mul(Unit):
 
     @property
     def engine(self) -> Engine:
-        """The engine of one product whose rounding is that of the unit."""
+        """Return an engine with one product and the unit's rounding and overflow policy."""
         name = f"{self.kind}_{self.result.name}"
         return Engine(name=name, result=self.result, rounding=self.rounding, overflow=self.overflow)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """The name of an operand's port, as units of several products have them."""
+        """Return the name of an operand's port as a tuple, as units with several products do."""
         return (operand,)
 
     @property

@@ -1,4 +1,4 @@
-"""The multi-format floating-point unit: `multi_fpu`."""
+"""The `multi_fpu` unit: a floating-point unit for several formats."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from fp9.units.cast import Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT
 
 NARROW_BITS = 8
-"""Width of a narrow format, and of a lane."""
+"""Width of a narrow format and of a lane."""
 
 CLASS_BITS = 10
-"""Bits of a class mask (RISC-V unprivileged specification, FCLASS)."""
+"""Width of a class mask (RISC-V unprivileged specification, FCLASS)."""
 
 
 class FpuGroup(Enum):
-    """A group of operations, which a specification includes or leaves out."""
+    """A group of operations that a specification includes or leaves out."""
 
     ADDMUL = "addmul"
-    """fused multiply-add in four signs, addition, subtraction, multiplication"""
+    """fused multiply-add with four sign variants, addition, subtraction, multiplication"""
     CONV = "conv"
-    """conversion of every format to every other"""
+    """conversion from every format to every other format"""
     NONCOMP = "noncomp"
     """sign injection, minimum, maximum, comparison, classification"""
 
 
 class MultiFpuOp(Enum):
-    """What a `multi_fpu` computes; the value is the name on the port `op`."""
+    """Operations of a `multi_fpu`. The value is the operation's name on the port `op`."""
 
     FMADD = "fmadd"
     """result = round(a * b + c)"""
@@ -84,7 +84,7 @@ SIGN_INJECTIONS = (_O.SGNJ, _O.SGNJN, _O.SGNJX)
 EXTREMA = (_O.MIN, _O.MAX)
 COMPARISONS = (_O.EQ, _O.LT, _O.LE, _O.EQ_SIGNALING, _O.LT_QUIET, _O.LE_QUIET)
 SIGNALING = (_O.LT, _O.LE, _O.EQ_SIGNALING)
-"""Comparisons that raise `invalid` for every NaN; the others do for signalling NaN alone."""
+"""Comparisons that raise `invalid` for every NaN; other comparisons raise it only for signalling NaN."""
 PRODUCTS = (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.MUL)
 """Operations that read b."""
 SINGLES = (_O.MUL, _O.CONVERT, _O.CLASSIFY)
@@ -99,29 +99,30 @@ GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
 
 
 class ResultCast(Cast):
-    """The cast of an exact sum to every format of results; no unit of its own."""
+    """The cast of an exact sum to each result format; used inside `multi_fpu` only."""
 
     def _check_targets(self) -> None:
-        """Every format with a NaN can be a result."""
+        """Accept every target: each result format of a `multi_fpu` has a NaN."""
 
 
 @dataclass(frozen=True)
 class MultiFpu(Unit):
-    """Arithmetic, conversions and comparisons on operands of any offered formats, through one datapath.
+    """Arithmetic, conversions and comparisons on operands of several formats, in one datapath.
 
-    Every operation rounds once. a, b and c are read in the formats that `a_format`, `b_format` and `c_format` select,
-    the result is written in that of `result_format`. Without `mixed`, `source_format` holds for a and b, and
-    `result_format` for c and the result. Sign injection, minimum and maximum read c in the format of a, which is also
-    that of their result. A code stands in the low bits of its port; a result's upper bits are 0.
+    Every operation rounds once. `a_format`, `b_format` and `c_format` select the formats of a, b and c;
+    `result_format` selects the result's format. Without `mixed`, `source_format` applies to a and b, and
+    `result_format` to c and the result. Sign injection, minimum and maximum read c in the format of a; their result
+    has this format too. A code occupies the low bits of its port; the upper bits of a result are 0.
 
-    `overflow` lists the policies that `overflow` selects for 8-bit results; wider results overflow as IEEE 754-2019
-    section 7.4 says. NaN results are canonical and positive. In formats with the special codes of IEEE 754, NaN whose
-    first fraction bit is 0 are signalling.
+    `overflow` lists the policies that the port `overflow` selects for 8-bit results. Wider results overflow as in
+    IEEE 754-2019 section 7.4. NaN results are canonical and positive. In formats with IEEE 754's special codes, a
+    NaN whose first fraction bit is 0 is signalling.
 
-    With `lanes`, the port `vector` selects between one operation on the whole word and one operation in each of so
-    many 8-bit lanes; flags are then those of all lanes together, and selects beyond the 8-bit formats mean the last.
-    With `nan_boxing` a code narrower than the word counts as NaN unless all bits above it are 1, as they are in
-    results (RISC-V unprivileged specification, NaN boxing of narrower values). `tag` bits pass from input to output.
+    With `lanes`, the port `vector` selects either one operation on the whole word or one operation in each 8-bit
+    lane. The flags then combine all lanes, and a format select beyond the 8-bit formats selects the last 8-bit
+    format. With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results
+    have these bits set (RISC-V unprivileged specification, NaN boxing of narrower values). `tag` bits pass from
+    input to output.
     """
 
     kind: ClassVar[str] = "multi_fpu"
@@ -161,7 +162,7 @@ class MultiFpu(Unit):
         check_shared(self)
 
     def _check_format(self, fmt: Format) -> None:
-        """ValueError for a format that cannot be an operand and a result."""
+        """Raise ValueError if a format cannot be both operand and result."""
         offered = isinstance(fmt, FixedFormat | HiFloat8) and fmt.has_nan and fmt.signed and not fmt.padding
         narrow = fmt.bits == NARROW_BITS
         wide = isinstance(fmt, FixedFormat) and fmt.bits >= 2 * NARROW_BITS and fmt.specials in _WIDE_SPECIALS
@@ -173,7 +174,7 @@ class MultiFpu(Unit):
         check_exponents(f"{self.name}: formats=", fmt, "")
 
     def _check_order(self) -> None:
-        """ValueError where a wide format stands before a narrow one: lanes select among the first formats."""
+        """Raise ValueError if a wide format precedes a narrow format: lanes select among the first formats."""
         widths = [fmt.bits for fmt in self.formats]
         if widths != sorted(widths):
             raise ValueError(f"{self.name}: formats={value_words(self.formats)} given; name narrower formats first")
@@ -191,40 +192,40 @@ class MultiFpu(Unit):
 
     @property
     def word(self) -> int:
-        """Bits of an operand's port."""
+        """Return the width of an operand's port."""
         return max(fmt.bits for fmt in self.formats)
 
     @property
     def narrow(self) -> tuple[Format, ...]:
-        """The formats of 8 bits."""
+        """Return the 8-bit formats."""
         return tuple(fmt for fmt in self.formats if fmt.bits == NARROW_BITS)
 
     @property
     def operations(self) -> tuple[MultiFpuOp, ...]:
-        """The operations offered, in the order of their numbers."""
+        """Return the operations that the unit offers, in the order of their numbers."""
         return tuple(op for group in FpuGroup if group in self.groups for op in GROUPS[group])
 
     @cached_property
     def lane_unit(self) -> MultiFpu:
-        """The unit that a lane is: the same operations on 8-bit formats alone."""
+        """Return the unit of one lane: the same operations on the 8-bit formats alone."""
         return MultiFpu(
             f"{self.name}_lane", self.narrow, self.groups, self.roundings, self.overflow, self.mixed, self.flags
         )
 
     def format_port(self, operand: str) -> str:
-        """Name of the port that selects the format of a, b, c or the result."""
+        """Return the name of the port that selects the format of a, b, c or the result."""
         if self.mixed:
             return f"{operand}_format"
         return "source_format" if operand in "ab" else "result_format"
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """How results of a format round and overflow."""
+        """Return the cast policy of results in a format."""
         narrow = target.bits == NARROW_BITS
         return CastPolicy(rounding, overflow if narrow else Overflow.DIRECTED, nan_sign=NanSign.LOST)
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """Names of the operands that an operation reads."""
+        """Return the names of the operands that at least one operation reads."""
         reads_b = any(op in PRODUCTS for op in self.operations)
         reads_c = any(op not in SINGLES for op in self.operations)
         return ("a", *("b" for _ in range(reads_b)), *("c" for _ in range(reads_c)))
@@ -269,7 +270,7 @@ class MultiFpu(Unit):
 
 
 MAX_TAG = 32
-"""Most bits of a tag."""
+"""Maximum width of a tag."""
 
 _POLICIES = (Overflow.SATURATE, Overflow.INF, Overflow.DIRECTED)
 _WIDE_SPECIALS = (Specials.IEEE, Specials.MERGED)

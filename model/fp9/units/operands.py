@@ -1,4 +1,4 @@
-"""Operands of units, of at most 8 bits: their ports, their exponents, and which formats can be one."""
+"""Operands of at most 8 bits: their ports, their exponent ranges, and the check of their formats."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
 OPERAND_BITS = 8
-"""Bits that an operand has at most; those of a port above a narrower code are not read."""
+"""Maximum width of an operand. Port bits above a narrower code are ignored."""
 
 OPERAND_SIGNIFICAND_BITS = 4
-"""Bits that the significand field of an 8-bit operand has at least: those of E4M3, HFP8 and HiFloat8, leading 1
-included."""
+"""Minimum significand width of an 8-bit operand, including the leading 1: the width for E4M3, HFP8 and HiFloat8."""
 
 BIAS_BITS = 5
-"""Width of an extra-bias port: two's complement, -8..8 used."""
+"""Width of an extra-bias port: two's complement; -8..8 are used."""
 
 
 def operand_ports(
     operand: str, formats: tuple[Format, ...], bias_port: bool, doc: str, lanes: int = 1
 ) -> tuple[Port, ...]:
-    """The ports of one operand: its code (or codes, one a lane, numbered from 0), then what all lanes share: the
-    format select where there are several formats, the extra bias where asked for."""
+    """Return the ports of one operand.
+
+    First come the codes, one per lane, numbered from 0 if there are several lanes. All lanes share the format
+    select, present if there are several formats, and the extra bias, present with `bias_port`.
+    """
     select = f"{operand}_format" if len(formats) > 1 else None
     width = max(f.bits for f in formats)
     names = [operand] if lanes == 1 else [f"{operand}{lane}" for lane in range(lanes)]
@@ -42,7 +44,7 @@ def operand_ports(
 
 
 def check_operands(unit: str, field: str, formats: tuple[Format, ...]) -> None:
-    """ValueError where a format of a field cannot be an operand."""
+    """Raise ValueError if a format cannot be an operand."""
     for f in formats:
         if not f.signed or f.bits > OPERAND_BITS:
             raise ValueError(f"{unit}: {field}={f.name} given; give signed formats of at most {OPERAND_BITS} bits")
@@ -50,7 +52,7 @@ def check_operands(unit: str, field: str, formats: tuple[Format, ...]) -> None:
 
 
 def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
-    """The ports of an operand's scales, one for each block of its codes, numbered from 0 where there are several."""
+    """Return the scale ports of an operand, one per block of its codes; numbered from 0 if there are several."""
     if blocks == 1:
         return (Port(f"{operand}_scale", fmt.bits, f"scale of {operand}", (fmt,)),)
     return tuple(
@@ -60,22 +62,26 @@ def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
 
 
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
-    """The numbers of all codes of each format, (formats, codes of the widest); bits above a code are not read."""
+    """Return the value of every code of each format, shape (formats, codes of the widest format).
+
+    Bits above a narrower format's code are ignored.
+    """
     codes = 1 << max(f.bits for f in formats)
     return np.stack([np.resize(f.table, codes) for f in formats])
 
 
 def significand_bits(formats: Sequence[Format]) -> int:
-    """Significand bits that hold every number of the formats, the leading 1 included.
+    """Return the significand width that holds every number of the formats, including the leading 1.
 
-    An integer has those of its largest magnitude; -128, which no cast produces, is a power of two.
+    For an integer format the width fits the largest magnitude that a cast produces. The code -128 also fits,
+    because it is a power of two.
     """
     least = OPERAND_SIGNIFICAND_BITS if any(f.bits == OPERAND_BITS for f in formats) else 1
     return max(least, *(f.precision for f in formats))
 
 
 def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
-    """The formats; with a bias port, one with every extra bias in place of hfp8_143."""
+    """Return the formats. With a bias port, a variant with each extra bias replaces hfp8_143."""
     return [
         variant
         for f in formats
@@ -85,18 +91,18 @@ def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
 
 @functools.lru_cache(maxsize=64)
 def largest_code(fmt: Format) -> Fraction:
-    """The largest magnitude of a code; one that no cast produces may be larger than `max`: -128 of the integers."""
+    """Return the largest magnitude of any finite code. It exceeds `max` for integers: no cast produces -128."""
     return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
 
 
 def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int]:
-    """Lowest and highest exponent of the leading bit over all finite numbers of the formats."""
+    """Return the lowest and highest exponent of the leading bit over all finite numbers of the formats."""
     every = with_every_bias(formats, bias_port)
     exponents = [floor_log2(magnitude) for f in every for magnitude in (f.value_of(f.smallest_code), largest_code(f))]
     return min(exponents), max(exponents)
 
 
 def exponent_width(formats: tuple[Format, ...], bias_port: bool) -> int:
-    """Bits of a two's complement exponent for all numbers of the formats."""
+    """Return the width of a two's complement exponent for all numbers of the formats."""
     low, high = exponent_range(formats, bias_port)
     return 1 + max((-low - 1).bit_length() if low < 0 else 0, high.bit_length())

@@ -1,4 +1,4 @@
-"""The unit that turns blocks of wide floats into elements and one scale: `quantiser`."""
+"""The `quantiser` unit, which converts blocks of wide floats to elements and one scale."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from fp9.units.cast import Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT, non_defaults
 
 _MOST_BITS = 4
-"""Bits of elements that are found by limits: these are made for each block, one for each magnitude."""
+"""Maximum element width for conversion by limits. Each block computes one limit per magnitude."""
 
 TENSOR_SCALE = fixed_format("fp32")
-"""Format of the scale of a whole array."""
+"""Format of the tensor scale."""
 
 
 def _has_limits(block: BlockFormat) -> bool:
-    """Whether scales are floats with a zero and elements few, each of whose codes is a number from a limit on."""
+    """Return whether elements can be found by comparing magnitudes with limits.
+
+    The scale must be a float with a zero, and the element format must have few codes, all of them numbers.
+    """
     element = block.element
     few = isinstance(element, FixedFormat) and element.signed_zero and element.max_code == element.magnitude_mask
     few &= element.bits <= _MOST_BITS and block.rounding is Rounding.RNE
@@ -31,7 +34,7 @@ def _has_limits(block: BlockFormat) -> bool:
 
 
 class FiniteCast(Cast):
-    """A cast of finite numbers alone: its targets need no NaN and may have fewer bits than 8."""
+    """A cast of finite numbers only. Its targets need no NaN and may be narrower than 8 bits."""
 
     def _check_targets(self) -> None:
         for f in self.targets:
@@ -41,18 +44,18 @@ class FiniteCast(Cast):
 
 @dataclass(frozen=True)
 class Quantiser(Unit):
-    """A block of 16- or 32-bit floats -> its scale and its elements; the scale's rule for each block.
+    """Convert a block of 16- or 32-bit floats to a scale and elements; each block selects the rule of its scale.
 
-    The scale is amax over the rule's divisor, rounded once within its format; an element is its number over the scale,
-    rounded once, and saturates. An infinity or a NaN makes the scale NaN and all elements 0. Where the block format has
-    a scale of the whole array, that is an operand, and amax and numbers are divided by it, too; but for a positive
-    normal number it makes the scale NaN and all elements 0. Where a scale is zero, elements are zeros with the signs of
-    their numbers.
+    The scale is amax divided by the rule's divisor, rounded once in its format. An element is its number divided by
+    the scale, rounded once and saturated. If the block holds an infinity or a NaN, the scale is NaN and all
+    elements are 0. If the scale is zero, the elements are zeros with the signs of their numbers. If the block
+    format has a tensor scale, this scale is an operand, and amax and the numbers are divided by it too. A tensor
+    scale that is not a positive normal number makes the block's scale NaN and all elements 0.
 
-    With `lanes` a block is a sequence of operations of so many numbers, from reset on; the last one's rule and scale of
-    the array are the block's. Results begin when the block is complete and have its scale each; meanwhile the next
-    block comes in, so that a block takes length / lanes clocks, and an operation's result comes as many clocks after
-    it, and one less than `stages`.
+    With `lanes`, a block is a sequence of operations of `lanes` numbers each, starting at reset. The last
+    operation's rule and tensor scale apply to the block. Results start when the block is complete, and each carries
+    the block's scale. Meanwhile the next block enters, so that a block takes length / lanes clocks. The result of
+    an operation appears length / lanes - 1 + `stages` clocks after it.
     """
 
     kind: ClassVar[str] = "quantiser"
@@ -62,7 +65,7 @@ class Quantiser(Unit):
     rules: tuple[ScaleRule, ...]
     stages: int = 0
     lanes: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Numbers of an operation where a block comes in several; the whole block without it."""
+    """Numbers per operation if a block spans several operations; None if one operation holds a whole block."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
@@ -82,7 +85,7 @@ class Quantiser(Unit):
             self._check_lanes(self.lanes)
 
     def _check_lanes(self, lanes: int) -> None:
-        """ValueError for lanes that do not divide the block, and for what takes a whole block at once."""
+        """Raise ValueError if `lanes` does not divide the block length, or if an option requires whole blocks."""
         of_whole_blocks = [*non_defaults(self).items(), *(("rules", rule.name) for rule in self.rules if rule.tries)]
         for name, value in of_whole_blocks:
             given = f"{name}={value_words(value)} given beside lanes={lanes}"
@@ -96,14 +99,17 @@ class Quantiser(Unit):
 
     @staticmethod
     def _has_range_of_fp32(source: FixedFormat) -> bool:
-        """Whether normal numbers have FP32's exponents, which are E8M0's, too, and larger codes are infinite or NaN."""
+        """Return whether the source has the exponents and special codes of FP32, and thus of E8M0."""
         fields = source.exponent_bits, source.bias, source.specials, source.subnormals
         wanted = TENSOR_SCALE.exponent_bits, TENSOR_SCALE.bias, TENSOR_SCALE.specials, TENSOR_SCALE.subnormals
         return fields == wanted and not source.padding and source.bits >= WIDE_BITS
 
     @property
     def element(self) -> FiniteCast:
-        """The cast of one element, as sign and magnitude: its operand is multiplied by one over the block's scale."""
+        """Return the cast of one element as sign and magnitude.
+
+        Its operand is multiplied by the inverse of the block's scale.
+        """
         element, rounding = self.block.element, self.block.rounding
         if isinstance(element, ScaledInteger):
             element = element.sign_magnitude
@@ -130,12 +136,12 @@ class Quantiser(Unit):
         )
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Names of a port that every number of an operation has, from 0."""
+        """Return the names of a port that exists for every number of an operation, numbered from 0."""
         return tuple(f"{port}{place}" for place in range(self.width))
 
     @property
     def width(self) -> int:
-        """Numbers of an operation."""
+        """Return how many numbers an operation holds."""
         return self.lanes or self.block.length
 
     @property

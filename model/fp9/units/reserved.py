@@ -1,4 +1,4 @@
-"""Words that hardware languages reserve: no unit and no port can have one as its name."""
+"""Reserved words of hardware languages, which cannot be names of units or ports."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _VHDL = """
 """
 
 VERILOG = frozenset((_VERILOG + _SYSTEMVERILOG).split())
-"""IEEE 1364-2005, annex B, and IEEE 1800-2017, annex B. Case counts."""
+"""Reserved words of IEEE 1364-2005, annex B, and IEEE 1800-2017, annex B. They are case-sensitive."""
 VHDL = frozenset(_VHDL.split())
-"""IEEE 1076-2019, section 15.10. Case does not count."""
+"""Reserved words of IEEE 1076-2019, section 15.10. They are not case-sensitive."""
 
 
 def language_of(word: str) -> str | None:
-    """The language that reserves a word: Verilog, SystemVerilog or VHDL; None where none does.
+    """Return the language that reserves a word: Verilog, SystemVerilog or VHDL; None if no language does.
 
     >>> language_of("module"), language_of("Signal"), language_of("my_fma")
     ('Verilog', 'VHDL', None)

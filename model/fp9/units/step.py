@@ -1,4 +1,4 @@
-"""Units that multiply and add: `fma` and `dot` without state, `mac` around an accumulator."""
+"""Units that multiply and add: `fma` and `dot` without state, and `mac` with an accumulator."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ from fp9.units.operands import check_operands, operand_ports, scale_ports
 
 @dataclass(frozen=True)
 class Dot(Unit):
-    """One stateless step of the dot engine: result = round(sum of a_i * b_i + c), one rounding, G = engine.products.
+    """One stateless step of the engine: result = round(sum of a_i * b_i + c).
 
-    Where the engine has chunks, one whole chunk: its steps one behind the other, in the engine's order of elements, and
-    the join with c; the flags of all roundings.
+    The step has `engine.products` products and rounds once.
 
-    The formats of all a and of all b are chosen per operation, independently of each other; those of at most 8 bits are
-    operands (FP8, FP6, FP4), and the bits of a port above a narrower code are not read. Ports of lane i end in i.
+    If the engine has chunks, an operation is one whole chunk: all its steps in the engine's element order, then the
+    addition of c. The flags combine all roundings.
+
+    Each operation selects the formats of all a and of all b independently. Operands have at most 8 bits (FP8, FP6,
+    FP4). Port bits above a narrower code are ignored. The port names of lane i end in i.
     """
 
     kind: ClassVar[str] = "dot"
@@ -46,11 +48,14 @@ class Dot(Unit):
     bias_port: bool = False
     stages: int = 0
     gate_zeros: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """The factors of a product that is zero do not move what stands before the sum; results are the same."""
+    """Whether the factors of a zero product are gated, so that they do not toggle the logic before the sum.
+
+    Results do not change.
+    """
     scale: Format | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """The format of two scales, one of all a and one of all b, that multiply them (MX, NVFP4)."""
+    """Format of the two scales that multiply all a and all b (MX, NVFP4)."""
     block: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Products that share two scales, where these are not all of an operation."""
+    """Number of products that share two scales; None if all products of an operation do."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
@@ -90,29 +95,29 @@ class Dot(Unit):
 
     @property
     def products(self) -> int:
-        """Products of an operation."""
+        """Return the number of products of an operation."""
         return self.engine.chunk or self.engine.products
 
     @property
     def products_of_scales(self) -> int:
-        """Products of an operation that share two scales."""
+        """Return the number of products that share two scales."""
         return self.block or self.products
 
     def scale_names(self, operand: str) -> tuple[str, ...]:
-        """Names of the ports of an operand's scales, one for each block; none without scales."""
+        """Return the names of an operand's scale ports, one per block; empty without scales."""
         if self.scale is None:
             return ()
         return tuple(port.name for port in scale_ports(operand, self.scale, self.products // self.products_of_scales))
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Names of an operand's ports, numbered from 0 where there are several products."""
+        """Return the names of an operand's ports; numbered from 0 if there are several products."""
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))
 
     @property
     def factor_inputs(self) -> tuple[Port, ...]:
-        """The ports of a and b, then of their scales where they have such."""
+        """Return the ports of a and b, then the ports of their scales, if any."""
         lanes = self.products
         blocks = lanes // self.products_of_scales
         return (
@@ -123,7 +128,7 @@ class Dot(Unit):
 
     @property
     def operand_inputs(self) -> tuple[Port, ...]:
-        """The ports of a and b, then the addend c."""
+        """Return the ports of a and b, then the addend c."""
         return (*self.factor_inputs, Port("c", self.engine.output.bits, "addend", (self.engine.output,)))
 
     @property
@@ -139,7 +144,7 @@ class Dot(Unit):
 
 @dataclass(frozen=True)
 class Fma(Dot):
-    """The dot engine's step with one product: result = round(a * b + c)."""
+    """The engine's step with one product: result = round(a * b + c)."""
 
     kind: ClassVar[str] = "fma"
 
@@ -149,35 +154,36 @@ class Fma(Dot):
 
 
 KULISCH_PRODUCTS = 1 << 12
-"""Products that a Kulisch accumulator has room for, whatever they are."""
+"""Number of products that a Kulisch accumulator can sum without overflow."""
 
 
 @dataclass(frozen=True)
 class Mac(Dot):
-    """The step around an accumulator register; flags are those of the operation, 0 for CLEAR and HOLD.
+    """The engine's step around an accumulator register.
 
-    The register is the last of the `stages`; the sum loops through it in one clock, so that operations that depend on
-    each other follow each other at full rate at every depth. Reset clears it to +0.
+    The flags belong to the operation; they are 0 for CLEAR and HOLD. The accumulator is the last of the `stages`.
+    Its feedback loop takes one clock, so dependent operations run at full rate at every pipeline depth. Reset
+    clears the accumulator to +0.
 
-    Where the engine has chunks, the last but one stage holds a second register, the open chunk, and counts its steps.
-    The step whose products complete a chunk also joins it to the accumulator, acc = round(chunk + acc) in the engine's
-    output format and rounding, and the chunk is +0 again. Each of the two loops takes one clock, and nothing runs
-    against their order, so the rate is one operation a clock here, too. LOAD, ACCUMULATE, ... and FOLD at the end give
-    the bits of `fp9.dot`; the flags of an operation are those of all roundings in it, so that those of the sum are the
-    OR over its operations. FOLD of an empty chunk changes nothing. Until a first chunk joins, the result is c as given.
+    If the engine has chunks, the last stage but one holds a second register, the open chunk, and counts its steps.
+    The step that completes a chunk also adds it to the accumulator: acc = round(chunk + acc), in the engine's
+    output format and rounding. Then the chunk is +0 again. Each of the two loops takes one clock, so the rate is
+    still one operation per clock. The sequence LOAD, ACCUMULATE, ..., FOLD gives the bits of `fp9.dot`. An
+    operation's flags combine all its roundings; the flags of the sum are the OR over all operations. FOLD of an
+    empty chunk changes nothing. Until the first chunk is added, the result is c unchanged.
 
-    With an engine that is `exact` (Kulisch) the register holds the exact sum of the products since LOAD or CLEAR, as a
-    fixed-point number of `sum_bits` bits, and there is no addend c: LOAD starts from the products alone. Every
-    operation gives what `fp9.dot` gives for these products: result and flags of their one rounding, for CLEAR and HOLD
-    too; infinities and NaN stay until the next LOAD or CLEAR. A sum beyond the register wraps round; one that comes
-    back into its range is right again. The rounding stands behind the register, in stages of its own.
+    If the engine is `exact` (Kulisch), the register holds the exact sum of the products since LOAD or CLEAR, as a
+    fixed-point number of `sum_bits` bits. There is no addend c: LOAD starts from the products alone. Every
+    operation gives the result and flags of `fp9.dot` for these products, also for CLEAR and HOLD. Infinities and
+    NaN persist until the next LOAD or CLEAR. A sum beyond the register wraps around; it is correct again once it
+    returns into range. The rounding follows the register, in stages of its own.
     """
 
     kind: ClassVar[str] = "mac"
     stages: int = field(default=1)
 
     def _check_products(self) -> None:
-        """A mac takes any number of products."""
+        """Accept any number of products."""
 
     def _check_scales(self) -> None:
         super()._check_scales()
@@ -194,17 +200,17 @@ class Mac(Dot):
 
     @property
     def products(self) -> int:
-        """Products of an operation: those of one step."""
+        """Return the number of products of an operation, which is one step."""
         return self.engine.products
 
     @property
     def operations(self) -> tuple[MacOp, ...]:
-        """The operations offered, in the order of their numbers."""
+        """Return the operations that the unit offers, in the order of their numbers."""
         return tuple(op for op in MacOp if op is not MacOp.FOLD or self.engine.chunk)
 
     @property
     def chunk_steps(self) -> int:
-        """Steps of a full chunk; 0 where there are no chunks."""
+        """Return the number of steps of a full chunk; 0 if the engine has no chunks."""
         return (self.engine.chunk or 0) // self.engine.products
 
     @property
@@ -223,5 +229,8 @@ class Mac(Dot):
 
     @property
     def sum_bits(self) -> int:
-        """Bits of a Kulisch accumulator: every sum of `KULISCH_PRODUCTS` products fits (numerics.md, sums)."""
+        """Return the width of a Kulisch accumulator.
+
+        It holds any sum of `KULISCH_PRODUCTS` products (numerics.md, sums).
+        """
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)

@@ -1,6 +1,6 @@
-"""Unit specs as text: TOML files, and settings of the form `field=value` on top of a unit of the catalogue.
+"""Unit specifications as text: TOML files, and settings `field=value` that change a catalogue unit.
 
-A file names the `kind` and the fields of the spec, as in the catalogue:
+A file names the `kind` and the fields of the specification, as in the catalogue:
 
     kind = "fma"
     name = "my_fma"
@@ -9,7 +9,7 @@ A file names the `kind` and the fields of the spec, as in the catalogue:
     engine = "dlfloat"
     stages = 2
 
-An engine is a preset's name or a table of the engine's fields. `load` reads such text, `dumps` writes it.
+An engine is the name of a preset or a table of the engine's fields. `load` reads this text; `dumps` writes it.
 """
 
 from __future__ import annotations
@@ -33,19 +33,21 @@ from fp9.system.reading import toml_of
 from fp9.units import CATALOGUE, Unit, non_defaults, unit
 
 KINDS: dict[str, type[Unit]] = {spec.kind: type(spec) for spec in CATALOGUE.values()}
-"""The kinds of unit that a file can describe."""
+"""Kinds of units that a file can describe."""
 
 _OUTER_COMMA = re.compile(r",(?![^(]*\))(?!\s*[a-z_]+=)", re.IGNORECASE)
-"""Commas between items: not those of parameters, which stand in parentheses or before `name=`."""
+"""Matches commas between items, but not commas inside parentheses or before `name=`."""
 
 
 def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
-    """The unit of a catalogue name or of a TOML file (a name that ends in `.toml`), changed by `field=value` settings.
+    """Return a unit from the catalogue or from a TOML file, changed by `field=value` settings.
 
-    A setting's value is written as in TOML; quotes and brackets may be left out (`a=e4m3,e5m2`). `engine.FIELD=value`
+    A name that ends in `.toml` is a file.
+
+    A setting's value is written as in TOML; quotes and brackets are optional (`a=e4m3,e5m2`). `engine.FIELD=value`
     changes one field of the engine.
 
-    Raises ValueError for a spec that says something unknown or impossible, OSError for a file that cannot be read.
+    Raises ValueError for an invalid specification, and OSError if the file cannot be read.
     """
     text = str(source)
     fields = as_table(unit(text)) if not text.endswith(".toml") else toml_of(Path(text), "a unit")
@@ -54,7 +56,10 @@ def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
 
 
 def build(described: Mapping[str, object], where: str = "unit") -> Unit:
-    """The unit of a table of fields; `where` names the table in errors. Raises ValueError as `load` does."""
+    """Return the unit described by a table of fields.
+
+    `where` names the table in errors. Raises ValueError as `load` does.
+    """
     kind = described.get("kind")
     if kind is None:
         raise ValueError(f"{where} needs the field 'kind'; give one of {', '.join(KINDS)}")
@@ -76,7 +81,7 @@ def build(described: Mapping[str, object], where: str = "unit") -> Unit:
 
 
 def dumps(spec: Unit) -> str:
-    """The unit as the text of a TOML file that `load` reads back to an equal unit."""
+    """Return the unit as TOML text. `load` reads it back to an equal unit."""
     return "".join(f"{field} = {value_text(value)}\n" for field, value in as_table(spec).items())
 
 
@@ -84,7 +89,7 @@ def dumps(spec: Unit) -> str:
 
 
 def _set(described: dict[str, object], settings: Iterable[str]) -> None:
-    """Apply settings, each of another field."""
+    """Apply settings to the table. Raises ValueError if a field is set twice."""
     fields = set()
     for setting in settings:
         field = setting.partition("=")[0].strip()
@@ -110,7 +115,7 @@ def _apply(described: dict[str, object], setting: str) -> None:
 
 
 def _value(text: str) -> object:
-    """A setting's value: TOML where it is TOML, else the bare text."""
+    """Parse a setting's value as TOML; return the bare text if it is not valid TOML."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -118,7 +123,7 @@ def _value(text: str) -> object:
 
 
 def ordered_fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
-    """Fields in the order in which they are written: those of the registers last."""
+    """Return the fields in the order of a specification file: register options come last."""
     return tuple(sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only)))
 
 
@@ -127,7 +132,7 @@ _Found = TypeVar("_Found")
 
 
 def _readers(cls: type[object]) -> dict[str, _Reader]:
-    """For each field of a dataclass, the function that reads its value, found by the field's type."""
+    """Return, for each field of a dataclass, the function that reads its value. The field's type determines it."""
     hints = typing.get_type_hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
     return {name: _reader(hints[name]) for name in names}
@@ -145,14 +150,17 @@ def _reader(hint: object) -> _Reader:
 
 
 def _items(value: object) -> list[object]:
-    """A list, or the items of a text with commas."""
+    """Return a list's items, or the items of a comma-separated text."""
     if isinstance(value, list | tuple):
         return list(value)
     return [_value(item.strip()) for item in _OUTER_COMMA.split(value)] if isinstance(value, str) else [value]
 
 
 def names_in(text: str) -> list[str]:
-    """The names in a text with commas between them; those of parameters do not count: `hif8,hfp8_143(bias=2)`."""
+    """Return the names in a comma-separated text.
+
+    Commas between parameters do not separate: `hif8,hfp8_143(bias=2)`.
+    """
     return [str(item) for item in _items(text)]
 
 
@@ -182,7 +190,7 @@ def _named(find: Callable[[str], object], what: str) -> _Reader:
 
 
 def _found(find: Callable[[str], _Found], name: str, where: str) -> _Found:
-    """What a name stands for. Raises ValueError that begins with `where` for a name that is unknown."""
+    """Look up a name with `find`. Prefix the ValueError for an unknown name with `where`."""
     try:
         return find(name)
     except ValueError as error:
@@ -220,9 +228,9 @@ _SCALARS: dict[object, _Reader] = {
 
 
 def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
-    """The unit's fields as TOML knows them; it has no word for one that is not given.
+    """Return the unit's fields as TOML values. Fields that are None are omitted.
 
-    Options of registers are left out if they have their defaults, unless `with_defaults`.
+    Register options at their defaults are omitted too, unless `with_defaults` is true.
     """
     said = [f for f in ordered_fields(type(spec)) if with_defaults or not f.kw_only or f.name in non_defaults(spec)]
     values = {f.name: getattr(spec, f.name) for f in said}
@@ -230,13 +238,13 @@ def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
 
 
 def _engine_table(spec: Engine) -> dict[str, object]:
-    """The engine's fields, those at their defaults left out."""
+    """Return the engine's fields that differ from their defaults."""
     said = [f for f in dataclasses.fields(Engine) if getattr(spec, f.name) != f.default]
     return {f.name: _plain(getattr(spec, f.name)) for f in said}
 
 
 def _plain(value: object) -> object:
-    """A field's value as TOML knows it: names, numbers, truth values, lists, tables."""
+    """Convert a field's value to TOML types: names, numbers, booleans, lists and tables."""
     match value:
         case tuple():
             return [_plain(item) for item in value]
@@ -258,7 +266,7 @@ def _is_preset(spec: Engine) -> bool:
 
 
 def value_text(value: object) -> str:
-    """A field's plain value as TOML writes it."""
+    """Return a plain value as TOML text."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {value_text(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
