@@ -1,10 +1,12 @@
-"""Inputs for a unit's golden vectors: smoke, corner, random and full suites, made from the unit spec alone.
+"""Inputs for a unit's golden vectors: the smoke, corner, random and full suites.
 
-* `corner` is systematic, after the coverage models of floating-point verification (IBM FPgen): modules `casts`, `sums`
-  and `codes`, one for each kind of unit.
-* `smoke` are some hundreds of the corner operations, chosen so that every class of operation is met: module `smoke`.
-* `random` are drawn operations, half of the sums where product and addend meet.
-* `full` is every input where there are few enough (`FULL_LIMIT`), else corner and random together.
+They are derived from the unit's specification alone.
+
+* `corner` is systematic and follows the coverage models of floating-point verification (IBM FPgen). The modules
+  `casts`, `sums` and `codes` cover one group of unit kinds each.
+* `smoke` is a selection of a few hundred corner operations that hits every class of operation (module `smoke`).
+* `random` holds random operations. In half of the sums, product and addend have close exponents.
+* `full` holds every input if there are at most `FULL_LIMIT`; otherwise the corner and random suites.
 """
 
 from __future__ import annotations
@@ -29,19 +31,18 @@ SUITES = ("smoke", "corner", "random", "full")
 RANDOM_COUNT = 10_000
 FULL_RANDOM_COUNT = 100_000
 _SPECIAL = 0.125
-"""Share of the exact sums of several products in which special operands may occur."""
+"""Share of exact sums of several products that may have special operands."""
 FULL_LIMIT = 1 << 20
-"""Most operations of a suite that takes every input."""
+"""Maximum number of operations of an exhaustive suite."""
 DRAWN_BITS = 1 << 30
-"""Bits of ports that a suite may draw: it is held in memory several times over while its results are computed."""
+"""Maximum number of random port bits in a suite. Computing the results holds several copies of them in memory."""
 
 
 def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
-    """Columns of a suite, shape (n,) each; the same arguments give the same columns.
+    """Return the columns of a suite, shape (n,) each. Equal arguments give equal columns.
 
-    `count` is the number of random operations; the other suites have the size that their classes have.
-    Raises ValueError for an unknown suite, a count below 1 or beyond `most_drawn`, and a count for a suite that takes
-    none.
+    `count` is the number of random operations; the other suites have a fixed size. Raises ValueError for an unknown
+    suite, a count below 1 or above `most_drawn`, or a count for a suite that takes none.
     """
     if suite not in SUITES:
         raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")
@@ -62,7 +63,10 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 
 
 def most_drawn(unit: Unit) -> int:
-    """Random operations of a unit that fit a suite; more are for a sweep, which keeps none of them."""
+    """Return the maximum number of random operations in a suite.
+
+    A sweep can run more, because it stores none of them.
+    """
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 
 
@@ -72,14 +76,14 @@ def _smoke(unit: Unit, seed: int) -> Inputs:
 
 
 def _uniform(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
-    """Uniform bits on every port."""
+    """Return uniformly random bits for every port."""
     return {port.name: drawn_port(port, count, rng) for port in unit.inputs}
 
 
 def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Uniform bits; half of an addend's exponents are near the product's, where the sum is decided.
+    """Return random sums; half of the addends have an exponent near the product's, where rounding depends on both.
 
-    Of exact sums of several products, seven in eight have no special operand.
+    In exact sums of several products, seven of eight operations have no special operand.
     """
     columns = _uniform(unit, count, rng)
     if unit.engine.window is None and unit.products > 1:
@@ -95,8 +99,10 @@ def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Sums as of a dot product, three in four of them added to the accumulator; with chunks as `random_chunks` says, in
-    a fixed-point register as `random_kulisch` says."""
+    """Return random accumulations; three of four operations add to the accumulator.
+
+    Units with chunks use `random_chunks`; units with a fixed-point register use `random_kulisch`.
+    """
     if unit.engine.exact:
         return random_kulisch(unit, count, rng)
     if unit.chunk_steps:
@@ -111,11 +117,14 @@ random: Hook[[int, np.random.Generator], Inputs] = Hook(
     {Dot: _random_sums, Mac: _random_accumulations, Quantiser: quantiser_random, MultiFpu: multi_random},
     otherwise=_uniform,
 )
-"""Columns of so many random operations, shape (n,) each."""
+"""Return the columns of random operations, shape (n,) each."""
 
 
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
-    """Every input of a unit without state that has at most `FULL_LIMIT`; else corner and `count` random operations."""
+    """Return every input of a stateless unit with at most `FULL_LIMIT` inputs, else the corner and random suites.
+
+    The random suite then has `count` operations.
+    """
     bits = sum(port.width for port in unit.inputs)
     if unit.has_state or 1 << bits > FULL_LIMIT:
         return concatenated([corner(unit, rng), random(unit, count, rng)])

@@ -1,4 +1,4 @@
-"""Columns of operations: one array for each input port, and what all suites do with them."""
+"""Columns of operations (one array for each input port), and helper functions that all suites use."""
 
 from __future__ import annotations
 
@@ -20,55 +20,57 @@ Triple = tuple[Codes, Codes, Codes]
 
 
 def fixed(fmt: Format) -> FixedFormat:
-    """A format known to have its fields at fixed places, as every source of a cast and result of a sum has."""
+    """Return `fmt` as a fixed-field format, as every cast source and every result of a sum is."""
     assert isinstance(fmt, FixedFormat), f"{fmt.name} has its fields at changing places"
     return fmt
 
 
 def every_value(port: Port) -> list[int]:
-    """All values that a port takes: every bias, else every pattern (a select port's beyond its choices too)."""
+    """Return all values of a port: every bias, or every bit pattern, including selects beyond the last choice."""
     if port.signed and port.name.endswith("_bias"):
         return [bias & ((1 << port.width) - 1) for bias in HFP8_BIASES]
     return list(range(1 << port.width))
 
 
 def drawn_port(port: Port, count: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Uniformly drawn values of a port; a select port's values beyond its choices occur, too."""
+    """Return uniformly random values of a port, including selects beyond the last choice."""
     if port.signed and port.name.endswith("_bias"):
         return rng.choice(every_value(port), count).astype(np.uint8)
     return rng.integers(0, 1 << port.width, count, dtype=np.uint64).astype(np.uint32)
 
 
 def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
-    """All values of a port in turn, over and over."""
+    """Return all values of a port in turn, repeated up to `count`."""
     return np.resize(np.roll(np.array(every_value(port), dtype=np.uint32), -offset), count)
 
 
 def sign_bits(formats: Sequence[Format]) -> NDArray[np.uint32]:
-    """The bit of the sign in the codes of each format. A change of the bit below it makes every special code an
-    ordinary number."""
+    """Return the sign bit of each format's codes.
+
+    Clearing or inverting the bit below the sign turns every special code into an ordinary number.
+    """
     return np.array([1 << (fmt.bits - 1) for fmt in formats], dtype=np.uint32)
 
 
 def chosen_formats(columns: Inputs, operand: str, formats: Sequence[Format], count: int) -> NDArray[np.intp]:
-    """Index of the format that each of `count` operations has an operand in, shape (count,)."""
+    """Return the index of the format that each of `count` operations selects for an operand, shape (count,)."""
     selects = columns.get(f"{operand}_format", np.zeros(count, np.uint8))
     return np.minimum(selects, len(formats) - 1).astype(np.intp)
 
 
 def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
-    """Columns from rows in the order of the input ports."""
+    """Return columns from rows in input port order."""
     table = np.array(rows, dtype=np.uint32).reshape(-1, len(unit.inputs))
     return {port.name: table[:, i] for i, port in enumerate(unit.inputs)}
 
 
 def concatenated(parts: Sequence[Inputs]) -> Inputs:
-    """The operations of several parts, one after the other."""
+    """Return the operations of all parts, concatenated."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Drawn indices, one for each number but 0."""
+    """Return one random index for each distinct non-zero number."""
     order = rng.permutation(len(numbers))
     found, first = np.unique(numbers[order], return_index=True)
     drawn: NDArray[np.int64] = order[first[found != 0]]
@@ -76,7 +78,7 @@ def one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray
 
 
 def walking_fractions(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Fraction patterns: a walking one, a walking zero, and masks of ones from either end."""
+    """Return fraction patterns: a walking one, a walking zero, and masks of ones from either end."""
     full = (1 << fmt.fraction_bits) - 1
     ones = [1 << i for i in range(fmt.fraction_bits)]
     return np.unique(
@@ -85,14 +87,14 @@ def walking_fractions(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Codes of both signs: walking fractions at every exponent, that of infinity and NaN among them."""
+    """Return codes of both signs with walking fractions at every exponent, including infinities and NaN."""
     exponents = np.arange(1 << fmt.exponent_bits) << fmt.fraction_bits
     magnitudes = (exponents[:, None] | walking_fractions(fmt)).reshape(-1) << fmt.padding
     return np.concatenate([magnitudes, magnitudes | fmt.sign_mask])
 
 
 def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Magnitudes of finite numbers whose code is that of zero, infinity or NaN but for one bit; and the largest."""
+    """Return finite magnitudes whose code differs in one bit from zero, infinity or NaN, and the largest number."""
     specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
     near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
     return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))
@@ -100,7 +102,7 @@ def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def classes(fmt: Format) -> tuple[int, ...]:
-    """Codes of both signs: zero, smallest, around the smallest normal, one, largest, infinity, NaNs."""
+    """Return codes of both signs: zero, smallest, around the smallest normal number, one, largest, infinity and NaN."""
     magnitudes = [0, fmt.smallest_code, fmt.max_code]
     normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])
     magnitudes += [normal, int(encode([1.0], fmt, "rtz")[0])]
@@ -113,14 +115,14 @@ def classes(fmt: Format) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=64)
 def finite(fmt: Format) -> NDArray[np.uint32]:
-    """Codes of the finite numbers that are not zero."""
+    """Return the codes of finite non-zero numbers."""
     return np.array([c for c in range(1 << fmt.bits) if fmt.kind_of(c) is Kind.FINITE], dtype=np.uint32)
 
 
 def addend(
     result: FixedFormat, product: NDArray[np.float64], difference: Codes, fraction: Codes, negative: Codes
 ) -> NDArray[np.uint32]:
-    """Codes whose exponent stands `difference` above the product's, kept within the fields of the result format."""
+    """Return codes whose exponent is `difference` above the product's, clipped to the result format."""
     finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
     field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias
     field = np.clip(field, 0, (1 << result.exponent_bits) - 1)

@@ -1,4 +1,4 @@
-"""The corner suite: systematic operations of a unit by its kind."""
+"""The corner suite: systematic operations for each kind of unit."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Mul, MultiFpu, Quanti
 from fp9.units.hooks import Hook
 
 _SPECIAL = 1 / 16
-"""Share of what operations do not read that is zero, infinity, NaN or an end of the numbers of 16 bits."""
+"""Share of unread operands that are zero, infinity, NaN or the end of the 16-bit format's range."""
 
 
 def _every_code(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
-    """Every code under every format select and every bias."""
+    """Return every code under every format select and every bias."""
     return table_columns(unit, list(itertools.product(*(every_value(port) for port in unit.inputs))))
 
 
 def _dot_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Operations of one product and an addend, then those of every case of `DOT_FAMILIES`."""
+    """Return the corner operations of one product and an addend, then all cases of `DOT_FAMILIES`."""
     return concatenated([sum_corner(unit, rng), *_of_families(DOT_FAMILIES, unit, rng)])
 
 
@@ -62,7 +62,7 @@ def _of_families(streams: Iterable[Iterable[Family]], unit: Dot, rng: np.random.
 
 
 def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Exact sums of several products, and sums that scales multiply."""
+    """Yield corner operations of exact sums of several products, and of scaled sums."""
     if unit.products > 1 and unit.engine.window is None:
         yield exact_corner(unit, rng)
     if unit.products > 1 and unit.scale is not None:
@@ -70,7 +70,7 @@ def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 Family = Callable[[Any, np.random.Generator], Iterator[Inputs]]
-"""Columns of one corner case; nothing for a unit without it."""
+"""A function that yields the columns of one corner case, or nothing if the case does not exist for the unit."""
 
 DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
     (
@@ -88,22 +88,22 @@ DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
     ),
     (carry_out_corner, cancellation_in_steps_corner, carry_into_normal_corner, second_block_corner),
 )
-"""Corner cases of dot products, by the stream of random numbers that they share.
+"""Corner cases of dot products, grouped by shared stream of random numbers.
 
-A case that is added in a new stream leaves the operations of all others as they are.
+A case added in a new stream does not change the operations of other cases.
 """
 
 STEP_FAMILIES = _several_corner, paired_corner, bit_far_below_corner, rounded_up_to_normal_corner
-"""Corner cases of one step of an accumulator without chunks; each step adds to the total before it."""
+"""Corner cases of one step of an accumulator without chunks; each step adds to the previous total."""
 
 LOADED_FAMILIES = carry_out_corner, class_corner
-"""Corner cases of such an accumulator whose operations load the addend first."""
+"""Corner cases of an accumulator without chunks whose operations load the addend first."""
 
 
 def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Sequences of steps of `STEP_FAMILIES`, then operations of `LOADED_FAMILIES`.
+    """Return sequences of steps of `STEP_FAMILIES`, then operations of `LOADED_FAMILIES`.
 
-    An accumulator with chunks has the operations of `chunk_corner`, a fixed-point register those of `kulisch_corner`.
+    An accumulator with chunks has the operations of `chunk_corner`; a fixed-point register has `kulisch_corner`.
     """
     if unit.engine.exact:
         return kulisch_corner(unit, rng)
@@ -117,13 +117,16 @@ def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """The operations in a drawn order, so that what a family does in turn meets all that their places decide."""
+    """Return the operations in random order, so that a family's alternating properties do not depend on position."""
     order = rng.permutation(len(columns["c"]))
     return {name: column[order] for name, column in columns.items()}
 
 
 def _fpu_corner(unit: Fpu, rng: np.random.Generator) -> Inputs:
-    """The sums' corners of two 8-bit products and of a 16-bit one, the casts' corners both ways; the rest is drawn."""
+    """Return the sum corners of 8-bit and 16-bit products, and the cast corners in both directions.
+
+    Ports that an operation does not read are random.
+    """
     pair = Dot(unit.name, unit.a, unit.b, unit.engine)
     parts = [(FpuOp.FMMA, _packed(sum_corner(pair, rng)))]
     wide = fixed(unit.engine.result)
@@ -138,13 +141,13 @@ def _fpu_corner(unit: Fpu, rng: np.random.Generator) -> Inputs:
 
 
 def _packed(lanes: Inputs) -> Inputs:
-    """Two 8-bit operands in the halves of a 16-bit one."""
+    """Pack two 8-bit operands into the halves of a 16-bit operand."""
     both = {name: lanes[f"{name}0"] | lanes[f"{name}1"] << 8 for name in ("a", "b")}
     return both | {name: column for name, column in lanes.items() if name[0] not in "ab" or name.endswith("_format")}
 
 
 def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """All ports of operations of one kind; what they do not read is drawn, some of it a special operand of others."""
+    """Return all ports of operations of one kind. Unread ports are random; some hold special operands."""
     count = len(next(iter(columns.values())))
     ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     for name in "abc":
@@ -167,4 +170,4 @@ corner: Hook[[np.random.Generator], Inputs] = Hook(
         MultiFpu: multi_corner,
     },
 )
-"""Columns of the corner suite, shape (n,) each. Raises ValueError for a kind of unit that has none."""
+"""Return the columns of the corner suite, shape (n,) each. Raises ValueError for a kind of unit without one."""

@@ -23,9 +23,9 @@ from fp9.units.hooks import Hook
 Numbers = NDArray[np.int64]
 
 _ORDINARY, _ZERO, _SUBNORMAL, _SMALLEST_NORMAL, _LARGEST, _INFINITE, _NAN = range(7)
-"""Classes of a code; ordinary are all numbers that none of the others names."""
+"""Classes of a code. Ordinary numbers are in no other class."""
 _MOST = 1 << 8
-"""Codes of a factor, and choices of a select, are at most as many."""
+"""Upper bound of the codes of a factor, and of the choices of a select."""
 
 
 def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -41,7 +41,7 @@ def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -
 
 
 def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
-    """Every code of a format that is no finite number, as each factor."""
+    """Yield, for each factor, a number for every code that is not a finite number."""
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         chosen = chosen_formats(columns, operand, formats, len(columns[operand]))
         finite = np.isfinite(code_tables(formats)[chosen, columns[operand]])
@@ -49,9 +49,11 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _ways(unit: Dot, columns: Inputs) -> Numbers:
-    """Every way to each class of a result but ordinary numbers: its sign, which operands are infinite or NaN, whether
-    an accumulator goes on from what it holds. Of several products these are ways of one such operand at most. None are
-    what an accumulator does without products, and +0 of numbers alone."""
+    """Return a number for every way to reach each class of result except ordinary numbers.
+
+    A way is the result's sign, the operands that are infinite or NaN, and whether an accumulator adds to its
+    register. With several products, at most one operand is special. Operations without products are not covered.
+    """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
     result = _classes(output, codes)
@@ -68,8 +70,10 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
-    """0 for numbers, 1 where an infinity is among them, 2 where a NaN is: in either operand, its scales, the addend.
-    Nothing of an accumulator with chunks, whose result shows operands of other operations."""
+    """Yield, for factors, scales and addend: 0 if all are finite, 1 if one is infinite, 2 if one is NaN.
+
+    Yields nothing for an accumulator with chunks, because its result also depends on other operations.
+    """
     if isinstance(unit, Mac) and unit.chunk_steps:
         return
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -89,17 +93,17 @@ def _most_special(values: Sequence[NDArray[np.float64]]) -> Numbers:
 
 
 def _specials(values: NDArray[np.float64]) -> Numbers:
-    """1 where an infinity stands, 2 where a NaN."""
+    """Return 1 for infinities, 2 for NaN, else 0."""
     return np.asarray(np.isinf(values) + 2 * np.isnan(values), dtype=np.int64)
 
 
 def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
-    """Where the addend counts: always but in those operations of an accumulator that go on from what it holds."""
+    """Return a mask of operations that read the addend: all except accumulator operations that add to the register."""
     return np.asarray(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, dtype=np.bool_)
 
 
 def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
-    """The class of each code."""
+    """Return the class of each code."""
     magnitudes = codes.astype(np.int64) & fmt.magnitude_mask
     normal = fmt.code_of(Fraction(fmt.smallest_normal))
     is_class = {
@@ -117,7 +121,10 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 
 
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """One special operand, by its lane; all products zero beside a zero, or beside a negative addend of one bit."""
+    """Return a number for each lane with the only special operand, and for all products zero with a given addend.
+
+    The addend is zero, or negative with a single significand bit.
+    """
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
     number: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
@@ -141,8 +148,11 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
-    """How far the leading bit of what an accumulator loads stands below that of its products alone or of the addend,
-    the larger one, where neither is zero. Scales bring them together as operations on what is held seldom do."""
+    """Return by how many bits cancellation lowers the leading bit of a loaded sum; 0 if a term is zero or special.
+
+    The distance is measured from the larger of addend and products. Scales bring both together; operations that add
+    to the register seldom do.
+    """
     output = fixed(unit.engine.output)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
     products, left = (evaluate(unit, columns | other)["result"] for other in ({"c": np.zeros_like(addend)}, {}))
@@ -154,7 +164,10 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """1 where every product is zero, as all formats but those with a NaN there write it; 2 where all are -0."""
+    """Return 1 if every product is zero, 2 if every product is -0, else 0.
+
+    A code counts as zero if its bits below the sign are zero, which is NaN in some formats.
+    """
     sign = 1 << (unit.a[0].bits - 1)
     zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
     negative = zero.copy()
@@ -168,8 +181,11 @@ def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
-    """Of each lane and target: `_sides` and `_ties` under each rounding; under each overflow policy each class of a
-    source but ordinary numbers."""
+    """Yield the cover points of each lane and target.
+
+    These are `_sides` and `_ties` under each rounding, and source classes except ordinary numbers under each
+    overflow policy.
+    """
     source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
     target, rounding, overflow = (
         np.minimum(columns.get(select, np.zeros(count, np.uint8)), len(choices) - 1).astype(np.int64)
@@ -189,7 +205,7 @@ def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
-    """Other numbers under each choice, and 0 where they are."""
+    """Return numbers that differ for each selection; 0 stays 0."""
     combined = numbers
     for select in selects:
         combined = combined * _MOST + select
@@ -197,10 +213,16 @@ def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
 
 
 def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """1 within half a step of the largest number, 2 beyond that and nearest to the number that would follow, 3 in the
-    first binade without numbers; 4 below the smallest normal number by less than a quarter of the step there, which is
-    rounded to it were the exponent unbounded, 5 by less than half a step, which is rounded to it all the same; 6 more
-    than half of the smallest number, 7 less than half of it. Ties are none of these."""
+    """Classify values by their position relative to a target's boundaries; ties belong to no class.
+
+    - 1: within half a step of the largest number.
+    - 2: above that, and nearest to the number that would come next.
+    - 3: in the first binade above the largest number's binade.
+    - 4: below the smallest normal number by less than a quarter step; rounded to it even with unbounded exponent.
+    - 5: below it by a quarter to half a step; rounded to it only because of the subnormal grid.
+    - 6: more than half of the smallest number.
+    - 7: less than half of the smallest number.
+    """
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     below, largest = magnitudes[-2:]
     below_normal = magnitudes[np.searchsorted(magnitudes, fmt.smallest_normal) - 1]
@@ -217,7 +239,7 @@ def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
 
 
 def _ties(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """1 half way above a number of even place, 2 of odd place, counted from zero."""
+    """Return 1 for a midpoint above a number with even index, 2 for odd index, 0 if the value is not a midpoint."""
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2
     place = np.minimum(np.searchsorted(middles, values), len(middles) - 1)

@@ -1,8 +1,10 @@
-"""Corner and random operations of a `multi_fpu`: results beside every boundary of their format, cancellations, classes.
+"""Corner and random operations of a `multi_fpu`.
 
-Operations come in blocks that share the operation and the formats, so that each operation meets many combinations of
-formats. In a block the last operand that is read is chosen to lead the exact result to a code of the result's format,
-to the midpoint behind it, or just beside one of them.
+They cover results next to every boundary of their format, cancellations and classes.
+
+Operations come in blocks that share the operation and the formats, so that each operation runs with many
+combinations of formats. Within a block, the last operand that is read is chosen so that the exact result is a code
+of the result format, the midpoint after it, or a value next to one of them.
 """
 
 from __future__ import annotations
@@ -21,19 +23,19 @@ from fp9.units import MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import NARROW_BITS, PRODUCTS, SINGLES
 
 BLOCKS = 40
-"""Combinations of formats that an operation meets in the corner suite."""
+"""Maximum number of format combinations per operation in the corner suite."""
 
 ROWS = 24
-"""Operations of a block."""
+"""Number of operations in a block."""
 
 _ROUNDED = (*PRODUCTS, MultiFpuOp.ADD, MultiFpuOp.SUB, MultiFpuOp.CONVERT)
 _SHARE_UNBOXED = 1 / 16
 _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
-"""Distances from a code or a midpoint, in units of the distance of two codes."""
+"""Offsets from a code or midpoint, as fractions of the distance between two codes."""
 
 
 def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
-    """Columns of the corner suite."""
+    """Return the columns of the corner suite."""
     whole = concatenated([*_blocks(unit, rng, BLOCKS, ROWS)])
     if unit.lanes == 1:
         return whole
@@ -41,7 +43,7 @@ def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs:
-    """Drawn operations, half of them of the corner suite's kind."""
+    """Return random operations; half of them come from the corner suite."""
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     corner = multi_corner(unit, rng)
     rows = rng.integers(0, len(corner["a"]), count)
@@ -50,7 +52,7 @@ def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs
 
 
 def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
-    """Operations of the lanes: each lane has the operands of another one of a block."""
+    """Return operations of the lanes. Each lane has the operands of a different operation of a block."""
     lane = concatenated([*_blocks(unit.lane_unit, rng, BLOCKS, ROWS)])
     count = len(lane["a"])
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
@@ -63,7 +65,7 @@ def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) -> Iterator[Inputs]:
-    """Blocks of every operation, each of another combination of the formats that it reads and writes."""
+    """Yield blocks of every operation, each with a different combination of formats."""
     names = (*unit.operands, "result")
     ports = list(dict.fromkeys(unit.format_port(name) for name in names))
     combinations = list(itertools.product(range(len(unit.formats)), repeat=len(ports)))
@@ -103,7 +105,7 @@ def _leading(
     last: str,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Numbers of the last operand with which the exact result is one of `_BESIDE` a code of the result, or 0."""
+    """Return values of the last operand that lead the exact result to a wanted number, or 0."""
     result, rows = formats["result"], len(codes["a"])
     numbers = {
         name: decode_to(code.astype(formats[name].dtype), formats[name], np.float64) for name, code in codes.items()
@@ -123,7 +125,7 @@ def _leading(
 
 
 def _wanted(result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Numbers on and beside the codes of a format and the midpoints between two."""
+    """Return numbers at or next to the codes of a format and the midpoints between two codes."""
     codes = rng.choice(_pool(result), rows).astype(np.int64)
     here, there = (
         decode_to((code & ((1 << result.bits) - 1)).astype(result.dtype), result, np.float64)
@@ -138,7 +140,7 @@ def _wanted(result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.f
 
 @functools.lru_cache(maxsize=64)
 def _pool(fmt: Format) -> NDArray[np.uint32]:
-    """Codes to choose from, those of `classes` as often as all others."""
+    """Return the codes to choose from. The codes of `classes` make up one third."""
     telling = np.array(classes(fmt), np.uint32)
     if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS:
         others = walking_codes(fmt).astype(np.uint32)
@@ -150,7 +152,10 @@ def _pool(fmt: Format) -> NDArray[np.uint32]:
 def _boxed(
     unit: MultiFpu, formats: dict[str, Format], codes: dict[str, NDArray[np.uint32]], rng: np.random.Generator
 ) -> Inputs:
-    """Codes with ones above them, or with drawn bits: in all of them, or in some where the unit boxes."""
+    """Fill the bits above each code with ones (NaN boxing) or random bits.
+
+    Without NaN boxing all fillings are random; with it, a small share is.
+    """
     columns = {}
     for name, column in codes.items():
         above = (1 << unit.word) - (1 << formats[name].bits)

@@ -1,4 +1,4 @@
-"""Corner operations of products: every class of operand, and every place of the product among the result's numbers."""
+"""Corner operations of products: every class of operand, and every position of the product between two results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from fp9.suites.columns import Codes, Inputs, chosen_formats, classes, concatena
 from fp9.units import Mul, code_tables
 
 _EACH = 4
-"""Products of each class of exponent, last place and tail."""
+"""Number of products for each class of exponent, last bit and tail."""
 
 
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
-    """For each pair of formats: every code beside every class of partner, and products of every class of rounding."""
+    """Return every code with every class of partner, and products of every rounding class.
+
+    All pairs of formats are used.
+    """
     return concatenated(
         [columns for pair in np.ndindex(len(unit.a), len(unit.b)) for columns in _pair(unit, pair, rng)]
     )
@@ -39,7 +42,7 @@ def _pair(unit: Mul, pair: tuple[int, int], rng: np.random.Generator) -> Iterato
 
 
 def _rounding_class(products: NDArray[np.float64], unit: Mul) -> NDArray[np.int64]:
-    """A number for each sign, exponent, last place and position between two results; 0 for specials and zeros."""
+    """Return a number for each sign, exponent, last bit and position between two results; 0 for specials and zeros."""
     fmt = unit.result
     counted = np.isfinite(products) & (products != 0)
     magnitudes = np.where(counted, np.abs(products), 1.0)
@@ -54,7 +57,7 @@ def _rounding_class(products: NDArray[np.float64], unit: Mul) -> NDArray[np.int6
 
 
 def _columns(unit: Mul, pair: tuple[int, int], a: Codes, b: Codes) -> Inputs:
-    """Operations of a pair of formats."""
+    """Return the operations of a pair of formats."""
     columns: Inputs = {"a": a.reshape(-1).astype(np.uint8), "b": b.reshape(-1).astype(np.uint8)}
     for name, index in zip("ab", pair, strict=True):
         columns[f"{name}_format"] = np.full(a.size, index, dtype=np.uint8)
@@ -62,7 +65,7 @@ def _columns(unit: Mul, pair: tuple[int, int], a: Codes, b: Codes) -> Inputs:
 
 
 def product_cover_points(unit: Mul, columns: Inputs) -> Iterator[NDArray[np.int64]]:
-    """Of each pair of formats the classes of both factors; classes of results with flags; classes of rounding."""
+    """Yield classes of both factors for each pair of formats, classes of results with flags, and rounding classes."""
     outputs, count = evaluate(unit, columns), len(columns["a"])
     (index_a, class_a, a), (index_b, class_b, b) = (
         _factor(formats, columns[operand], chosen_formats(columns, operand, formats, count))
@@ -87,7 +90,7 @@ _ORDINARY, _CLASSES = 0, 8
 def _factor(
     formats: tuple[Format, ...], codes: NDArray[Any], chosen: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """The format of each code, its class (0 for an ordinary number), and its number."""
+    """Return each code's format index, class (0 for an ordinary number) and number."""
     index = np.broadcast_to(chosen, codes.shape).astype(np.int64)
     tables = code_tables(formats)
     numbers = tables[index, codes & (tables.shape[1] - 1)]

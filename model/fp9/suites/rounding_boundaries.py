@@ -1,4 +1,4 @@
-"""Where the rounding of a source to a target is decided: its thresholds, its special codes, its discarded tails."""
+"""Source values that decide rounding to a target: thresholds, special codes and discarded tails."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ Codes = NDArray[np.int64]
 
 @functools.lru_cache(maxsize=64)
 def thresholds(source: FixedFormat, target: Format) -> Codes:
-    """Source magnitudes at, just below and just above every number of the target and every midpoint, rising."""
+    """Return source magnitudes at, just below and just above every target number and midpoint, in rising order."""
     numbers = np.array([target.to_float(int(code)) for code in target.ordered_magnitudes()])
     numbers = np.append(numbers, [2 * numbers[-1] - numbers[-2], 2 * numbers[-1]])
     return _around(np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2]), source)
 
 
 def outside(source: FixedFormat, target: Format) -> Codes:
-    """Source magnitudes at and just beside the first number and the first midpoint of binades that a target's spacing
-    goes on in: two above its numbers, and those between half of its last place and its smallest number."""
+    """Return source magnitudes around the first number and midpoint of binades outside the target's range.
+
+    These are two binades above the largest number, and the binades between half the target's last bit and its
+    smallest number.
+    """
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
     exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]
     first = np.array([float(pow2(e)) for e in exponents])
@@ -32,14 +35,14 @@ def outside(source: FixedFormat, target: Format) -> Codes:
 
 
 def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
-    """Source magnitudes at points and just beside them, rising."""
+    """Return source magnitudes at and next to the points, in rising order."""
     codes = encode(points, source, "rtz").astype(np.int64)
     around = (codes[:, None] + np.array([-1, 0, 1])).reshape(-1)
     return np.unique(around[(around >= 0) & (around <= source.magnitude_mask)])
 
 
 def special_codes(fmt: FixedFormat) -> Codes:
-    """Magnitudes: zero, the ends of the subnormal and of the finite numbers, infinity and NaNs of every single bit."""
+    """Return magnitudes: zero, the ends of the subnormal and finite ranges, infinity, and NaN with each single bit."""
     top, hidden = fmt.max_code, 1 << fmt.fraction_bits
     nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]
     edges = [0, 1, 2, hidden - 1, hidden, top - 1, top, top + 1, *nans, fmt.magnitude_mask]
@@ -47,7 +50,7 @@ def special_codes(fmt: FixedFormat) -> Codes:
 
 
 def tails(codes: Codes, source: FixedFormat, target: Format) -> NDArray[np.float64]:
-    """How far positive sources lie above the number of the target below them, in distances to the next one."""
+    """Return the distance of positive sources from the next lower target number, relative to the target's spacing."""
     numbers = np.array([0.0, *(target.to_float(int(code)) for code in target.ordered_magnitudes())])
     numbers = np.unique(np.append(numbers, 2 * numbers[-1] - numbers[-2]))
     value = decode_native(codes.astype(source.dtype), source).astype(np.float64)

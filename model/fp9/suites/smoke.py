@@ -1,10 +1,10 @@
-"""The smoke suite: some hundreds of the corner operations, by the classes and the bit patterns that they meet.
+"""The smoke suite: a few hundred corner operations, chosen by their classes and bit patterns.
 
-Operations fall into classes by their choices, their flags and the upper bits of their result. Candidates are drawn from
-all classes alike; of each handful the one is taken whose pairs of bits stand in the combinations of values seen least
-so far (pairwise coverage). Half of the choices look at all bits, half at those on which the results hang: where the
-golden results are others when that bit alone is. First, an operation of each rare cover point is taken
-(module `cover_points`). No circuit is looked at.
+Selections, flags and the upper result bits determine the class of an operation. Candidates are drawn from all
+classes equally. Of each handful, the candidate with the rarest combinations of two bits is taken (pairwise
+coverage). Half of the choices consider all bits. The other half consider the bits whose inversion changes the
+golden result. First, one operation for each rare cover point is taken (module `cover_points`). The choice does not
+depend on any circuit.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ from fp9.units import Dot, Mac, Quantiser, Results, Unit
 SMOKE_COUNT = 960
 _HANDFUL = 64
 _POOL = range(3000, 12001)
-"""Operations that are looked at closely: as many as `_FLIPS` of single bits allow; of units with few inputs the fewest,
-as more of them would crowd out rare classes."""
+"""Number of operations examined in detail: as many as `_FLIPS` single-bit inversions allow, within this range.
+
+Units with few inputs get the minimum, because more operations would crowd out rare classes.
+"""
 _FLIPS = 600_000
 _FEW_BITS = 16
 _FADING = 0.5
-"""Factor by which a combination counts less each time that it is seen."""
+"""Factor by which a combination's worth decreases each time it is seen."""
 _CLASS_BITS = 9
-"""Upper bits of an output that tell classes apart: sign and exponent of FP32, all of an 8-bit code."""
+"""Number of upper output bits that define a class: sign and exponent of FP32, or all of an 8-bit code."""
 
 
 def smoke(unit: Unit, corner: Inputs) -> Inputs:
-    """At most `SMOKE_COUNT` operations out of a corner suite, in its order; sequences of a `mac` stay together."""
+    """Return at most `SMOKE_COUNT` operations of a corner suite, in its order. Sequences of a `mac` stay together."""
     if isinstance(unit, Quantiser):
         return quantiser_smoke(unit, corner)
     span, last = 1, 0
@@ -59,13 +61,13 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
 
 
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
-    """The operations of groups of `span`, in order."""
+    """Return the operations of groups of `span` operations, in order."""
     indices = (np.sort(groups)[:, None] * span + np.arange(span)).reshape(-1)
     return {name: column[indices] for name, column in columns.items()}
 
 
 def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
-    """Number of the class that each group of operations is of."""
+    """Return the class number of each group of operations."""
     outputs = evaluate(unit, columns)
     selects = [columns[port.name].astype(np.int64) for port in unit.inputs if port.choices]
     uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]
@@ -77,8 +79,10 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 
 
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
-    """Where the leading bit of a subnormal result stands, which tells it as an exponent does another; 0 elsewhere. For
-    scales that are powers of two, which bring any result there; of an accumulator there would be too many pairs.
+    """Return the position of a subnormal result's leading bit, which acts as its exponent; 0 for other results.
+
+    It applies only to scales that are powers of two, which reach every position. Accumulators would have too many
+    pairs.
     """
     if unit.scale is None or unit.scale.precision > 1 or isinstance(unit, Mac):
         return []
@@ -89,7 +93,7 @@ def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
 
 
 def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArray[np.bool_]:
-    """Shape (n, input bits): whether a result of the operation's group changes when that bit alone is inverted."""
+    """Return whether inverting one input bit changes a result of the operation's group, shape (n, input bits)."""
     count = len(next(iter(columns.values())))
     decides = []
     for port in unit.inputs:
@@ -105,7 +109,7 @@ def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArra
 
 
 def _legal(unit: Unit, columns: Inputs) -> Inputs:
-    """Columns with biases that the unit takes in the place of others."""
+    """Return the columns with biases that the unit does not accept replaced by 0."""
     biases = {port.name: every_value(port) for port in unit.inputs if port.name.endswith("_bias")}
     return columns | {n: np.where(np.isin(columns[n], known), columns[n], 0) for n, known in biases.items()}
 
@@ -116,7 +120,7 @@ def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
 
 
 def _spread(classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Indices of `count` groups, all classes alike as far as they reach."""
+    """Return the indices of `count` groups, taken equally from all classes while they last."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     sizes = np.bincount(classes)
@@ -131,7 +135,7 @@ def _choose(
     number: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Indices of `number` rows: the best of each handful, drawn from the classes in turn."""
+    """Return the indices of `number` rows: the best of each random handful from the classes."""
     if len(bits) <= number:
         return np.arange(len(bits))
     order = np.argsort(classes, kind="stable")
@@ -152,10 +156,10 @@ def _choose(
 
 @kernel
 def _take_best(rows, counts, worth):
-    """The row whose pairs are worth most; they are worth less afterwards.
+    """Return the row whose bit pairs are worth most, and reduce the worth of these pairs.
 
-    `worth[i, v, w, j]` is that of bit i with value v beside bit j with value w. Sums over i are kept apart for each j,
-    so that they are made in the lanes of a vector register and the same on every machine.
+    `worth[i, v, w, j]` is the worth of bit i with value v and bit j with value w. Sums over i stay separate for
+    each j. Thus they fill vector lanes and are the same on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

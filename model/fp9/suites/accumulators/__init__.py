@@ -1,1 +1,1 @@
-"""Operations of accumulators: sequences of sums, and chunks from their first product to their last."""
+"""Operations of accumulators: sequences of sums, and complete chunks."""

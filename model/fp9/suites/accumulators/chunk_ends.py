@@ -1,4 +1,4 @@
-"""Operations of accumulators with chunks: sums that cross the chunks' boundaries, and every kind of end of a chunk."""
+"""Operations of accumulators with chunks: sums that cross chunk boundaries, and every way to end a chunk."""
 
 from __future__ import annotations
 
@@ -25,28 +25,37 @@ from fp9.suites.sums.scale_columns import drawn_scales
 from fp9.units import Mac, MacOp, code_tables
 
 GROUP = 4
-"""Operations of a sequence that stands on its own: it begins with LOAD."""
+"""Number of operations in an independent sequence, which begins with LOAD."""
 
 _BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
-"""What follows the end of a chunk: the next one, which then is empty."""
+"""Operations after the end of a chunk: a short next chunk, then an empty one."""
 
 _EVERY_PAIR = 16
-"""Times that every operation stands behind every other."""
+"""Number of sequences for each pair of successive operations."""
 
 _SMALLEST = 1000
-"""Chunks of the smallest products."""
+"""Number of chunks of the smallest products."""
 
 _CROSSED = 0.3
-"""Share of all combinations of classes of two products in a chunk."""
+"""Share of all combinations of operand classes that is sampled for the two products of a chunk."""
 
 _OPPOSITE = 0.25
-"""Share of drawn products that are the opposite of the one before, or nearly so: they cancel in the chunk."""
+"""Share of random products that negate the previous product, exactly or nearly: they cancel in the chunk."""
 
 
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """The corners `step` of a single sum: as c and chunk that join, as products that meet in a chunk, and as a product
-    that meets a chunk of any length; chunks of any length that join; every class of product in a chunk of every class;
-    chunks of ones; every operation behind every other; chunks of the smallest products; then the boundaries."""
+    """Return the corner operations of an accumulator with chunks.
+
+    The corners `step` of a single sum are used in three ways: as the addend and the chunk that is added to it, as
+    products in one chunk, and as a product added to a chunk of any length. Further operations are:
+
+    - chunks of any length added to the total,
+    - products of every class added to a chunk of every class,
+    - chunks whose significand is all ones,
+    - every pair of successive operations,
+    - chunks of the smallest products,
+    - the chunk boundaries.
+    """
     table = ProductTable(unit)
     parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]
     long = onto_long(unit, table, step, rng), joined_long(unit, table, rng)
@@ -58,7 +67,10 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Each corner as LOAD and FOLD: its product is the chunk and its addend the total. Two make a group."""
+    """Return each corner as LOAD and FOLD: its product is the chunk, its addend the total.
+
+    A group holds two corners.
+    """
     first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
     count = len(second["c"])
     first = {name: column[:count] for name, column in first.items()}
@@ -67,8 +79,11 @@ def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Products of two neighbouring corners, or one and nearly its opposite, in one chunk; then FOLD, and an operation
-    that is drawn. Every third corner stands for all: the addend is the sum before it, not its own."""
+    """Return two products in one chunk, then FOLD, then a random operation.
+
+    The second product is the next corner's product, or almost the negated first product. Only every third corner is
+    used, because the addend is the previous sum, not the corner's own addend.
+    """
     following = {name: np.roll(column, -1) for name, column in step.items()}
     opposite = _opposites(unit, step, rng)
     count = len(step["c"])
@@ -80,7 +95,10 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """In the first lane a product of equal classes, then one of two classes; the other lanes multiply zeros."""
+    """Return chunks of two products in the first lane: two operands of equal class, then two of any class.
+
+    The other lanes multiply zeros.
+    """
     zeros = {name: 0 for operand in ("a", "b") for name in unit.lane_names(operand)}
     first_a, first_b = unit.lane_names("a")[0], unit.lane_names("b")[0]
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
@@ -96,14 +114,14 @@ def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Every operation behind every other, between a LOAD and a FOLD."""
+    """Return every pair of successive operations, between a LOAD and a FOLD."""
     for first, second in itertools.product(unit.operations, repeat=2):
         operations = (MacOp.LOAD, first, second, MacOp.FOLD)
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
 
 
 def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, length: int = GROUP) -> Inputs:
-    """Sequences of a `length` in operations, those that are not `given` drawn."""
+    """Return `count` groups of `length` operations. Operations that are not `given` are random."""
     places = [random_chunks(unit, count, rng) for _ in range(length)]
     for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
@@ -111,8 +129,10 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 
 
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Three of the smallest products, which nearly cancel or not, in a chunk that joins a total of zero: chunks finer
-    than any product, down to the lowest codes."""
+    """Return chunks of three smallest products, added to a total of zero.
+
+    Some of them nearly cancel, so that the chunk is finer than any product, down to the lowest codes.
+    """
     nothing = {"c": np.zeros(_SMALLEST, dtype=np.uint32)}
     first, second, third = (smallest_factors(unit, _SMALLEST, rng) | nothing for _ in range(3))
     steps = (MacOp.LOAD, first), (MacOp.ACCUMULATE, second), (MacOp.ACCUMULATE, third), (MacOp.FOLD, None)
@@ -120,10 +140,11 @@ def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
-    """After every number of steps up to a chunk and one more: FOLD, LOAD, CLEAR or HOLD, and two steps behind it.
+    """Return sequences that end a chunk after every number of steps, up to one more than a full chunk.
 
-    A value of the operation's port beyond FOLD means FOLD, too. The last sequence fills a chunk. No sum of the ordinary
-    products ends in an infinity or NaN, which would hide what comes after it.
+    The end is FOLD, LOAD, CLEAR or HOLD, and further steps follow it. Values of the operation port above FOLD mean
+    FOLD, and occur too. The last sequence fills a chunk. The products are ordinary numbers: an infinity or NaN
+    would hide the later results.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
@@ -140,9 +161,9 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 
 
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Sums of about one and a half chunks of drawn products, some of them opposite to the one before.
+    """Return sums of about one and a half chunks of random products; some products negate the previous one.
 
-    Infinities and NaN, which would be the end of nearly every sum, are rare.
+    Infinities and NaN are rare, because they would end nearly every sum.
     """
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -164,7 +185,7 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """The operands with the signs of all a turned, and now and then one bit of an a changed."""
+    """Return the factors with the signs of all a inverted; half of the a also have one low bit changed."""
     sign = 1 << (unit.a[0].bits - 1)
     turned = {name: column for name, column in columns.items() if name[0] in "ab"}
     for lane in unit.lane_names("a"):
@@ -175,7 +196,7 @@ def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def last_groups(unit: Mac) -> int:
-    """Groups at the end of the corner suite that hold its last sequence, in which a chunk is filled."""
+    """Return the number of groups that hold the last sequence of the corner suite, which fills a chunk."""
     return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
 
 

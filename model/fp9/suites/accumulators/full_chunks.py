@@ -1,5 +1,7 @@
-"""Chunks with ones in every place: nearly cancelled by the power of two above them; the largest number, and what it
-meets."""
+"""Chunks whose significand is all ones, and chunks that hold the largest number.
+
+The next power of two nearly cancels a chunk of ones. The largest number is added to products of every class.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,15 @@ from fp9.suites.sums.exact import Product, negated, power_products, sequence
 from fp9.units import Mac, MacOp
 
 _TOP = 8
-"""Exponent of the power of two above the chunk that it cancels, where there is such a product; else the largest."""
+"""Exponent of the power of two that cancels a chunk of ones; the largest available exponent if it is lower."""
 
 
 def full_chunks(unit: Mac, group: int) -> Inputs:
-    """Sequences of a multiple of `group` operations, in which the first lane sums powers of two up to a chunk.
+    """Return sequences in which the first lane sums powers of two to a chunk. Lengths are multiples of `group`.
 
-    The power of two above it leaves its last place of a chunk of ones, both signs. The largest number, where a chunk
-    can be as large, meets every class of product of the first formats, and joins totals of every class.
+    The next power of two cancels a chunk of ones down to its last bit, for both signs. If a chunk can hold the
+    largest number, this chunk is added to every class of product of the first formats, and to totals of every
+    class.
     """
     fmt = fixed(unit.engine.result)
     powers = power_products(unit)
@@ -40,7 +43,7 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
 
 
 def _summands(unit: Mac, total: Fraction) -> list[Product]:
-    """Products that are powers of two, the largest first, whose sum is `total`."""
+    """Return products that are powers of two, largest first, with the sum `total`."""
     powers = power_products(unit)
     summands = []
     for exponent in sorted(powers, reverse=True):
@@ -51,7 +54,7 @@ def _summands(unit: Mac, total: Fraction) -> list[Product]:
 
 
 def _sequence(unit: Mac, products: list[Product], group: int) -> Inputs:
-    """LOAD, ACCUMULATE and FOLD; HOLD up to a multiple of `group`."""
+    """Return LOAD, ACCUMULATE and FOLD, padded with HOLD to a multiple of `group`."""
     steps = [(MacOp.ACCUMULATE if i else MacOp.LOAD, product) for i, product in enumerate(products)]
     holds = [(MacOp.HOLD, None)] * (-(len(steps) + 1) % group)
     return sequence(unit, [*steps, (MacOp.FOLD, None), *holds])

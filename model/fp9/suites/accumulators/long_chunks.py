@@ -1,4 +1,7 @@
-"""Chunks whose sums have every length, as those of two products have: onto which a product comes, or which join."""
+"""Chunks whose significand has any length, because they are sums of several products.
+
+A further product is added to the chunk, or the chunk is added to the total.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,17 @@ from fp9.suites.sums.product_and_addend import nearly_opposite, to_boundaries
 from fp9.units import Mac, MacOp
 
 Sequence = Mapping[int, tuple[MacOp, Inputs | None]]
-"""By their place in a group, operations with their columns."""
+"""Operations and their columns by position in a group."""
 
 _JOINED = 5000
-"""Sequences in which a chunk of any length joins."""
+"""Number of sequences in which a chunk of any length is added to the total."""
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Every other corner onto a chunk that is its addend, or near it: the sum of two products. Then FOLD onto zero.
-    With the number of sequences."""
+    """Return sequences, and their number, that add every second corner to a long chunk, then FOLD onto zero.
+
+    The chunk is a sum of two products, at or near the corner's addend.
+    """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
     third = {name: column for name, column in corners.items() if name != "c"}
@@ -38,8 +43,10 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """A product of zero onto chunks that are a special number but for one bit, the sums of four products. Then FOLD
-    onto zero. With the number of sequences."""
+    """Return sequences, and their number, that add a zero product to a chunk one bit away from a special code.
+
+    The chunk is a sum of four products. FOLD then adds it to zero.
+    """
     chunk = fixed(unit.engine.result)
     codes = np.repeat(beside_special(chunk), 8)
     codes = (codes | rng.choice([0, chunk.sign_mask], len(codes))).astype(np.uint32)
@@ -53,7 +60,10 @@ def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) ->
 def _summed(
     table: ProductTable, wanted: NDArray[np.float64], products: int, rng: np.random.Generator
 ) -> Iterator[Inputs]:
-    """Columns of so many products, each the largest that is not beyond what is left of the wanted sums."""
+    """Yield the columns of `products` products whose sum approximates the wanted sums.
+
+    Each product is the largest that does not exceed the remaining difference.
+    """
     for _ in range(products):
         columns, found = table.at_most(wanted, rng)
         yield columns
@@ -66,8 +76,11 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """A chunk of two products at every distance and of both signs, joined to a total that lies near it, that is nearly
-    its opposite, or that leads to a boundary of rounding. With the number of sequences."""
+    """Return sequences, and their number, that add a chunk of two products to a total.
+
+    The two products have every distance and both signs. The total is near the chunk, nearly its negation, or leads
+    the sum to a rounding boundary.
+    """
     total = fixed(unit.engine.output)
     p = total.fraction_bits
     high = table.values[rng.integers(0, len(table.values), _JOINED)] * rng.choice([-1.0, 1.0], _JOINED)

@@ -1,4 +1,4 @@
-"""The products that a unit forms, by their size, to choose the factors of a sum that is wanted."""
+"""A table of a unit's products by size, to choose factors for a wanted sum."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fp9.suites.sums.product_and_addend import crossed, product
 from fp9.units import Dot
 
 _ORDINARY = (2.0**-3, 2.0**3)
-"""Products of which many can be summed before they leave the range of the numbers."""
+"""Range of moderate products: sums of many of them stay within the format's range."""
 
 
 class ProductTable:
-    """All products of finite factors above zero."""
+    """All products of positive finite factors."""
 
     def __init__(self, unit: Dot) -> None:
         self._unit = unit
@@ -31,8 +31,10 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Columns with one product, the largest that is not beyond a wanted number, and its value; for a zero, an
-        infinity or NaN such a product. The other lanes multiply zeros."""
+        """Return columns with the largest product that does not exceed each wanted magnitude, and its value.
+
+        For a wanted zero, infinity or NaN the product is a zero, infinity or NaN. The other lanes multiply zeros.
+        """
         finite = np.isfinite(wanted)
         size = np.abs(np.where(finite, wanted, 0.0))
         last = np.searchsorted(self.values, size, side="right")
@@ -47,8 +49,10 @@ class ProductTable:
         return self._columns(codes), np.where(finite, values, wanted)
 
     def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
-        """Columns of products of either sign, one in the first lane, of such a size that sums of many are numbers; of
-        any size where there are none such."""
+        """Return columns with one product in the first lane, of either sign and moderate size.
+
+        Sums of many such products stay finite. If no product has a moderate size, the size is arbitrary.
+        """
         low, high = np.searchsorted(self.values, _ORDINARY)
         if low == high:
             low, high = np.int64(0), np.int64(len(self.values))
@@ -57,7 +61,7 @@ class ProductTable:
         return self._columns(codes)
 
     def _special(self, kind: Kind) -> tuple[int, int]:
-        """A code of a of this kind, or of any special kind, and the index of its format."""
+        """Return a code of a of this kind, else of any special kind, and the index of its format."""
         for kinds in ((kind,), (Kind.INF, Kind.NAN)):
             for index, fmt in enumerate(self._unit.a):
                 for code in range(1 << (fmt.bits - 1)):
@@ -66,7 +70,7 @@ class ProductTable:
         return 0, 0
 
     def _columns(self, codes: NDArray[np.uint32]) -> Inputs:
-        """The ports of a and b from rows of codes and indices of formats; of the extra biases, zero."""
+        """Return the ports of a and b from rows of codes and format indices. Extra biases are zero."""
         columns: Inputs = {port.name: np.zeros(codes.shape[1], dtype=np.uint32) for port in self._unit.factor_inputs}
         for number, operand in enumerate("ab"):
             columns[self._unit.lane_names(operand)[0]] = codes[number]

@@ -1,4 +1,4 @@
-"""Corner operations of accumulators without chunks: sequences in pairs, the first of each a LOAD."""
+"""Corner operations of accumulators without chunks, as pairs that start with LOAD."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from fp9.suites.sums.sum_corner import near_product, operand_pairs, ports
 from fp9.units import Mac, MacOp
 
 SPAN = 2
-"""Operations of a sequence."""
+"""Number of operations in a sequence."""
 
 _EVERY_PAIR = 64
-"""Times that every operation stands behind every other."""
+"""Number of repetitions of each pair of successive operations."""
 
 _SUCCESSIONS = 0.15
-"""Share of successions, measured by the other sequences."""
+"""Number of successions, relative to the other sequences."""
 
 
 def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Operations of a step, every other one as LOAD, with a drawn operation on what it left behind; the others as
-    ACCUMULATE, onto their addend loaded with zeros of its sign. And successions: a product of every class after an
-    ordinary one, and every operation behind every other."""
+    """Return corner operations of a step as pairs, then successions of operations.
+
+    Half of the corners are LOAD, followed by a random operation on the accumulator. The other half are ACCUMULATE,
+    after a LOAD of their addend with zero products. The successions are products of every class after an ordinary
+    product, and every pair of successive operations.
+    """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     loads: Inputs = {"op": np.full(count, MacOp.LOAD), **step}
@@ -45,15 +48,20 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """Operations of a step, each as LOAD, and zeros of the sign of its addend behind it, which change nothing."""
+    """Return operations of a step as LOAD, each followed by zero products that do not change the accumulator.
+
+    The zeros have the sign of the addend.
+    """
     loads: Inputs = {"op": np.full(len(step["c"]), MacOp.LOAD), **step}
     return _sequences(loads, _zeros(unit, loads) | {"op": np.full(len(step["c"]), MacOp.ACCUMULATE)})
 
 
 def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Of several products: one of every class of either factor beside every class of addend, of drawn signs, in any
-    lane; zeros in the others; scales of 1; the factors in formats of which none has more classes. Of one product the
-    sums' corners have that."""
+    """Yield operations with one product of every class of factors and every class of addend, for several products.
+
+    Signs and lane are random. The other lanes are zero, and scales are 1. The factor formats are those with the
+    most classes. Units with one product have these operations among the corners of sums.
+    """
     if unit.products == 1:
         return
     a, b = max(operand_pairs(unit), key=lambda pair: sum(len(classes(operand.format)) for operand in pair))
@@ -66,7 +74,7 @@ def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _magnitudes(fmt: Format) -> NDArray[Any]:
-    """The classes' codes without a sign."""
+    """Return the codes of all classes without a sign."""
     return np.array([code for code in classes(fmt) if code >> (fmt.bits - 1) == 0])
 
 
@@ -75,8 +83,10 @@ def _sequences(first: Inputs, second: Inputs) -> Inputs:
 
 
 def _zeros(unit: Mac, columns: Inputs) -> Inputs:
-    """Factors of zero in all lanes, of products that have the sign of the addend, so that one of -0 stays; scales of 1,
-    as one that is NaN would leave NaN."""
+    """Return the columns with zero factors in all lanes and scales of 1.
+
+    The products have the addend's sign, so that an addend of -0 is preserved. A NaN scale would give NaN.
+    """
     negative = (columns["c"].astype(np.int64) & fixed(unit.engine.output).sign_mask) != 0
     zeros = {name: np.zeros_like(columns[name]) for operand in "ab" for name in unit.lane_names(operand)}
     signs = np.where(negative, 1 << (unit.a[0].bits - 1), 0)
@@ -85,8 +95,12 @@ def _zeros(unit: Mac, columns: Inputs) -> Inputs:
 
 
 def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """An ordinary product, loaded with zero or beside it; then, onto that or with an addend near it, products of all
-    classes in one lane, most of them with a zero as a factor, and zeros of either sign in the others."""
+    """Return pairs of an ordinary product and a product of any class.
+
+    The first product is loaded with zero or with an addend near it. The second operation adds to it, or loads an
+    addend near it. Its products are of any class in one lane, most of them with a zero factor, and zeros of either
+    sign in the other lanes.
+    """
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
     scales = drawn_scales(unit, count, rng)
@@ -108,7 +122,7 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Every operation behind every other, with operands drawn from the sums' corners, an eighth of all factors zero."""
+    """Return every pair of successive operations, with random corners of sums. One eighth of them has zero factors."""
     pairs = np.array(list(itertools.product(unit.operations, repeat=2)) * _EVERY_PAIR, dtype=np.uint32).reshape(-1)
     rows = rng.integers(0, len(step["c"]), len(pairs))
     columns = {"op": pairs, **{name: column[rows] for name, column in step.items()}}
@@ -122,7 +136,7 @@ def _classes(fmt: Format) -> NDArray[Any]:
 
 
 def _every_lane(unit: Mac, columns: Inputs, operand: str, codes: Any, rng: np.random.Generator) -> Inputs:
-    """Codes for every lane of an operand, drawn from those that `codes` gives for the format chosen."""
+    """Return random codes for every lane of an operand, chosen from `codes(format)` of the selected format."""
     formats = unit.a if operand == "a" else unit.b
     count = len(columns["op"])
     chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)

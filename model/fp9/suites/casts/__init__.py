@@ -1,1 +1,1 @@
-"""Operations of casts: rounding boundaries, ties, saturation, scaled sources."""
+"""Operations of casts: rounding boundaries, ties, saturation and scaled sources."""

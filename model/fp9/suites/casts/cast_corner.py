@@ -1,8 +1,12 @@
-"""Corner operations of casts: thresholds and specials of every target, walking bits, carries of random bits, maxima.
+"""Corner operations of casts: thresholds and specials of every target, walking bits, random-bit carries, and maxima.
 
-Each family follows a coverage model (IBM FPgen): values at and just beside every rounding boundary; overflow, underflow
-and specials under every choice; walking ones, walking zeros and masks at every exponent; the stochastic tail just at,
-below and above the carry; comparisons of magnitudes that are decided by each bit.
+Each family follows a coverage model (IBM FPgen):
+
+- values at and next to every rounding boundary,
+- overflow, underflow and specials under every selection,
+- walking ones, walking zeros and masks at every exponent,
+- stochastic tails exactly at, below and above the carry,
+- magnitude comparisons that depend on a single bit, for each bit.
 """
 
 from __future__ import annotations
@@ -22,18 +26,18 @@ from fp9.suites.rounding_boundaries import outside, special_codes, tails, thresh
 from fp9.units import SCALE_BITS, Cast, Port
 
 _CARRIES = 4
-"""Random bits that a tail is met with: that just carry, that just do not, and two that lack some bits."""
+"""Number of random values per tail: one that just carries, one that just does not, and two that lack some bits."""
 _CLOSE = 16
-"""Operations in a row whose magnitudes agree down to some bit, for each bit and lane."""
+"""Number of successive operations whose magnitudes agree down to a bit, for each bit and lane."""
 _REACHING = 1500
-"""Stochastic operations just below the normal numbers of a target, and eight times those of another rounding."""
+"""Number of stochastic operations just below a target's normal range; an eighth of this for each other rounding."""
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Every family under the choices that it concerns, then sequences that decide the running maximum.
+    """Return every family under the selections that affect it, then sequences that decide the running maximum.
 
-    Lanes carry the same operations, each a step behind the one before. A scale is drawn, and the source moved the other
-    way wherever its exponent has room, so that the rounding stays the one that was meant.
+    All lanes carry the same operations, each lane one step later than the previous. The scale is random. The
+    source's exponent compensates for it if it has room, so that the intended rounding happens.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
@@ -58,7 +62,10 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Thresholds of each target and beside its numbers under each rounding, signs drawn, overflow policies in turn."""
+    """Yield the thresholds and outer boundaries of each target under each rounding.
+
+    Signs are random; overflow policies alternate.
+    """
     source = fixed(unit.source)
     for target, rounding in itertools.product(range(len(unit.targets)), range(len(unit.roundings))):
         fmt = unit.targets[target]
@@ -73,7 +80,7 @@ def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> It
 
 
 def _edges(unit: Cast, selects: list[Port]) -> Family:
-    """Specials, and thresholds where targets end, under every value of the select ports, of both signs."""
+    """Return special codes, and thresholds at the ends of the targets' ranges, of both signs, under every selection."""
     source = fixed(unit.source)
     points = [thresholds(source, fmt) for fmt in unit.targets]
     ends = [end for codes in points for end in (codes[:6], codes[-9:])]
@@ -84,8 +91,10 @@ def _edges(unit: Cast, selects: list[Port]) -> Family:
 
 
 def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Sources that one bit of the exponent tells from the ends of a target's subnormal and finite numbers, choices in
-    turn under each rounding: the comparisons with these ends are decided by every bit."""
+    """Return sources that differ by one exponent bit from the ends of a target's subnormal and finite ranges.
+
+    Thus every bit decides the comparison with these ends. Each target and rounding is used; overflow is random.
+    """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits, source.bits - 1)
     parts = []
@@ -101,8 +110,11 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Small numbers of each target, and the midpoints between them, with one bit more at each place that a source has
-    below, under each rounding: what a shift loses of a subnormal, bit by bit."""
+    """Return small numbers of each target and the midpoints between them, with one additional lower bit.
+
+    Every lower source bit is set once, under each rounding. The operations check each bit that a subnormal shift
+    discards.
+    """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
     parts = []
@@ -119,8 +131,10 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
 
 
 def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Walking fractions of both signs at every exponent that some target has and in the source's subnormals, a few at
-    every other; choices drawn."""
+    """Return walking fractions of both signs at every exponent of a target and in the source's subnormal range.
+
+    A few appear at every other exponent. Selections are random.
+    """
     source = fixed(unit.source)
     low = min(fmt.smallest for fmt in unit.targets) / 8
     high = max(fmt.max for fmt in unit.targets) * 4
@@ -140,10 +154,11 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Random bits that just carry out of the tail, by one not, or not by one bit of any weight, in every binade.
+    """Return sources and random bits that just carry out of the tail, miss by one, or lack one bit, in every binade.
 
-    The tail is what the source has below the target's last place, in places of its own: subnormals shift it, down to
-    where only the largest random bits carry. Tails walk, each with all of these, or begin with some zeros or ones.
+    The tail is the part of the source below the target's last bit. Subnormals shift it, down to where only the
+    largest random values carry. Tails are walking patterns, combined with every kind of random bits, or start with
+    several zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
@@ -172,8 +187,11 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Sources just below the normal numbers of each target under each rounding, with random bits that just lift them
-    there or just do not were the exponent unbounded: that is what decides underflow."""
+    """Yield sources just below each target's normal range, under each rounding.
+
+    The random bits just lift them to a normal number with unbounded exponent, or just fail to do so. This decides
+    underflow.
+    """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     for (target, fmt), (index, rounding) in itertools.product(enumerate(unit.targets), enumerate(unit.roundings)):
         count = _REACHING if rounding is Rounding.SR else _REACHING // 8
@@ -189,10 +207,10 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Magnitudes that differ in one bit, and ones that differ by one with a borrow through all lower bits.
+    """Return magnitudes that differ in one bit, or by one with a borrow through all lower bits.
 
-    They follow each other, and meet in one operation in every lane; the other lanes have the smaller one. Then ones
-    that agree down to each bit, in all lanes and before and after.
+    They follow each other, and appear in one operation in every lane, with the smaller magnitude in the other
+    lanes. Then follow magnitudes that agree down to each bit, in all lanes and in successive operations.
     """
     source = fixed(unit.source)
     rows, clear = [], []
@@ -218,7 +236,7 @@ def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _columns(unit: Cast, selects: list[Port], family: Family, rng: np.random.Generator) -> Inputs:
-    """The ports of a family's operations; what it leaves open is drawn."""
+    """Return the ports of a family's operations. Ports that the family leaves open are random."""
     count = len(family.codes)
     columns = {port.name: family.choices[:, i] for i, port in enumerate(selects)}
     codes = family.codes
@@ -245,7 +263,7 @@ def _columns(unit: Cast, selects: list[Port], family: Family, rng: np.random.Gen
 
 
 def _moved(source: FixedFormat, codes: Codes, scale: Codes) -> Codes:
-    """Codes divided by 2^scale where both they and the quotient are normal numbers, else as they are."""
+    """Return the codes divided by 2^scale if source and quotient are normal numbers; else the codes unchanged."""
     field = (codes & source.magnitude_mask) >> source.fraction_bits
     top = source.max_code >> source.fraction_bits
     fits = (field > 0) & (field <= top) & (field - scale > 0) & (field - scale < top)

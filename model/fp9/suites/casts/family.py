@@ -1,4 +1,4 @@
-"""A family of cast operations: source codes under choices of the select ports, with what else a family decides."""
+"""Families of cast operations: source codes with selections, and optional random bits and scales."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Choices = Mapping[str, ArrayLike]
 
 @dataclass(frozen=True)
 class Family:
-    """Operations of one lane: source codes, the values of the select ports (a row each); random bits, scale or None."""
+    """Operations of one lane: source codes, rows of select port values, and random bits and scales (None if open)."""
 
     codes: Codes
     choices: NDArray[np.uint32]
@@ -27,11 +27,11 @@ class Family:
 
 
 def rows(selects: Sequence[Port], chosen: Choices, count: int) -> NDArray[np.uint32]:
-    """Values of the select ports, shape (count, ports); what is not said is 0."""
+    """Return select port values, shape (count, ports). Ports without a chosen value get 0."""
     columns = [np.broadcast_to(np.asarray(chosen.get(port.name, 0)), count) for port in selects]
     return np.stack(columns, axis=1).astype(np.uint32) if columns else np.zeros((count, 0), dtype=np.uint32)
 
 
 def every_choice(selects: Sequence[Port]) -> NDArray[np.uint32]:
-    """All combinations of the values of select ports, shape (count, ports), those beyond the last choice included."""
+    """Return all combinations of select port values, shape (count, ports), including values beyond the last choice."""
     return np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Corner operations of hybrid rounding: where F and T, bits of one fraction, are equal or nearly so."""
+"""Corner operations of hybrid rounding: fractions in which F and T are equal or nearly equal."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from fp9.suites.columns import fixed
 from fp9.units import Cast, Port
 
 _SEEDS, _NEAR_NORMAL = 6, 64
-"""Fractions of each binade that repeat themselves; in the one below the normal numbers the comparison decides flags."""
+"""Number of periodic fractions per binade, and in the binade below the normal numbers, where F and T decide flags."""
 _DRAWN = 256
-"""Drawn operations of each binade."""
+"""Number of random operations per binade."""
 _OVERFLOWING = 128
-"""Operations with hybrid rounding in the binade above the largest number."""
+"""Number of operations with hybrid rounding in the binade above the largest number."""
 
 
 def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Sources in which F equals T, those that differ from them in one bit or in all from one bit on, and drawn ones.
+    """Return sources with F equal or nearly equal to T, and random sources.
 
-    F and T are bits of the same fraction, F some places further up (HiF8 section 3.2): they are equal where the
-    fraction repeats itself with that period.
+    The nearly equal ones differ in one bit, or in all bits from one bit on.
+
+    F and T are bits of the same fraction, with F at higher positions (HiF8 section 3.2). They are equal if the
+    fraction repeats with their distance as its period.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)
@@ -50,7 +52,7 @@ def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fa
 
 
 def _chooses_hybrid(unit: Cast, selects: list[Port], choices: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Which choices round to hif8 by hybrid rounding."""
+    """Return a mask of the selections that round to hif8 with hybrid rounding."""
     meant = {"target": {f.name for f in unit.targets if isinstance(f, HiFloat8)}, "rounding": {Rounding.HYBRID.value}}
     chosen = np.ones(len(choices), dtype=np.bool_)
     for i, port in enumerate(selects):

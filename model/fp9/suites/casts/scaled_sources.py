@@ -1,4 +1,4 @@
-"""Corner operations of casts with a scale: what only the scale brings to where the targets are, or far beyond."""
+"""Corner operations of casts with a scale that moves the source into the targets' range, or far out of it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fp9.suites.rounding_boundaries import special_codes
 from fp9.units import SCALE_BITS, Cast, Port
 
 _SCALED = 3000
-"""Operations that only a scale brings to where the targets are."""
+"""Number of operations that a scale moves into the targets' range."""
 _TURNS = 4
-"""Times that every lone bit of a subnormal source is met under each target and rounding."""
+"""Number of repetitions of every single-bit case of a subnormal source, per target and rounding."""
 _FAR = 16
-"""Operations for each exponent of the product of a source and its scale."""
+"""Number of operations for each exponent of the scaled source."""
 
 
 def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Sources of any size, half of them subnormal, with the scale that brings them to where the targets are."""
+    """Return sources of any size, half of them subnormal, with scales that move them into the targets' range."""
     source, hidden = fixed(unit.source), 1 << fixed(unit.source).fraction_bits
     walking = walking_fractions(source)
     subnormal = np.concatenate([walking[walking > 0], rng.integers(1, hidden, _SCALED // 2)])
@@ -38,11 +38,11 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 
 
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Subnormal sources with the leading 1 at every place, scaled to where a target is: a drawn fraction, halfway to
-    the next or not, and below that one bit more at each place, or none. The shift in front of the rounding is decided
-    by every bit.
+    """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
-    None for a source that has its subnormals drawn whole by `brought_inside`.
+    The fraction is random, at a midpoint or not, with one or no additional bit at each lower position. Thus every
+    bit affects the normalising shift before rounding. A source format with few fraction bits yields nothing,
+    because `brought_inside` covers all its subnormals.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:
@@ -63,8 +63,10 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 
 
 def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Specials and the ends of the source's numbers, of both signs, under every value of the select ports: half of them
-    with a scale of one, the others with any other."""
+    """Return special codes and range ends of the source, of both signs, under every selection.
+
+    Half of them have a scale of 1, the others any other scale.
+    """
     source, every = fixed(unit.source), every_choice(selects)
     magnitudes = special_codes(source)
     codes = np.tile(np.concatenate([magnitudes, magnitudes | source.sign_mask]), 2 * len(every))
@@ -74,9 +76,9 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Every exponent that a source and a scale have together, most of them beyond all targets, every choice many times.
+    """Return every exponent that source and scale can reach together, with every selection many times.
 
-    Source and scale share it: the source takes what the scale, drawn, leaves.
+    Most exponents are beyond all targets. The scale is random; the source provides the rest of the exponent.
     """
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
     every = every_choice(selects)

@@ -1,1 +1,1 @@
-"""Operations of quantisers: blocks whose scale, or whose quotients, lie at a boundary."""
+"""Operations of quantisers: blocks whose scale or whose quotients are at a boundary."""

@@ -1,9 +1,12 @@
-"""Corner operations of quantisers: largest magnitudes where scales change, numbers where elements do.
+"""Corner operations of quantisers: block maxima where scales change, and numbers where elements change.
 
-Each family follows from the spec alone: amax at, just below or just above what a rule compares it with, at every
-exponent and in every place of the block; beside it numbers at and beside every number and midpoint of the elements,
-times the scale; ties that one bit breaks; magnitudes that one bit tells from amax, so that the tree of maxima is
-decided by each; specials.
+Each family is derived from the specification alone:
+
+- amax at, just below or just above the value that a rule compares it with, at every exponent and lane,
+- numbers at and next to every element and midpoint of elements, times the scale,
+- ties that a single bit breaks,
+- magnitudes that differ from amax in a single bit, so that every bit decides the tree of maxima,
+- special codes.
 """
 
 from __future__ import annotations
@@ -24,32 +27,32 @@ from fp9.suites.rounding_boundaries import special_codes, thresholds
 from fp9.units import TENSOR_SCALE, Quantiser
 
 _EACH = 3
-"""Significands of amax that every exponent is met with under each rule."""
+"""Number of amax significands for each exponent and rule."""
 
 _REACHED = 6
-"""Magnitudes at which the scale changes that every place is met with under each rule."""
+"""Number of magnitudes where the scale changes, for each lane and rule."""
 
 _TIES = 4
-"""Blocks of ties for each bit and exponent."""
+"""Number of tie blocks for each bit and exponent."""
 
 _CLOSE = 4
-"""Times that every bit decides between amax and the others in every place."""
+"""Number of blocks for each lane and each bit that decides between amax and the other numbers."""
 
 _APART, _NEAR = 64, 4
-"""Distances in binades from amax: beyond any at which something is left of a number; and how often each is met."""
+"""Maximum distance from amax in binades, beyond which every element is zero; and number of blocks per distance."""
 
 _TINY = 12
-"""Blocks of subnormal numbers and their neighbours for each place."""
+"""Number of blocks of numbers near the subnormal range, for each lane."""
 
 _SMOKE = 960
-"""Blocks of a smoke suite."""
+"""Number of blocks in a smoke suite."""
 
 _RARE = 1 / 16
 """Share of random operations that may have infinities, NaN and numbers of any exponent."""
 
 
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
-    """Every family, signs drawn; the rules in turn where a family does not concern one."""
+    """Return the operations of every family with random signs; rules alternate unless a family selects one."""
     if unit.block.tensor:
         return _with_tensors(unit, corner_blocks(unit, rng), rng)
     parts = [
@@ -68,8 +71,10 @@ def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
 
 
 def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> Inputs:
-    """So many operations or a few more, whole blocks of drawn size: numbers within the range of the elements, and a few
-    of any codes."""
+    """Return at least `count` operations as whole blocks of random size.
+
+    Numbers are within the range of the elements; some blocks hold arbitrary codes.
+    """
     source = unit.source
     blocks = -(-count // unit.group)
     if unit.block.tensor:
@@ -85,8 +90,11 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 
 
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
-    """Drawn blocks of a corner suite, in its order; a third of them where subnormal numbers decide elements. Of scales
-    that are powers of two, between which few numbers decide, up to a half where the next number would give another."""
+    """Return random blocks of a corner suite, in its order; a third have elements decided by subnormal numbers.
+
+    With power-of-two scales, few numbers decide between scales. Up to half of the blocks are then ones in which the
+    second largest number would give another scale.
+    """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
     blocks = np.stack(columns, axis=1).reshape(-1, unit.block.length)
@@ -102,8 +110,10 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
 
 
 def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
-    """A number for each place of amax and first bit in which the next smaller number is another, of blocks to which
-    that one would give another scale; 0 of others."""
+    """Return a number for each lane of amax and highest bit that differs from the second largest number; else 0.
+
+    The number is 0 unless the second largest number would give another scale.
+    """
     last = slice(unit.group - 1, None, unit.group)
     rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)
     following, amax = np.partition(blocks, -2, axis=1)[:, -2:].T.astype(np.int64)
@@ -123,8 +133,10 @@ _Family = tuple[Codes, Codes]
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
-    """For each rule and exponent an amax at and beside what the rule compares it with, in a drawn place; beside it
-    numbers at which elements change."""
+    """Yield blocks with amax at or next to a value that the rule compares with, for each rule and exponent.
+
+    Its lane is random. The other numbers are where elements change.
+    """
     for index, rule in enumerate(unit.rules):
         amax = rng.permuted(_steps(unit, rule), axis=1)[:, :_EACH].reshape(-1)
         blocks = _numbers_beside(unit, rule, amax, rng)
@@ -133,10 +145,10 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
 
 
 def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """For each bit of a significand blocks of numbers that are a tie but for it, each tie in every place.
+    """Return blocks of numbers that are ties except for a single significand bit, each in every lane.
 
-    So that bit decides in every place; of each exponent the last blocks are ties indeed, which go down to the even
-    element. The exponents are ordinary ones, and all at which such numbers are subnormal.
+    Thus this bit decides in every lane. The last blocks of each exponent are exact ties, which round down to the
+    even element. The exponents are ordinary, or such that these numbers are subnormal.
     """
     source, length = unit.source, unit.block.length
     low = np.repeat(np.arange(_binades(unit)), _TIES)
@@ -159,13 +171,13 @@ def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _binades(unit: Quantiser) -> int:
-    """Exponents of amax, from the lowest, whose blocks have subnormal numbers of which elements are not zero."""
+    """Return the number of lowest amax exponents whose blocks have subnormal numbers with non-zero elements."""
     element = unit.block.element
     return 2 + floor_log2(element.max_magnitude) - floor_log2(Fraction(element.smallest))
 
 
 def _ties(unit: Quantiser) -> Codes:
-    """Magnitudes halfway between an element with an even code and the next."""
+    """Return the midpoint magnitudes between an element with an even code and the next element."""
     element = unit.block.element
     numbers = np.array([element.to_float(int(code)) for code in element.ordered_magnitudes()])
     middles = (numbers[:-1] + numbers[1:])[::2] / 2
@@ -173,7 +185,7 @@ def _ties(unit: Quantiser) -> Codes:
 
 
 def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
-    """Magnitudes (exponents, n), their significands around those that the scale changes at."""
+    """Return magnitudes (exponents, n) with significands around the points where the scale changes."""
     source = unit.source
     divisor = unit.block.divisor(rule)
     start = divisor / pow2(floor_log2(divisor))
@@ -187,7 +199,7 @@ def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
 
 
 def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
-    """Magnitudes (n, length), at most amax, at and just beside thresholds of the elements times the scale of amax."""
+    """Return magnitudes (n, length), at most amax, at and next to element thresholds times the scale of amax."""
     source = unit.source
     drawn = rng.choice(thresholds(source, unit.block.element), (len(amax), unit.block.length))
     exact = _numbers(unit, drawn) * _scales(unit, rule, amax)[:, None]
@@ -195,7 +207,7 @@ def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.rando
 
 
 def _scales(unit: Quantiser, rule: ScaleRule, amax: Codes) -> NDArray[np.float64]:
-    """The scales of largest magnitudes, as numbers."""
+    """Return the scales for maxima, as numbers."""
     codes = scale_codes(_numbers(unit, amax), unit.block, rule).astype(np.int64)
     return np.exp2(codes + unit.block.scale.min_normal_exponent)
 
@@ -205,8 +217,10 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 
 
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """An amax that has just reached a step, in every place for each bit; the others agree with it down to that bit,
-    which they have not, and are any below."""
+    """Return blocks whose amax has just reached a step, in every lane for each bit.
+
+    The other numbers agree with amax above that bit, have 0 there, and are random below it.
+    """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
     bits, places = np.tile(bits, _CLOSE), np.tile(places, _CLOSE)
@@ -222,9 +236,9 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """An amax that is the first of its scale, in every place under every rule; all others are one less.
+    """Return blocks whose amax is the lowest of its scale, in every lane under every rule; all others are one less.
 
-    Whatever comparison takes another for it gives another scale.
+    A comparison that selects another number gives another scale.
     """
     length = unit.block.length
     amax = np.concatenate([rng.choice(_firsts(unit, rule), _REACHED * length) for rule in unit.rules])
@@ -233,7 +247,7 @@ def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _firsts(unit: Quantiser, rule: ScaleRule) -> Codes:
-    """Magnitudes among the steps that are the first of their scale."""
+    """Return the magnitudes among the steps that are the lowest of their scale."""
     steps = np.unique(_steps(unit, rule))
     steps = steps[(steps > 0) & (steps <= unit.source.max_code)]
     after, before = (scale_codes(_numbers(unit, codes), unit.block, rule) for codes in (steps, steps - 1))
@@ -241,16 +255,17 @@ def _firsts(unit: Quantiser, rule: ScaleRule) -> Codes:
 
 
 def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
-    """Blocks (n, length) of others, one each, with amax in a place."""
+    """Return blocks (n, length) that repeat one other number, with amax in one lane."""
     blocks = np.repeat(others[:, None], length, axis=1)
     blocks[np.arange(len(amax)), places] = amax
     return blocks
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """An amax of which one bit decides the scale, each bit that can in every place; the others are it without that bit.
+    """Return blocks in which one bit of amax decides the scale, for each possible bit in every lane.
 
-    Then blocks of nothing but such others, to which the bit would give another scale.
+    The other numbers equal amax without that bit. Further blocks hold only these other numbers, for which the bit
+    would give another scale.
     """
     length = unit.block.length
     lasts = [_firsts(unit, rule) - 1 for rule in unit.rules]
@@ -267,14 +282,17 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Numbers of every size below an amax of any, down to where nothing but their sign is left of them."""
+    """Return blocks with an arbitrary amax and numbers of every size below it, down to zeros with a sign."""
     count = _TINY * unit.block.length
     amax = rng.integers(0, unit.source.max_code + 1, (count, 1))
     return rng.integers(0, amax + 1, (count, unit.block.length)), np.resize(np.arange(len(unit.rules)), count)
 
 
 def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """An amax in a drawn place, the others every distance below it, each in every place: powers of two, or near."""
+    """Return blocks with amax in a random lane and the other numbers at every distance below it, in every lane.
+
+    The other numbers are powers of two, or near them.
+    """
     source, length = unit.source, unit.block.length
     count = _NEAR * _APART
     exponent = rng.integers(_APART, (source.max_code >> source.fraction_bits) + 1, count)
@@ -286,15 +304,17 @@ def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Blocks of numbers around the smallest normal one, their leading 1 at any place, in every place."""
+    """Return blocks of numbers around the smallest normal number, with the leading 1 at any position in every lane."""
     count = _TINY * unit.block.length
     leading = np.int64(1) << rng.integers(0, unit.source.fraction_bits + 3, (count, unit.block.length))
     return leading | rng.integers(0, leading), np.resize(np.arange(len(unit.rules)), count)
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Special codes beside ordinary numbers, beside zeros, and in blocks of nothing else under every rule; an infinity
-    in every place."""
+    """Return special codes next to ordinary numbers, next to zeros, and alone in the block under every rule.
+
+    An infinity occurs in every lane.
+    """
     length, codes = unit.block.length, special_codes(unit.source)
     special = np.append(codes, np.full(length, unit.source.inf_code(False)))
     places = np.append(rng.integers(0, length, len(codes)), np.arange(length))
@@ -308,7 +328,7 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> Inputs:
-    """The ports, signs drawn; of a block's operations the last one's scale of the array is the block's."""
+    """Return the ports with random signs. The tensor scale of a block's last operation applies to the block."""
     magnitudes, tensors, rules = blocks
     columns = _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
     whole = rng.integers(0, 1 << TENSOR_SCALE.bits, (len(tensors), unit.group))
@@ -317,7 +337,7 @@ def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> 
 
 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
-    """The ports; a rule beyond the last means the last, and of a block's operations the last one chooses it."""
+    """Return the ports. A rule beyond the last means the last; a block's last operation selects its rule."""
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}
     port = next((port for port in unit.inputs if port.choices), None)

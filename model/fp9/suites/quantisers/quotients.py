@@ -1,9 +1,13 @@
-"""Corner blocks of quantisers with a scale of the whole array t: where scales, elements and tries change.
+"""Corner blocks of quantisers with a tensor scale t: blocks where scales, elements and tries change.
 
-Each family follows from the spec alone: for every scale, under every rule, amax and t at which it begins, t's last bits
-deciding; beside them numbers at and beside the middles of the elements, times both scales, and t's at which a number is
-all but such a middle, or a power of two of t's places off it; both ends of every range, and the smallest numbers over
-the smallest t; blocks whose tries have all but the same error; specials.
+Each family is derived from the specification alone:
+
+- for every scale and rule, the amax and t at which the scale begins, decided by the last bits of t,
+- numbers at and next to element midpoints times both scales, and t's at which a number is exactly or nearly such a
+  midpoint,
+- both ends of every range, and the smallest numbers divided by the smallest t,
+- blocks whose tries have nearly equal errors,
+- special codes.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ Numbers = NDArray[np.float64]
 
 
 class Blocks(NamedTuple):
-    """Magnitudes (n, length), the array's scales and the rules (n,)."""
+    """Blocks: magnitudes (n, length), tensor scales (n,) and rules (n,)."""
 
     magnitudes: Codes
     tensors: Codes
@@ -35,29 +39,32 @@ class Blocks(NamedTuple):
 
 
 _EACH = 8
-"""Blocks for each scale and rule."""
+"""Number of blocks for each scale and rule."""
 
 _PLACES = 24
-"""Blocks for each place and bit of amax, and for each place of what decides an element."""
+"""Number of blocks for each lane and bit of amax, and for each lane and element boundary."""
 
 _ENDS = 600
-"""Blocks at the ends of the ranges."""
+"""Number of blocks at the ends of the ranges."""
 
 _DRAWN, _KEPT = 20_000, 1_500
-"""Blocks drawn to find those whose tries have the same error at a scale of the array, and how many of them."""
+"""Number of random blocks searched for nearly equal errors of tries, and number of blocks selected."""
 
 _STEPS = 4
-"""Times that the array's scale is brought there, as with it elements change."""
+"""Number of iterations that balance the errors: a new tensor scale changes the elements."""
 
 _END = 4
-"""Scales at either end: beside the lowest ones numbers lie farthest, over the largest all numbers saturate."""
+"""Number of scales at either end of the range.
+
+The lowest are farthest apart; above the largest all numbers saturate.
+"""
 
 _SPREAD = 9
-"""Binades below amax in which numbers have elements that are not zero, and a few more."""
+"""Number of binades below amax in which numbers have non-zero elements, plus a margin."""
 
 
 def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Every family."""
+    """Return the blocks of every family."""
     families = (_one_bit, _beside_middles, _ends, _tiny, _specials)
     parts = [*_at_steps(unit, rng), *(family(unit, rng) for family in families)]
     if any(rule.tries for rule in unit.rules):
@@ -67,7 +74,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Blocks of numbers within the range of the elements, some of any size; a few of any codes."""
+    """Return blocks of numbers within the range of the elements; some blocks hold arbitrary codes."""
     rules = rng.integers(0, len(unit.rules), count)
     tensors = _drawn_tensors(rng, count)
     scales = rng.integers(1, unit.block.scale.max_code + 1, count)
@@ -83,8 +90,11 @@ def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Bloc
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
-    """For each rule and scale an amax at and beside the quotient that begins it, the array's scale short, long, or such
-    that its last place decides; beside it numbers at the middles of the elements times the scale."""
+    """Yield blocks with amax at and next to the quotient where a scale begins, for each rule and scale.
+
+    The tensor scale is short, long, or such that its last bit decides. The other numbers are at element midpoints
+    times the scale.
+    """
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
         for divisor in rule.tries or (float(unit.block.divisor(rule)),):
@@ -102,8 +112,10 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """An amax that is the first of a scale, of which one bit decides it, each bit in every place; the others are it
-    without that bit, or one less."""
+    """Return blocks whose amax is the lowest of a scale and one bit of it decides, for each bit in every lane.
+
+    The other numbers equal amax without that bit, or are one less.
+    """
     length, width = unit.block.length, unit.source.bits - 1
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(width), np.arange(length)))
     bits, places = np.tile(bits, _PLACES), np.tile(places, _PLACES)
@@ -125,9 +137,11 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) -> Blocks:
-    """For each place and middle a number that is one times both scales, or all but that: the array's scale is brought
-    to it, or off it by so many powers of two of its last places, at every exponent, where the source's numbers are
-    subnormal, too."""
+    """Return blocks with a number at or near an element midpoint times both scales, for each lane and midpoint.
+
+    The tensor scale is chosen to match the midpoint, or differs by up to `powers` powers of two of its last bits.
+    All exponents occur, including subnormal source numbers.
+    """
     length, middles = unit.block.length, _middles(unit)
     places, which = (axis.reshape(-1) for axis in np.meshgrid(np.arange(length), np.arange(len(middles))))
     places, which = np.tile(places, 2 * _PLACES), np.tile(which, 2 * _PLACES)
@@ -151,7 +165,7 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
 
 
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Array's scales at both ends of FP32, and largest magnitudes at every distance from them, zero among them."""
+    """Return blocks with tensor scales at both ends of FP32's range, and with maxima at every distance."""
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = rng.choice(walking_fractions(TENSOR_SCALE), count)
     top = TENSOR_SCALE.max_code >> bits
@@ -167,8 +181,10 @@ def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """The source's smallest numbers over the smallest scales of an array, where limits are a few subnormal numbers and
-    what is cut off below them decides."""
+    """Return the smallest source numbers with the smallest tensor scales.
+
+    There the limits are a few subnormal numbers, and truncated lower bits decide.
+    """
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = np.where(rng.random(count) < 1 / 2, 0, rng.choice(walking_fractions(TENSOR_SCALE), count))
     tensors = rng.integers(1, 5, count) << bits | fractions
@@ -178,8 +194,10 @@ def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Special codes of the source in every place; of the array's scale beside any numbers, its sign and each bit of its
-    exponent alone among them; and both at once."""
+    """Return blocks with special source codes in every lane, with special tensor scales, and with both.
+
+    The tensor scales include negative ones and every single exponent bit.
+    """
     length, bits = unit.block.length, TENSOR_SCALE.fraction_bits
     codes = special_codes(unit.source)
     special = np.append(np.resize(codes, len(codes) * 4), np.full(length * 2, unit.source.inf_code(False)))
@@ -198,9 +216,12 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Blocks whose tries have all but the same error: the array's scale is the last before both are equal, and the one
-    behind it. A third of the blocks are zeros but for a few numbers, so that errors may be the same; in a third all
-    numbers are near amax, so that sums are long; a third of the scales are among the lowest, a third the largest."""
+    """Return blocks whose tries have nearly equal errors.
+
+    The tensor scale is the last one before both errors are equal, or the next one. In a third of the blocks most
+    numbers are zero, so that errors may be equal. In a third all numbers are near amax, so that sums are long. A
+    third of the scales are among the lowest, a third among the largest.
+    """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)
     numbers = _numbers(unit, blocks)
@@ -217,7 +238,10 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Drawn magnitudes (n, length), and array's scales that bring amax between scales, times the largest element."""
+    """Return random magnitudes (n, length) and tensor scales.
+
+    The tensor scales put amax between two scales times the largest element.
+    """
     tensors, top = _drawn_tensors(rng, _DRAWN), unit.block.scale.max_code
     ends = rng.choice([[0, _END], [0, top], [top - _END, top]], _DRAWN)
     codes = rng.integers(ends[:, 0], ends[:, 1])
@@ -231,7 +255,7 @@ def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes
 
 
 def _ahead(unit: Quantiser, rule: ScaleRule, numbers: Numbers, tensors: Codes) -> Codes:
-    """The sign of the second try's error less the first's."""
+    """Return the sign of the second try's error minus the first try's error."""
     first, second = errors_of_tries(numbers, unit.block, rule, _tensor_numbers(tensors))
     return np.sign(second - first).astype(np.int64)
 
@@ -240,7 +264,7 @@ def _ahead(unit: Quantiser, rule: ScaleRule, numbers: Numbers, tensors: Codes) -
 
 
 def _begins(unit: Quantiser, rule: ScaleRule) -> Numbers:
-    """Quotients at which each scale but zero begins under a rule."""
+    """Return the quotients at which each non-zero scale begins under a rule."""
     numbers = _numbers_of(unit, np.arange(unit.block.scale.max_code + 1))
     if rule.rounding is Rounding.RUP:  # the smallest one begins with any number
         return np.append(numbers[1] / 2, numbers[1:-1])
@@ -248,19 +272,21 @@ def _begins(unit: Quantiser, rule: ScaleRule) -> Numbers:
 
 
 def _middles(unit: Quantiser) -> Numbers:
-    """What lies halfway between elements."""
+    """Return the midpoints between elements."""
     numbers = _elements(unit)
     return np.asarray((numbers[:-1] + numbers[1:]) / 2)
 
 
 def _elements(unit: Quantiser) -> Numbers:
-    """The numbers of elements that are not negative, rising."""
+    """Return the non-negative element numbers in rising order."""
     return np.asarray(unit.block.element.table[: unit.block.element.max_code + 1], dtype=np.float64)
 
 
 def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng: np.random.Generator) -> Codes:
-    """Magnitudes (n, length), at most amax, at and just beside middles of the elements times both scales; a third at
-    and beside the elements themselves."""
+    """Return magnitudes (n, length), at most amax, at and next to element midpoints times both scales.
+
+    A third are at and next to the elements themselves.
+    """
     shape, middles = (len(amax), unit.block.length), _middles(unit)
     points = np.concatenate([middles, middles, _elements(unit)[1:]])
     exact = rng.choice(points, shape) * (_numbers_of(unit, codes) * _tensor_numbers(tensors))[:, None]
@@ -268,7 +294,7 @@ def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng:
 
 
 def _below(unit: Quantiser, amax: Codes, rng: np.random.Generator) -> Codes:
-    """Magnitudes (n, length) below amax, which stands in a drawn place."""
+    """Return magnitudes (n, length) up to amax, with amax in a random lane."""
     source, shape = unit.source, (len(amax), unit.block.length)
     field = np.maximum((amax >> source.fraction_bits)[:, None] - rng.integers(0, _SPREAD, shape), 0)
     fraction = rng.integers(0, 1 << source.fraction_bits, shape)
@@ -278,7 +304,7 @@ def _below(unit: Quantiser, amax: Codes, rng: np.random.Generator) -> Codes:
 
 
 def _drawn_tensors(rng: np.random.Generator, count: int) -> Codes:
-    """Array's scales of any exponent, their fractions drawn."""
+    """Return tensor scales with random exponents and fractions."""
     bits = TENSOR_SCALE.fraction_bits
     return rng.integers(1, TENSOR_SCALE.max_code >> bits, count) << bits | rng.integers(0, 1 << bits, count)
 
@@ -288,7 +314,7 @@ def _tensor_numbers(codes: Codes) -> Numbers:
 
 
 def _tensors(numbers: Numbers) -> Codes:
-    """The array's scale at a number or just below it, a positive normal one."""
+    """Return the positive normal tensor scale at or just below each number."""
     return np.clip(_encoded(numbers, TENSOR_SCALE), 1 << TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code)
 
 
@@ -297,12 +323,12 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> Numbers:
 
 
 def _source(unit: Quantiser, numbers: Numbers) -> Codes:
-    """The source's magnitude at a number or just below it, a finite one."""
+    """Return the finite source magnitude at or just below each number."""
     return _encoded(numbers, unit.source)
 
 
 def _numbers_of(unit: Quantiser, codes: Codes) -> Numbers:
-    """The numbers of scales."""
+    """Return the numbers of scale codes."""
     numbers: Numbers = decode_to(codes, unit.block.scale, np.float64)
     return numbers
 

@@ -1,1 +1,1 @@
-"""Operations of sums: one product and an addend, several products, scaled products; a file for each corner case."""
+"""Operations of sums: one product and an addend, several products, scaled products; one file per corner case."""

@@ -1,14 +1,14 @@
-"""Corner operations of windows: one bit of one product, of the addend, or of the sum of products that meets the addend,
-alone below the last place that is kept.
+"""Corner operations of windows: a single bit below the window's last bit.
 
-What a window cuts off shows in no result, only in `inexact`, and any other bit that is lost would say the same. So all
-else is exact: one large term, which sets where the window ends, and zeros, whose other factors are as large as any. In
-some operations the bit is among the last ones kept, and nothing is lost; in some the large term is taken away again.
+It belongs to one product, to the addend, or to the sum of products that is added to the addend. A discarded bit
+changes no result, only `inexact`, and any other lost bit would set the same flag. So everything else is exact: one
+large term that positions the window, and zeros whose other factors are of any size. In some operations the bit is
+inside the window, and nothing is lost. In others the large term is cancelled.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the bit that alone decides
 
-Where a sum of products is made first, its bits come out of carries: two products, neither a power of two, give it.
+If products are summed first, the bit can result from carries: two products, neither a power of two, produce it.
 
     addend       1 x x x x x x x |
     product                    1 | 0 1 1
@@ -36,29 +36,31 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 2000
-"""Operations of each pair of formats; for a window, where halves of the products have their own."""
+"""Number of operations for each pair of formats, and for each window of interleaved halves."""
 
 _DEEPEST, _ABOVE = 8, 4
-"""Most places below the window's last one that the bit stands, and above it."""
+"""Maximum distance of the bit below and above the window's last bit."""
 
 
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats, where a window of several products has no more places than the result: there
-    what it cuts off is all that a result lacks. A wider one is rounded behind it, which other families look at; but
-    where halves of the products have windows of their own, no result shows what one of these has cut off.
+    """Yield operations for every pair of formats if a window of several products is no wider than the result.
+
+    In that case the window discards everything that the result lacks. A wider window is followed by a rounding,
+    which other families test. Windows of interleaved halves are also included: no result shows what one of them
+    discards.
     """
     if _is_narrow(unit) or (unit.engine.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Such operations of the addend, where it may have more places than the result."""
+    """Yield such operations for the addend, if it may be more precise than the result."""
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Such operations of the sum of products, where a window of these alone is before the addend."""
+    """Yield such operations for the sum of products, if the products have a window of their own before the addend."""
     engine = unit.engine
     if engine.window is not None and engine.addend is not Addend.INSIDE and unit.products > 1 and engine.chunk is None:
         yield from (_lost_of_sum(unit, a, b, engine.window, rng) for a, b in operand_pairs(unit))
@@ -71,10 +73,14 @@ def _is_narrow(unit: Dot) -> bool:
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Each lane in turn has a product whose lowest bit stands below the window, or in its last places, half of them
-    powers of two; the large term is the addend or, where there is one so large, a product, half of these beside the
-    opposite addend. Where halves of the products have windows of their own, which no addend is in, that is always so,
-    the two in one half, and half of them any distance apart."""
+    """Return operations in which one product has its lowest bit below or at the end of the window.
+
+    Every lane holds this product in turn.
+
+    Half of these products are powers of two. The large term is the addend or, if possible, a product; half of these
+    products are cancelled by the addend. Windows of interleaved halves do not contain an addend. There the large
+    term is always a product in the same half, and half of the terms have random distances.
+    """
     halves, share = (1, 0.5) if unit.engine.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
     x, y, exponents = several_products.by_exponent(*formats)
@@ -105,7 +111,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
 
 
 def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """One product, and an addend of two bits from far below it to above it."""
+    """Return operations with one product and an addend of two bits, from far below the product to above it."""
     formats, rows, addends = (a.format, b.format), np.arange(_COUNT), fixed(unit.engine.addend_format)
     assert unit.engine.window is not None
     x, y, exponents = several_products.by_exponent(*formats)
@@ -119,8 +125,10 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 
 
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Two products whose sum has two bits, in drawn lanes, and an addend whose last place stands from just below the
-    lower one to a window above it."""
+    """Return operations with two products whose sum has two bits, in random lanes, and an addend.
+
+    The addend's last bit ranges from just below the sum's lower bit to a window above it.
+    """
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)
     some = rng.integers(0, len(found.lowest), _COUNT)
@@ -136,7 +144,7 @@ def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.
 
 
 class _Pairs(NamedTuple):
-    """Codes of the factors of two products, (2, n) each, and the exponents of the lower bits of their sums."""
+    """Factor codes of two products, (2, n) each, and the exponents of the lower bit of their sums."""
 
     x: NDArray[Any]
     y: NDArray[Any]
@@ -145,8 +153,11 @@ class _Pairs(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def _sums_of_two_bits(a: Format, b: Format, window: int) -> _Pairs:
-    """Every size of a positive product with a product of either sign that makes it 2^i + 2^j, where i is its exponent
-    or up to two more, and j down to a window lower."""
+    """Return pairs of products whose sum is 2^i + 2^j.
+
+    The first product is positive, of every size; the second has either sign. The exponent i is the first product's
+    exponent or up to two more; j is up to a window lower.
+    """
     x, y, products = by_size(a, b)
     sizes, first = np.unique(products, return_index=True)
     x, y = x[first], y[first]
@@ -165,7 +176,7 @@ def _signs(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np.int6
 
 
 def _lowest_bit(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The value of the lowest bit that is set."""
+    """Return the value of the lowest set bit."""
     mantissas, exponents = np.frexp(numbers)
     bits = np.ldexp(mantissas, 53).astype(np.int64)
     lowest: NDArray[np.float64] = np.ldexp((bits & -bits).astype(np.float64), exponents - 53)

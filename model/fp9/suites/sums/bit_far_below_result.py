@@ -1,7 +1,7 @@
-"""Corner operations of scaled sums that are decided far below the result's last place, by one bit.
+"""Corner operations of scaled sums that a single bit far below the result's last bit decides.
 
-A sum of products reaches from several of the largest ones down to the smallest, most of it below the last place of an
-addend, or of the result: there hardly a bit counts by itself.
+A sum of products extends from several largest products down to the smallest product. Most of it is below the last
+bit of the addend or the result, where single bits rarely matter.
 
     alone   addend     1 x x x x x x x |
             products               1   | 0 0 0 0 1
@@ -24,12 +24,14 @@ from fp9.suites.sums.scaled import full_sums, in_any_lanes, on_ports, powers
 from fp9.units import Dot
 
 _COUNT = 1500
-"""Operations of each family and pair of formats."""
+"""Number of operations for each family and pair of formats."""
 
 
 def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Both families of every pair of formats, where scales are powers of two: a scale with a fraction leaves hardly any
-    bit alone."""
+    """Yield both families for every pair of formats, if scales are powers of two.
+
+    A scale with a fraction leaves hardly any single bits.
+    """
     if unit.scale is None or unit.scale.precision > 1 or unit.products < 2:
         return
     for pair in itertools.product(range(len(unit.a)), range(len(unit.b))):
@@ -38,8 +40,10 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 
 
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """A power of two, of one product or of all but one, at each place of the addend and just below; another at every
-    distance below it, alone among what is lost."""
+    """Return a power of two at each bit of the addend, and a second one at every distance below.
+
+    The first is one product, or the sum of all products but one. The second is the only bit that is discarded.
+    """
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)
     small = np.stack([x, y], axis=1)
@@ -63,8 +67,11 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """A power of two and half of its last place, of either sign; below them two more, which an addend takes away but
-    for what it has below these, or half of the time a little less. Nothing of formats without room for that."""
+    """Yield a power of two plus or minus half its last bit, and below it two smaller powers of two.
+
+    The addend cancels the smaller ones up to a lower remainder or, in half of the operations, up to slightly less.
+    Yields nothing for formats with too narrow a range.
+    """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits
     if unit.products < 4 or farthest < result.precision + 4 or farthest != exponents[-1] - exponents[0]:

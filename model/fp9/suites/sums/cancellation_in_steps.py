@@ -1,8 +1,8 @@
-"""Corner operations of several steps: products that cancel each other, in one step or in two, and others of all sizes
-up to eight places apart in all other lanes, which are what is left.
+"""Corner operations of several steps: products that cancel, in one step or two, next to other small products.
 
-What a step leaves is rounded, or cut off, before the next one adds to it: of what two steps take from each other only
-that comes back for which there was room.
+The other lanes hold products of all sizes up to eight bit positions apart, which remain after cancellation. The
+result of each step is rounded or truncated before the next step adds to it. So after cancellation between two
+steps, only the bits that fit remain.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 3000
-"""Operations of each pair of formats."""
+"""Number of operations for each pair of formats."""
 
 _APART = 8
-"""Most places that the smallest product may stand below the largest that is left."""
+"""Maximum distance in bits between the smallest and the largest remaining product."""
 
 
 def cancellation_in_steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats, where one operation is several steps."""
+    """Yield operations for every pair of formats, if an operation has several steps."""
     if unit.products > unit.engine.products:
         yield from (_left(unit, a, b, rng) for a, b in operand_pairs(unit))
 

@@ -1,7 +1,7 @@
-"""Corner operations of an infinite product beside a finite one that takes away what it would be as a number.
+"""Corner operations of an infinite product and a finite product that cancels the infinity's bits.
 
-A circuit adds the bits of an infinity, the power of two behind the largest number, as it adds any others, and lets that
-sum count for nothing. What follows from a sum of zero shows only where another product cancels these bits.
+A circuit adds the bits of an infinity (the power of two above the largest number) like any other bits, and ignores
+that sum. Errors in the handling of a zero sum show only if another product cancels these bits.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 200
-"""Operations of each pair of formats, for each factor that has an infinity."""
+"""Number of operations for each pair of formats and each factor with an infinity."""
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats with an infinity; none but where a chunk is one step of several products,
-    and the other factor's format has a number and its double."""
+    """Yield operations for every pair of formats with an infinity.
+
+    Yields nothing unless a chunk is one step of several products, and the other factor's format has a number and
+    its double.
+    """
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
     for pair in operand_pairs(unit):
@@ -35,8 +38,10 @@ def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[I
 
 
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
-    """Infinity, as the factor at a `place`, times a finite y in one lane, in another the power of two below it times
-    -2y; zeros of either sign in the others, and addends of every class."""
+    """Return infinity times a finite y in one lane, and the next lower power of two times -2y in another lane.
+
+    Infinity is the factor at `place`. The other lanes hold zeros of either sign; addends are of every class.
+    """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)
     factors = np.zeros((2, *shape), dtype=np.int64)
@@ -51,7 +56,7 @@ def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: i
 
 
 def _doubled(fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Codes of positive numbers whose doubles are numbers of the format, too, and the codes of these."""
+    """Return the codes of positive numbers whose double is exact in the format, and the codes of the doubles."""
     numbers = fmt.ordered_magnitudes()[1:].astype(np.int64)
     doubles = encode(2 * fmt.table[numbers], fmt, "rtz", "saturate").astype(np.int64)
     exact = fmt.table[doubles] == 2 * fmt.table[numbers]

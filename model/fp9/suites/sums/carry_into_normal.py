@@ -1,11 +1,11 @@
-"""Corner operations of products of one sign whose sum just carries into a place around the smallest normal number.
+"""Corner operations of products of one sign whose sum just carries to a bit near the smallest normal number.
 
     product       1 0 1 . 1 0
     product       1 1 0 . 1 0
     product         1 1 . 0 1
     sum         1 0 0 0 . 0 1
 
-Whether that is a normal number or a subnormal one, which places it keeps, hangs on the carry.
+The carry decides whether the sum is normal or subnormal, and which of its bits remain.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 3000
-"""Operations of each pair of formats."""
+"""Number of operations for each pair of formats."""
 
 _BELOW, _ABOVE = 2, 1
-"""Most places that the sum's leading bit stands below that of the smallest normal number, and above it."""
+"""Maximum distance of the sum's leading bit below and above the smallest normal number's leading bit."""
 
 _FIRST, _APART = 2, 2
-"""Places that the largest product stands below the sum's leading bit, and most that the others stand below it."""
+"""Distance of the largest product below the sum's leading bit, and maximum distance of the others below it."""
 
 _BEYOND = 1 / 8
-"""The sum is larger than a power of two by less than this part."""
+"""Maximum excess of the sum over a power of two, relative to that power."""
 
 
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats whose products get there without scales."""
+    """Yield operations for every pair of formats whose products are small enough without scales."""
     lowest = fixed(unit.engine.result).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:
         return
@@ -44,7 +44,7 @@ def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generator) -> Inputs:
-    """The products of one step, zeros in others; an addend of zero, or some of any class."""
+    """Return operations with such products in one step and zeros in the others; addends are zero or of any class."""
     formats, width, rows = (a.format, b.format), unit.engine.products, np.arange(_COUNT)
     leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)
     wanted = (leading - _FIRST)[:, None] - rng.integers(0, _APART + 1, (_COUNT, width))

@@ -1,11 +1,15 @@
-"""Corner operations whose products are as large as significands can be, all in one place: only the addend lifts their
-sum over a power of two, the highest that there is room for.
+"""Corner operations of products with the largest significands and equal exponents.
+
+Only the addend makes their sum carry out.
+
+The addend lifts the sum over the highest power of two that the window holds.
 
     four products   1 1 1 0 . 0 0 0 1
     addend                1 . 1 1 1 1 x x x
     sum           1 0 0 0 0 . 0 0 0 0 x x x
 
-Where the products get there without it, or never do, the families of module `several_products` meet that.
+If the products reach this power without the addend, or never reach it, the families of module `several_products`
+cover the case.
 """
 
 from __future__ import annotations
@@ -24,11 +28,11 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 300
-"""Operations of each pair of formats."""
+"""Number of operations for each pair of formats."""
 
 
 def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats of which that is true, where a window holds products and the addend."""
+    """Yield operations for every pair of formats for which this is possible, if a window holds products and addend."""
     engine = unit.engine
     if engine.window is None or engine.addend is not Addend.INSIDE or engine.products == 1:
         return
@@ -40,7 +44,10 @@ def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Generator) -> Inputs:
-    """Products and an addend of one sign, its fraction from what the sum lacks upwards, a few a place beside that."""
+    """Return products and an addend of one sign; the addend's fraction is at least what the sum lacks.
+
+    In a few operations the addend's exponent is one too high or too low.
+    """
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))
     x, y = rng.choice(x, _COUNT), rng.choice(y, _COUNT)
@@ -57,7 +64,7 @@ def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Genera
 
 
 def _largest_significands(fmt: Format) -> tuple[NDArray[np.int64], float]:
-    """Codes of the positive numbers of which no other has a larger significand, and this, 1 to 2."""
+    """Return the codes of positive numbers with the largest significand, and this significand, in 1..2."""
     codes = fmt.ordered_magnitudes()[1:].astype(np.int64)
     significands = 2 * np.frexp(fmt.table[codes].astype(np.float64))[0]
     return codes[significands == significands.max()], float(significands.max())

@@ -1,9 +1,17 @@
 """Corner operations of exact sums of several products, and of the fixed-point register that holds such sums.
 
-Operands are finite here, as one of many that is not decides every sum: products that cancel, wholly or but for the last
-bit, with addends from far above them to far below; sums of the smallest products; the addend opposite to the rounded
-sum. For the register: a 1 at every place, borrowed from and carried into; ties at every place; special products and
-what follows them; and runs of the largest product beyond what it holds.
+Operands are finite, because a single special operand decides the whole sum. The families are:
+
+- products that cancel, fully or except for the last bit, with addends from far above to far below them,
+- sums of the smallest products,
+- addends that negate the rounded sum.
+
+The families for the register are:
+
+- a 1 at every bit position with a borrow and a carry,
+- ties at every position,
+- special products and the operations after them,
+- sums of the largest product beyond the register's range.
 """
 
 from __future__ import annotations
@@ -29,11 +37,11 @@ from fp9.suites.sums.scale_columns import drawn_scales
 from fp9.units import Dot, Mac, MacOp, code_tables, product_range
 
 COUNT = 4000
-"""Drawn operations of each family."""
+"""Number of random operations per family."""
 
 
 def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Drawn factors, none of them an infinity or NaN; all ports but the addend and the operation."""
+    """Return random finite factors: all ports except the addend and the operation."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name not in ("c", "op")}
     columns |= drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -46,7 +54,7 @@ def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Sums of several products and an addend."""
+    """Return sums of several products and an addend."""
     cancelling = _cancelling(unit, rng)
     small = smallest_factors(unit, COUNT, rng)
     drawn = finite_factors(unit, COUNT, rng)
@@ -61,7 +69,7 @@ def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Every other product the opposite of the one before; in a third of them the last one differs by one bit."""
+    """Return products in pairs of opposite sign; in a third of the operations the last one differs by one bit."""
     columns = finite_factors(unit, COUNT, rng)
     sign = sign_bits(unit.a)[chosen_formats(columns, "a", unit.a, COUNT)]
     lanes = list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
@@ -75,7 +83,7 @@ def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def smallest_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Factors of both signs among the smallest of their formats."""
+    """Return factors of both signs among the smallest of their formats."""
     columns = finite_factors(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         kept = sign_bits(formats)[chosen_formats(columns, operand, formats, count)] | 3
@@ -85,7 +93,7 @@ def smallest_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _anywhere(unit: Dot, rng: np.random.Generator, fields: int | None = None) -> NDArray[np.uint32]:
-    """Addends of every exponent, or of the lowest so many, with telling fractions."""
+    """Return addends with walking fractions at every exponent, or at the lowest `fields` exponents."""
     fmt = fixed(unit.engine.output)
     field = rng.integers(0, fields or 1 << fmt.exponent_bits, COUNT)
     fraction = rng.choice(walking_fractions(fmt), COUNT)
@@ -94,7 +102,7 @@ def _anywhere(unit: Dot, rng: np.random.Generator, fields: int | None = None) ->
 
 
 def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Addends opposite to the rounded sum of the products, or one unit in the last place beside that."""
+    """Return addends that negate the rounded sum of the products, or differ from that by one ulp."""
     fmt = fixed(unit.engine.output)
     nothing = np.zeros(len(next(iter(factors.values()))), dtype=np.uint32)
     sums = golden.step(unit, factors | {"c": nothing})["result"].astype(np.int64)
@@ -107,7 +115,7 @@ def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np
 
 
 def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Long sums of drawn products, hardly any of them special, some opposite to the one before."""
+    """Return long sums of random products; few are special, and some negate the previous product."""
     columns = {"op": rng.choice(len(unit.operations), count, p=(0.9, 0.05, 0.02, 0.03)).astype(np.uint8)}
     columns |= finite_factors(unit, count, rng)
     rare = rng.random(count) < 0.01
@@ -124,7 +132,7 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Sequences in pairs of operations, the first of each sequence a LOAD."""
+    """Return the corner sequences of a fixed-point register, as pairs; each sequence begins with LOAD."""
     parts = [
         _places(unit),
         _specials(unit, rng),
@@ -140,7 +148,7 @@ Product = tuple[int, int, int, int]
 
 
 def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
-    """Operations with a product, or none, in each of the first lanes; the others multiply zeros."""
+    """Return operations with the same product, or none, in the first `lanes` lanes; other lanes are zero."""
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
     columns["op"] = np.array([operation for operation, _ in rows], dtype=np.uint8)
@@ -153,12 +161,12 @@ def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int
 
 
 def negated(unit: Mac, product: Product) -> Product:
-    """The opposite product: a of the other sign."""
+    """Return the negated product, by inverting the sign of a."""
     return product[0] ^ int(sign_bits(unit.a)[product[2]]), *product[1:]
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
-    """A product that is a power of two, for every exponent that has one."""
+    """Return a power-of-two product for every exponent that has one."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
@@ -177,7 +185,10 @@ def _powers_of_two(fmt: Format) -> list[int]:
 
 
 def _places(unit: Mac) -> Inputs:
-    """At every place of both signs: a 1 that the smallest product is taken from and given back to; a tie with it."""
+    """Return sequences that subtract the smallest product from a 1 and add it back, and ties, at every bit position.
+
+    Both signs occur.
+    """
     powers = power_products(unit)
     smallest = powers[min(powers)]
     tie = fixed(unit.engine.result).fraction_bits + 1
@@ -193,9 +204,10 @@ def _places(unit: Mac) -> Inputs:
 
 
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Every kind of operand with every other, then another such product, and the opposite one; a register cleared.
+    """Return every kind of operand with every other, then the same product again, its negation, and CLEAR.
 
-    In the first lane alone, and in each of the others with finite products beside it or none.
+    They occur in the first lane alone, and in each other lane with or without finite products in the remaining
+    lanes.
     """
     first = _in_first_lane(unit, rng)
     parts = [first]
@@ -222,7 +234,7 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Zeros of every pattern of signs as LOAD, then of another pattern, added to what is there or to nothing."""
+    """Return zero products with every pattern of signs, loaded, accumulated, and added after CLEAR."""
     lanes = unit.products
     patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
     parts = [sequence(unit, [(MacOp.LOAD, None)] * 4) for _ in patterns]
@@ -235,14 +247,14 @@ def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _kinds(fmt: Format) -> list[int]:
-    """Codes of both signs of every kind: zero, the smallest and largest number, the first normal one, infinity, NaN."""
+    """Return codes of both signs: zero, smallest, smallest normal and largest number, infinity, NaN."""
     normal = fmt.code_of(Fraction(fmt.smallest_normal))
     magnitudes = [0, fmt.smallest_code, normal, fmt.max_code, fmt.inf_code(False), fmt.nan_code(False)]
     return sorted({code for m in magnitudes if m is not None for code in (m, m ^ int(sign_bits((fmt,))[0]))})
 
 
 def _started_anew(unit: Mac) -> Inputs:
-    """LOAD behind a product of every kind."""
+    """Return LOAD after a product of every kind."""
     rows: list[tuple[MacOp, Product | None]] = []
     for i, fmt in enumerate(unit.a):
         products = [(code, unit.b[0].max_code, i, 0) for code in _kinds(fmt)]
@@ -251,20 +263,20 @@ def _started_anew(unit: Mac) -> Inputs:
 
 
 def _filled(unit: Mac) -> list[Inputs]:
-    """The largest product of both signs in one lane, two lanes, and so on."""
+    """Return the largest product of both signs in one lane, two lanes, and so on."""
     largest = _largest(unit)
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), (MacOp.LOAD, negated(unit, largest))]
     return [sequence(unit, rows, lanes) for lanes in range(1, unit.products + 1)]
 
 
 def _largest(unit: Mac) -> Product:
-    """The largest product."""
+    """Return the largest product."""
     (i, a), (j, b) = (max(enumerate(formats), key=lambda f: f[1].max_magnitude) for formats in (unit.a, unit.b))
     return a.max_code, b.max_code, i, j
 
 
 def _beyond(unit: Mac, negative: bool) -> Inputs:
-    """The largest product in every lane until the register has wrapped round, and back."""
+    """Return the largest product in every lane until the register has wrapped around, then the way back."""
     largest = negated(unit, _largest(unit)) if negative else _largest(unit)
     steps = int(_end(unit) / _largest_step(unit)) + 7
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), *[(MacOp.ACCUMULATE, largest)] * steps]
@@ -273,19 +285,21 @@ def _beyond(unit: Mac, negative: bool) -> Inputs:
 
 
 def _end(unit: Mac) -> Fraction:
-    """The least sum that the register is too small for."""
+    """Return the smallest positive sum that overflows the register."""
     return pow2(unit.sum_bits - 1 + product_range(unit.a, unit.b, unit.bias_port).ulp)
 
 
 def _largest_step(unit: Mac) -> Fraction:
-    """What an operation adds with the largest product in every lane."""
+    """Return the increment of one operation with the largest product in every lane."""
     a, b, i, j = _largest(unit)
     return unit.products * unit.a[i].value_of(a) * unit.b[j].value_of(b)
 
 
 def _lowest_sum(unit: Mac) -> Inputs:
-    """The lowest sum that the register holds, which has no opposite: the largest product in every lane as often as it
-    goes, then powers of two; held, and left."""
+    """Return a sequence that reaches the register's lowest sum, holds it and leaves it.
+
+    This sum has no negation. It is reached with the largest product in every lane, then powers of two.
+    """
     steps, lacks = divmod(_end(unit), _largest_step(unit))
     largest, powers = negated(unit, _largest(unit)), power_products(unit)
     full = [(MacOp.ACCUMULATE if place else MacOp.LOAD, largest) for place in range(steps)]

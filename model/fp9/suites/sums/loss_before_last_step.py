@@ -1,7 +1,7 @@
-"""Corner operations of chunks of several steps: what one step cuts off or rounds away, and what later steps show of it.
+"""Corner operations of chunks with several steps: bits that one step discards, and their effect on later steps.
 
-In one step the products stand where its window ends or where its result is rounded. The other steps add nothing, or
-take away what is large, so that the last bits of the first decide the result, and what it lost the flags.
+In one step the products are at the window's end or at the rounding position. The other steps add nothing, or cancel
+the large term, so that the step's last bits decide the result, and its lost bits decide the flags.
 """
 
 from __future__ import annotations
@@ -21,32 +21,37 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 1000
-"""Operations of each pair of formats, for each place where bits end."""
+"""Number of operations for each pair of formats and each position where bits are discarded."""
 
 _ABOVE, _BELOW = 8, 4
-"""Exponents of products around the place where bits end: so far above it their last bits are lost, below it all."""
+"""Range of product exponents above and below the discard position.
+
+Above it, only the last bits are lost; below it, all bits.
+"""
 
 _NOTHING, _AWAY, _SUCH = range(3)
-"""What another step adds: zeros, the opposite of the first one's large product, or products as the first one's."""
+"""Contents of another step: zeros, the negation of the first step's large product, or similar products."""
 
 _Codes = NDArray[np.int64]
 
 
 def loss_before_last_step_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats; none where a chunk is a single step."""
+    """Yield operations for every pair of formats, if a chunk has several steps."""
     if unit.engine.steps_of_chunk > 1:
         for a, b in operand_pairs(unit):
             yield from (_behind(unit, a, b, end, rng) for end in _ends(unit.engine))
 
 
 def _ends(engine: Engine) -> list[int]:
-    """How far below the leading bit of a step bits end: by its rounding, and by its window."""
+    """Return the distances below a step's leading bit where its rounding and its window discard bits."""
     return [fixed(engine.result).precision, *([] if engine.window is None else [engine.window])]
 
 
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
-    """One step as `_step` says. Most of the others add nothing; some take its large product away, some are such a step,
-    too. Addends are zero, of any code, or opposite to the sum but for its last place.
+    """Return operations with one step of `_step`; most other steps add nothing.
+
+    Some other steps cancel its large product, and some are a step of `_step` too. Addends are zero, of any code, or
+    opposite to the sum except for its last bit.
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]
@@ -69,8 +74,11 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
 
 
 def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> tuple[_Codes, _Codes]:
-    """Factors of the products of a step, (n, products): a large one; its opposite, or zero; and others, half of them
-    zero, around a place `end` below it."""
+    """Return the factors of a step's products, (n, products).
+
+    The first product is large, the second is its negation or zero. The others are around the position `end` below
+    it; half of them are zero.
+    """
     shape, sign = (_COUNT, unit.engine.products), 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]
     large = rng.integers(min(exponents[0] + end, exponents[-1]), exponents[-1] + 1, (_COUNT, 1))

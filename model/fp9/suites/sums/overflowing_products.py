@@ -1,7 +1,7 @@
-"""Corner operations whose products are larger than the largest result: sums that come back, and sums that do not.
+"""Corner operations whose products exceed the largest result: sums that return into range, and sums that do not.
 
-A narrow result, FP16 of e5m2 factors, ends far below the largest products. Such products decide a result where they
-cancel; a circuit has places for them that hardly another operation reads.
+The range of a narrow result, such as FP16 with e5m2 factors, ends far below the largest products. Such products
+decide a result if they cancel. A circuit has bits for them that few other operations use.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 1000
-"""Operations of each pair of formats."""
+"""Number of operations for each pair of formats."""
 
 
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats with such products, where the largest of all lie beyond the largest result by
-    more than its precision: there a sum has places that no result shows.
+    """Yield operations for every pair of formats with such products.
 
-    None of one product, which nothing brings back, nor of a unit with one pair of formats: the drawn operations of
-    other families, which pairs share, are all of that one, and meet these sums.
+    The largest products must exceed the largest result by more than its precision, so that a sum has bits that no
+    result shows. A single product is excluded, because nothing cancels it. A unit with one pair of formats is
+    excluded too: the random operations of other families cover these sums there.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]
@@ -36,13 +36,15 @@ def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator
 
 
 def _highest(a: Operand, b: Operand) -> int:
-    """The exponent of the largest product."""
+    """Return the exponent of the largest product."""
     return int(several_products.by_exponent(a.format, b.format)[2][-1])
 
 
 def _beyond(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Products of one exponent or the one below, from that of the largest result on, of drawn signs; addends of any
-    code, zeros, and such as are opposite to the sum but for what is left."""
+    """Return products of random signs with near-equal exponents at or above the largest result's.
+
+    Addends are of any code, zero, or opposite to the sum except for a remainder.
+    """
     result, formats, shape = fixed(unit.engine.output), (a.format, b.format), (_COUNT, unit.products)
     exponents = several_products.by_exponent(*formats)[2]
     wanted = rng.integers(result.highest_exponent, exponents[-1] + 1, (_COUNT, 1)) - rng.integers(0, 2, shape)

@@ -1,8 +1,14 @@
-"""Families of operations of one product and an addend, after IBM FPgen's coverage models of sums.
+"""Families of operations with one product and an addend, after IBM FPgen's coverage models of sums.
 
-Each function gives codes of a, b and c, shape (n,) each, for one pair of operand formats and a result format. They
-cross what decides a sum: the classes of all operands; exponent difference and fraction; cancellation length and what
-is left; place of the rounding and what stands around it; the ends of the number range; every addend exponent.
+Each function returns codes of a, b and c, shape (n,) each, for one pair of operand formats and a result format. The
+families cross the properties that decide a sum:
+
+- the classes of all operands,
+- exponent difference and fraction,
+- cancellation length and remainder,
+- the rounding position and the bits around it,
+- the ends of the number range,
+- every addend exponent.
 """
 
 from __future__ import annotations
@@ -23,11 +29,11 @@ Family = Callable[[Format, Format, FixedFormat, int, np.random.Generator], Tripl
 Floats = NDArray[np.float64]
 
 _END_PRODUCTS = 64
-"""Fewest products that stand for an end of the number range."""
+"""Minimum number of products at each end of the range."""
 
 
 def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Every class of a with every class of b, beside drawn classes of c; all of the cross where `count` allows."""
+    """Return every class of a with every class of b and random classes of c; the full cross if `count` allows."""
     x, y = crossed(classes(a), classes(b))
     pairs, few = _grid(rng, count, len(x), len(classes(result)))
     if count < len(x) * len(classes(result)):
@@ -36,14 +42,17 @@ def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.r
 
 
 def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
-    """Every infinity and NaN of a with every one of b and every class of c."""
+    """Return every infinity and NaN of a with every infinity and NaN of b and every class of c."""
     specials = ([code for code in classes(fmt) if not np.isfinite(fmt.to_float(code))] for fmt in (a, b))
     x, y, z = crossed(*specials, classes(result))
     return x, y, z
 
 
 def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Every exponent difference from far below to far above the product, with telling fractions of both signs."""
+    """Return addends at every exponent difference, from far below to far above the product.
+
+    They have walking fractions and both signs.
+    """
     p, fractions = result.fraction_bits, walking_fractions(result)
     distance, which, negative = _grid(rng, count, 2 * p + 25, len(fractions), 2)
     x, y = _factors(a, b, count, rng)
@@ -51,7 +60,7 @@ def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 
 
 def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """The addend opposite to the product but for what is left; a third of the products are among the smallest."""
+    """Return addends that negate the product up to a remainder; a third of the products are among the smallest."""
     x, y = _factors(a, b, count, rng)
     small = np.arange(count) % 3 == 0
     x, y = (np.where(small, rng.choice(_lowest(f, 16), count), drawn) for f, drawn in ((a, x), (b, y)))
@@ -59,7 +68,7 @@ def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 
 
 def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Addends opposite to products but for what is left: of every length, with telling bits, of either sign."""
+    """Return addends that negate the products up to a remainder of every length and either sign."""
     length, pattern, above = _grid(rng, len(products), result.fraction_bits + 4, 4, 2)
     top = np.where(length > 0, 1 << np.maximum(length - 1, 0), 0)
     drawn = rng.integers(0, np.maximum(top, 1))
@@ -69,17 +78,17 @@ def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Genera
 
 
 def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Sums on and beside the boundaries of rounding."""
+    """Return sums at and next to rounding boundaries."""
     x, y = _factors(a, b, count, rng)
     return x, y, to_boundaries(product(x, y, a, b), result, rng)
 
 
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Addends that lead from products to sums on and beside numbers, midpoints and quarters between numbers of telling
-    fractions, of both signs.
+    """Return addends that lead from products to sums at and next to numbers, midpoints and quarter points.
 
-    Half of the sums at every distance from the product, from cancellation to rounding it off; the others where the
-    lowest bit of the product is the last, the guard, or one of the two bits behind that.
+    These numbers have walking fractions and both signs. Half of the sums have every distance from the product, from
+    cancellation to rounding it away. In the others the product's lowest bit is the last bit, the guard bit, or one
+    of the two bits below.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
@@ -92,8 +101,10 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 
 
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Sums on and beside the smallest and the largest numbers, and quarters between these, of both signs; of products
-    that are of that size, or else as near to it as they come."""
+    """Return sums at, next to and between the smallest and the largest numbers, of both signs.
+
+    The products are of that size, or as near to it as possible.
+    """
     all_x, all_y = crossed(finite(a), finite(b))
     products = product(all_x, all_y, a, b)
     size, p = np.abs(products), result.fraction_bits
@@ -117,7 +128,7 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
 
 
 def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Sums that are, or come near to, numbers whose code is that of a zero, an infinity or NaN but for one bit."""
+    """Return sums at or near numbers whose code differs in one bit from zero, infinity or NaN."""
     codes = beside_special(result)
     which, negative, below = _grid(rng, count, len(codes), 2, result.fraction_bits + 6)
     sums = decode(codes.astype(result.dtype), result).astype(np.float64)[which] * np.where(negative, -1, 1)
@@ -132,7 +143,7 @@ def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: in
 
 @functools.lru_cache(maxsize=16)
 def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
-    """Magnitudes of all factors whose products are not zero, and these, which rise."""
+    """Return magnitudes of all factors with non-zero products, and these products in rising order."""
     x, y = crossed(a.ordered_magnitudes()[1:], b.ordered_magnitudes()[1:])
     products = product(x, y, a, b)
     order = np.argsort(products, kind="stable")
@@ -140,8 +151,10 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Addends of the product's significand and the other sign at every distance: they cancel where a shifter drops a
-    bit of the distance."""
+    """Return addends with the product's significand and opposite sign at every distance.
+
+    They cancel if a shifter drops a bit of the shift distance.
+    """
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)
     x, y = _factors(a, b, count, rng)
@@ -150,7 +163,10 @@ def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random
 
 
 def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Smallest products with the smallest addends, largest with the largest, fractions walking, all signs."""
+    """Return the smallest products with the smallest addends, and the largest with the largest.
+
+    Addends have walking fractions; all signs occur.
+    """
     fractions = walking_fractions(result)
     first = np.arange(3)[:, None] << result.fraction_bits | fractions
     lowest = first.reshape(-1) << result.padding
@@ -167,8 +183,10 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 def addends(
     a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Triple:
-    """Walking addends at every exponent beside zeros, ones, the smallest product and drawn ones; of `pairs` pairs of
-    formats, the one of a `number` takes its share of the addends."""
+    """Return walking addends at every exponent with zero, unit, smallest and random products.
+
+    Pair `number` of `pairs` pairs of formats takes its share of the addends.
+    """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes
     (kept,) = _grid(rng, min(count, len(codes)), len(codes))
@@ -189,14 +207,16 @@ SHARES: dict[Family, float] = {
     ends: 0.08,
     extremes: 0.04,
 }
-"""Share of the operations of each family, where it has as many."""
+"""Maximum share of the operations for each family."""
 
 ADDENDS_SHARE = 0.2
 
 
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
-    """About `count` NaN addends of every walking payload beside products of every class; the pairs of formats share
-    them."""
+    """Return about `count` NaN addends with every walking payload and products of every class.
+
+    The pairs of formats share the payloads.
+    """
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
     factors = classes(a), classes(b)[:: max(1, len(classes(b)) // 4)]
@@ -212,13 +232,13 @@ def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pai
 
 
 def crossed(*axes: Any) -> tuple[Codes, ...]:
-    """Every combination of codes, a column for each axis."""
+    """Return every combination of codes, with one column for each axis."""
     grid = np.meshgrid(*(np.asarray(axis) for axis in axes), indexing="ij")
     return tuple(axis.reshape(-1).astype(np.uint32) for axis in grid)
 
 
 def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
-    """`count` points of a grid of these sizes: all of it as often as it fits, the rest drawn without repetition."""
+    """Return `count` points of a grid: full repetitions, then a random rest without repetition."""
     total = int(np.prod(sizes))
     rest = rng.permutation(total)[: count % total]
     points = np.concatenate([np.tile(np.arange(total), count // total), rest])
@@ -226,17 +246,20 @@ def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np
 
 
 def product(x: Codes, y: Codes, a: Format, b: Format) -> Floats:
-    """Exact products of codes."""
+    """Return the exact products of codes."""
     return decode(x, a).astype(np.float64) * decode(y, b).astype(np.float64)
 
 
 def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Drawn finite factors that are not zero."""
+    """Return random finite non-zero factors."""
     return rng.choice(finite(a), count), rng.choice(finite(b), count)
 
 
 def _moved(codes: Codes, steps: Codes, result: FixedFormat) -> NDArray[np.uint32]:
-    """Codes some steps further from zero, none beyond zero or the largest number unless it was there."""
+    """Return codes moved `steps` codes away from zero, clipped to zero and the largest number.
+
+    Infinities and NaN stay unchanged.
+    """
     magnitudes = codes.astype(np.int64) & result.magnitude_mask
     inside = magnitudes <= result.max_code
     magnitudes = np.where(inside, np.clip(magnitudes + (steps << result.padding), 0, result.max_code), magnitudes)
@@ -248,14 +271,14 @@ def _floor_log2(values: Floats) -> NDArray[np.int64]:
 
 
 def _lowest_bit(values: Floats) -> NDArray[np.int64]:
-    """The exponent of the last bit that is 1."""
+    """Return the exponent of the lowest set bit."""
     significand, exponent = np.frexp(values)
     whole = (significand * 2.0**53).astype(np.int64)
     return _floor_log2((whole & -whole).astype(np.float64)) + exponent - 53
 
 
 def _lowest_step(fmt: FixedFormat) -> float:
-    """The distance of the smallest numbers."""
+    """Return the spacing of the smallest numbers."""
     return fmt.smallest if fmt.subnormals else fmt.smallest_normal * 2.0**-fmt.fraction_bits
 
 

@@ -1,8 +1,7 @@
-"""Corner operations of sums that scales multiply: large products, which the addend takes away, and a small one that is
-left.
+"""Corner operations of scaled sums: the addend cancels large products, and a small product remains.
 
-An exact sum reaches from several of the largest products down to the smallest one. Scales put it anywhere, and without
-what is large, or beside an addend that is far larger, the small product alone decides.
+An exact sum extends from several of the largest products down to the smallest. Scales move it anywhere. After the
+cancellation, or next to a far larger addend, the small product alone decides.
 
     products     x x x x x
                                x x x
@@ -27,18 +26,20 @@ from fp9.suites.sums.sum_corner import operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 4000
-"""Operations of each pair of formats."""
+"""Number of operations for each pair of formats."""
 
 _ENDS = 4
-"""So many of the largest products, and of the smallest, stand for an end of all."""
+"""Number of largest and of smallest products that count as the ends of the range."""
 
 _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
-"""What the large products are."""
+"""Kinds of large products."""
 
 
 def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats where several products are summed exactly and their scales are powers of two:
-    a scale with a fraction leaves hardly any bit alone."""
+    """Yield operations for every pair of formats, if several products are summed exactly with power-of-two scales.
+
+    A scale with a fraction leaves hardly any single bits.
+    """
     scaled = unit.scale is not None and unit.scale.precision == 1
     if scaled and unit.products > 1 and unit.engine.window is None:
         for a, b in operand_pairs(unit):
@@ -52,8 +53,10 @@ def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 def _products(
     a: Format, b: Format, products: int, rng: np.random.Generator
 ) -> tuple[Codes, Codes, NDArray[np.float64], NDArray[np.float64]]:
-    """Factors (n, products) of large products and, in a drawn lane, of a small one; the sum of the large ones, and the
-    size of the small one."""
+    """Return factors (n, products) of large products and a small product in a random lane, with two magnitudes.
+
+    These are the sum of the large products and the size of the small product.
+    """
     rows, lane = np.arange(_COUNT), rng.integers(0, products, _COUNT)
     x, y = _large(a, b, products, rng)
     x[rows, lane] = 0
@@ -64,8 +67,11 @@ def _products(
 
 
 def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Factors (n, products) of no large products; of some around any exponent, or around the highest one, most of one
-    sign; or of the largest of all in every lane, with one sign."""
+    """Return factors (n, products) of large products in one of four kinds.
+
+    The kinds are: no large products; products around any exponent; products around the highest exponent, most of
+    one sign; the largest product in every lane with one sign.
+    """
     shape, kind = (_COUNT, products), rng.choice(4, (_COUNT, 1), p=(0.1, 0.3, 0.3, 0.3))
     exponents, (x, y, _) = by_exponent(a, b)[2], by_size(a, b)
     highest = np.where(kind == _AROUND, rng.integers(exponents[0], exponents[-1] + 1, (_COUNT, 1)), exponents[-1])
@@ -79,7 +85,7 @@ def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tup
 
 
 def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Factors of a product of any exponent, a power of two of any exponent, or one of the smallest products."""
+    """Return factors of a product of any exponent, a power of two, or one of the smallest products."""
     exponents, (x, y, sizes) = by_exponent(a, b)[2], by_size(a, b)
     of_any = of_exponent(a, b, rng.integers(exponents[0], exponents[-1] + 1, _COUNT), rng)
     power = rng.choice(np.flatnonzero(np.frexp(sizes)[0] == 0.5), _COUNT)
@@ -91,8 +97,11 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 
 
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """The exponents that both scales have together: half of them bring what is left to the subnormal results, or
-    below, until an addend that is no zero leaves nothing of it; the others are any."""
+    """Return the sums of both scale exponents.
+
+    Half of them move the remainder to the subnormal results or below, where a non-zero addend absorbs it. The
+    others are random.
+    """
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent
     place = rng.integers(normal - 2 * result.precision, normal + 2, _COUNT)
@@ -101,8 +110,10 @@ def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> N
 
 
 def _addends(unit: Dot, large: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Addends opposite to the large products, some but for a last place; zeros; any code, and that beside no large
-    products."""
+    """Return addends that negate the large products exactly or within one ulp, zeros, and random codes.
+
+    Without large products the addends are random.
+    """
     result = fixed(unit.engine.output)
     opposite = encode(-large, result, "rtz").astype(np.int64)
     beside = (opposite & result.sign_mask) + np.minimum((opposite & result.magnitude_mask) + 1, result.max_code)

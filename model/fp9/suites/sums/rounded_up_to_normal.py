@@ -1,12 +1,12 @@
-"""Corner operations whose sum is rounded up to the smallest normal number: it underflows, and the result does not show.
+"""Corner operations whose sum is rounded up to the smallest normal number: it underflows, but the result is normal.
 
-Two products of opposite signs in any lanes, the larger a power of two that scales bring to the smallest normal number,
-the smaller below the last place of that, by any distance:
+Two products in any lanes have opposite signs. The larger is a power of two that scales move to the smallest normal
+number. The smaller is below its last bit, by any distance:
 
     product     1 0 0 0 0 |
     product   -           |   x x
 
-The addend is mostly zero, so that the result is the smallest normal number, too.
+The addend is mostly zero, so that the result is also the smallest normal number.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 200
-"""Operations of each pair of formats."""
+"""Number of operations for each pair of formats."""
 
 
 def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats, where exact sums are rounded once, results are not flushed, scales are
-    powers of two, and products reach as far apart as rounding takes them."""
+    """Yield operations for every pair of formats, if the unit has exact sums, power-of-two scales and no flushing.
+
+    The range of the products must be wider than the result's precision.
+    """
     engine = unit.engine
     if engine.chunk or engine.window is not None or engine.flush_result:
         return

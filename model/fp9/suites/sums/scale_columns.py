@@ -1,4 +1,4 @@
-"""Scales of operands: of one, of powers of two, of any size; and addends that are moved with them."""
+"""Scales of operands (one, powers of two, or any size), and addends moved with them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from fp9.suites.columns import Inputs, fixed
 from fp9.units import Dot
 
 _REACH = 150
-"""Exponents that the scales of an operation have together, up and down: to the ends of FP32 and beyond."""
+"""Maximum absolute sum of an operation's scale exponents: beyond both ends of FP32."""
 
 _NEAR, _APART = 4, 0.25
-"""Exponents by which the scales of an operand's blocks differ, and the share of those that are of any size."""
+"""Maximum exponent difference of an operand's block scales, and share of block scales of any size."""
 
 _RARE = 1 / 32
-"""Share of the operations that have a scale of any code, NaN among them."""
+"""Share of operations with a scale of any code, including NaN."""
 
 
 def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Scales of drawn sizes, which together reach from below the smallest results to above the largest; none for a unit
-    without scales."""
+    """Return random scales that together reach from below the smallest to above the largest results.
+
+    The columns are empty for a unit without scales.
+    """
     if unit.scale is None:
         return {}
     fmt = unit.scale
@@ -45,7 +47,7 @@ def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def scales_of_one(unit: Dot, count: int) -> Inputs:
-    """Scales of 1; none for a unit without scales."""
+    """Return scales of 1; the columns are empty for a unit without scales."""
     if unit.scale is None:
         return {}
     one = np.uint32(unit.scale.code_of(Fraction(1)))
@@ -53,7 +55,7 @@ def scales_of_one(unit: Dot, count: int) -> Inputs:
 
 
 def reach_of_scales(unit: Dot) -> tuple[int, int]:
-    """The least and the most that the exponents of both scales are together, where these are powers of two alone."""
+    """Return the lowest and highest sum of both scale exponents, for scales that are powers of two."""
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
     one = fmt.code_of(Fraction(1))
@@ -61,8 +63,10 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 
 
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
-    """Scales that are powers of two alone, and together of given exponents: one of them of any size that leaves the
-    other one, those of an operand's blocks alike."""
+    """Return power-of-two scales whose exponents have the given sums.
+
+    The first scale is random within the limits of the second. All blocks of an operand have equal scales.
+    """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
     both = exponents + 2 * fmt.code_of(Fraction(1))
@@ -72,14 +76,16 @@ def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator)
 
 
 def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Scales of further blocks: near those of the first one, so that their sums meet, or of any code."""
+    """Return scales of further blocks: near the first block's scales, so that their sums overlap, or of any code."""
     near = np.clip(codes + (rng.integers(-_NEAR, _NEAR + 1, codes.size) << (fmt.precision - 1)), 0, fmt.max_code)
     return np.where(rng.random(codes.size) < _APART, rng.integers(0, 1 << fmt.bits, codes.size), near)
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Operations with scales in the place of none, the addend moved with the products: a third with scales of 1, a
-    third with powers of two, a third with any."""
+    """Add scales to operations without scales, and move the addend with the products.
+
+    A third have scales of 1, a third powers of two, a third any scales.
+    """
     if unit.scale is None:
         return columns
     fmt, count = unit.scale, len(columns["c"])
@@ -97,13 +103,16 @@ def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _is_power(fmt: Format) -> NDArray[np.bool_]:
-    """Which codes stand for powers of two."""
+    """Return a mask of the codes that are powers of two."""
     numbers = np.asarray(fmt.table, dtype=np.float64)
     return np.asarray(np.isfinite(numbers) & (numbers > 0) & (np.frexp(numbers)[0] == 0.5))
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Addends times the power of two below both (first) scales, within their exponents; zeros and specials stay."""
+    """Return addends times the power of two at or below the product of the first scales, within the exponent range.
+
+    Zeros and specials stay unchanged.
+    """
     if unit.scale is None:
         return c
     fmt = fixed(unit.engine.output)

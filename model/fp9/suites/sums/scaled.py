@@ -1,8 +1,8 @@
-"""Corner operations of sums that scales multiply: hardly any bits, at every place that scales can put them.
+"""Corner operations of scaled sums: few bits, at every position that scales reach.
 
-Without scales the range of the products keeps their sum near the addend's exponents. With scales a sum stands anywhere:
-so does its leading 1, and whatever is left of it where it meets the addend. And each scale may be special, or at an end
-of its format, beside any other.
+Without scales, the range of the products keeps their sum near the addend's exponents. With scales, the sum's
+leading 1 and its remainder after adding the addend can be anywhere. Each scale may also be special, or at an end of
+its format, combined with any other scale.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from fp9.suites.sums.sum_corner import near_product
 from fp9.units import Dot
 
 COUNT = 3000
-"""Operations for each pair of formats."""
+"""Number of operations for each pair of formats."""
 
 _AROUND = 60
-"""Binades that an addend stands above or below a product, at most: nothing of the other is left there."""
+"""Maximum distance of an addend from a product in binades, at which one of them is fully rounded away."""
 
 
 def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """The families `_lone_bits`, `_borrowed` and `_tiny` of every pair of formats."""
+    """Return the families `_lone_bits`, `_borrowed` and `_tiny` for every pair of formats."""
     pairs = [*itertools.product(range(len(unit.a)), range(len(unit.b)))]
     parts = [_lone_bits(unit, first, second, rng) for first, second in pairs]
     parts += [part for pair in pairs for part in _borrowed(unit, *pair, rng)]
@@ -41,8 +41,11 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """In one block every pair of scales that are NaN, 1, or at an end of their format, zero among them, beside drawn
-    numbers, and addends near their products or any. Nothing without scales."""
+    """Yield operations that combine all pairs of special and extreme scales in one block.
+
+    These scales are NaN, 1 and the ends of the format, including zero. The operands are random; addends are near
+    their products or random. Yields nothing without scales.
+    """
     if unit.scale is None:
         return
     columns = {port.name: drawn_port(port, COUNT, rng) for port in unit.operand_inputs}
@@ -60,15 +63,16 @@ def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _ends(scale: Format) -> list[int]:
-    """Codes of 1, NaN, zero or the smallest number, the smallest and the largest."""
+    """Return the codes of 1, NaN, zero or the smallest number, the smallest and the largest number."""
     nan = scale.nan_code(False)
     codes = {0, scale.smallest_code, scale.code_of(Fraction(1)), scale.max_code, *(() if nan is None else (nan,))}
     return sorted(codes)
 
 
 def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Lone bits in every place below the smallest normal result that scales reach, and powers of two beside it from
-    which a bit is borrowed: where a sum is rounded before it meets the addend, and the scales are powers of two.
+    """Yield `_lone_bits` and `_borrowed` at every position below the smallest normal result that scales reach.
+
+    Yields nothing unless the sum is rounded before the addend is added, and scales are powers of two.
     """
     scale = unit.scale
     if unit.engine.chunk is None or scale is None or scale.precision > 1:
@@ -81,17 +85,17 @@ def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Itera
 
 
 def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
-    """Scales whose exponents together are in a range; of any size without one."""
+    """Return scales whose exponents have a sum in `reach`; random scales if `reach` is None."""
     if reach is None:
         return drawn_scales(unit, COUNT, rng)
     return scales_of(unit, rng.integers(reach.start, reach.stop, COUNT), rng)
 
 
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
-    """Two products that are powers of two, the smaller at every distance, or one; zeros in the other lanes.
+    """Return one or two power-of-two products, the smaller at every distance; the other lanes are zero.
 
-    The addend is zero, or opposite to the larger product, the smaller one or both, or a last place beside that. The
-    exponents of both scales together are in `reach`.
+    The addend is zero, or negates the larger product, the smaller or both, exactly or within one ulp. The sum of
+    both scale exponents is in `reach`.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])
@@ -116,9 +120,11 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
 def _borrowed(
     unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None
 ) -> Iterator[Inputs]:
-    """All products but one add up to a power of two above every product, and the last takes a bit away from it, of any
-    size: the borrow walks through all places between. The addend is as in `_lone_bits`, so that in many sums that bit
-    alone is left. Nothing for two products, or where blocks have scales of their own.
+    """Yield sums in which all products but one add up to a power of two, and the last product borrows from it.
+
+    The power of two is above every product. The borrow ripples through all bits between. The addend is chosen as in
+    `_lone_bits`, so that often only the borrowed bit remains. Yields nothing for two products, or if blocks have
+    scales of their own.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []
@@ -139,8 +145,10 @@ def _borrowed(
 
 @functools.lru_cache(maxsize=16)
 def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
-    """Factors of so many positive products whose sum is a power of two, for each one above the largest product: equal
-    products but for one."""
+    """Return factors of `lanes` positive products whose sum is a power of two above the largest product.
+
+    There is one set for each such power; all its products but one are equal.
+    """
     x, y, sizes = by_size(a, b)
     found = []
     for exponent in range(int(np.log2(sizes[-1])) + 1, int(np.log2(sizes[-1] * lanes)) + 1):
@@ -152,14 +160,16 @@ def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
 
 
 def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Factors of every lane, (n, lanes, 2), in an order of lanes that is drawn for each operation."""
+    """Return the factors (n, lanes, 2) with the lanes of each operation in random order."""
     order = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(codes), 1)), axis=1)
     return np.take_along_axis(codes, order[..., None], axis=1)
 
 
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
-    """Scales and addends with operands of a pair of formats, (n, products), on the ports of a unit; every other
-    operation has an extra bias."""
+    """Return the ports for scales, addends and operands (n, products) of a pair of formats.
+
+    Every second operation has an extra bias.
+    """
     biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))
     columns |= {name: np.where(np.arange(len(a)) % 2, cycled(port, len(a)), 0) for name, port in biases.items()}
@@ -170,7 +180,7 @@ def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[
 
 @functools.lru_cache(maxsize=16)
 def powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Factors x and y whose products are all powers of two that there are, and their exponents, which rise."""
+    """Return factors x and y of all power-of-two products, and their exponents in rising order."""
     x, y, exponents = by_exponent(a, b)
     of_power = np.flatnonzero(np.abs(product(x, y, a, b)) == np.exp2(exponents.astype(np.float64)))
     _, first = np.unique(exponents[of_power], return_index=True)
@@ -178,12 +188,12 @@ def powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], 
 
 
 def _selects(first: int, second: int, count: int) -> Inputs:
-    """What the ports say that choose a pair of formats."""
+    """Return the format select ports for a pair of formats."""
     return {f"{operand}_format": np.full(count, index, np.uint32) for operand, index in (("a", first), ("b", second))}
 
 
 def _scale_of(unit: Dot, columns: Inputs, lane: Codes) -> NDArray[np.float64]:
-    """What both scales of the products in a lane multiply by."""
+    """Return the product of both scales for the products in a lane."""
     assert unit.scale is not None
     block = lane // unit.products_of_scales
     codes = (
@@ -194,7 +204,7 @@ def _scale_of(unit: Dot, columns: Inputs, lane: Codes) -> NDArray[np.float64]:
 
 
 def _opposite(unit: Dot, terms: list[NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Addends: zero; opposite to either term or to both, or a last place beside that; a power of two of any size."""
+    """Return addends: zero, the negation of one or both terms within one ulp, or a power of two."""
     fmt = fixed(unit.engine.output)
     one, other = terms
     around = one * np.exp2(rng.integers(-_AROUND, _AROUND + 1, COUNT))

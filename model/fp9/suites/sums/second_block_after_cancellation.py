@@ -1,5 +1,6 @@
-"""Corner operations of sums of several blocks with scales of their own: the addend takes the sum of one block away, and
-what is left is that of another, any number of places below.
+"""Corner operations of sums of several scaled blocks: the addend cancels one block, and another remains.
+
+The remaining block is any number of bits lower.
 
     one block    x x x x x x
     another                          x x x
@@ -23,22 +24,24 @@ from fp9.suites.sums.several_products import by_exponent
 from fp9.units import Dot
 
 _COUNT = 3000
-"""Operations of each pair of formats."""
+"""Number of operations for each pair of formats."""
 
 _FEW, _SOME = 3, 16
-"""Most products of a block that are not zero; pairs of scales among which that of a block is chosen."""
+"""Maximum number of non-zero products in a block, and number of scale pairs to choose from."""
 
 
 def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats; none of a single block."""
+    """Yield operations for every pair of formats, if there are several blocks."""
     if unit.scale is not None and unit.products > unit.products_of_scales:
         pairs = itertools.product(range(len(unit.a)), range(len(unit.b)))
         yield from (_apart(unit, *pair, rng) for pair in pairs)
 
 
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Two drawn blocks of a few products each, with those of some scales that bring their sums nearest to a drawn
-    number of places apart; zeros in all others."""
+    """Return two random blocks of a few products each, with zeros in all others.
+
+    The scales are chosen from a sample, so that the distance of the sums is nearest to a random number of bits.
+    """
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]
     width, blocks = unit.products_of_scales, unit.products // unit.products_of_scales
@@ -67,7 +70,7 @@ def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _few(formats: tuple[Format, Format], width: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Factors of a block, (2, n, width): a few products of either sign in any lanes, and zeros."""
+    """Return the factors of a block, (2, n, width): a few products of either sign in any lanes, and zeros."""
     x, y, _ = by_exponent(*formats)
     some = rng.integers(0, len(x), (_COUNT, width))
     order = rng.permuted(np.broadcast_to(np.arange(width), some.shape), axis=1)
@@ -77,7 +80,7 @@ def _few(formats: tuple[Format, Format], width: int, rng: np.random.Generator) -
 
 
 def _reach(unit: Dot) -> int:
-    """How far below a sum another one still counts by itself."""
+    """Return the maximum distance below a sum at which another sum still matters."""
     window = unit.engine.window
     return 2 * fixed(unit.engine.result).precision if window is None else window
 

@@ -1,8 +1,9 @@
-"""Corner operations of sums of several products: each lane alone, and lanes that meet.
+"""Corner operations of sums of several products: each lane alone, and interactions of lanes.
 
-Products that cancel each other or all but one bit, products of every distance from the largest, equal ones in every
-pattern of signs, zeros of every sign, and infinities and NaN beside each other; with addends around the sum. Then
-hardly anything: the addend alone, one product and the addend, two products, one special operand.
+The families are products that cancel fully or except for one bit, products at every distance from the largest,
+equal products with every pattern of signs, zeros of every sign, and infinities with NaN. The addends are around the
+sum. Further operations have few terms: the addend alone, one product and the addend, two products, or one special
+operand.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _ALONE, _BESIDE_LOWEST, _BESIDE_OTHERS = range(3)
 def placed(
     products: int, a: Format, b: Format, triple: Triple, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any], Codes]:
-    """Operations of one product spread over lanes: a and b of shape (n, products), each operation in a drawn lane.
+    """Return a and b of shape (n, products) with each operation's product in a random lane.
 
-    The others have zeros of either sign, the smallest numbers, or operands of other operations.
+    The other lanes hold zeros of either sign, the smallest numbers, or operands of other operations.
     """
     x, y, c = triple
     count = len(c)
@@ -50,8 +51,10 @@ def placed(
 def families(
     a: Format, b: Format, engine: Engine, result: FixedFormat, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
-    """Every family of lanes that meet, about `count` operations together: a and b of shape (n, products), and c in the
-    result's format."""
+    """Yield every family of interacting lanes, about `count` operations together.
+
+    Each consists of a and b, shape (n, products), and c in the result's format.
+    """
     products = engine.products
     for family in (_opposed, _staggered, _equal):
         x, y = family(a, b, products, count // 5, rng)
@@ -76,7 +79,7 @@ Lanes = tuple[NDArray[Any], NDArray[Any]]
 
 
 def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Two lanes with opposite products, or products one code apart; the other lanes zero or as small as can be."""
+    """Return two lanes with opposite products, or products one code apart; the other lanes are zero or smallest."""
     x = rng.choice([0, a.smallest_code], (count, products))
     y = np.full((count, products), b.smallest_code)
     rows = np.arange(count)
@@ -93,7 +96,7 @@ def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Gen
 
 
 def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """A large product in one lane, in the others ones of all smaller sizes, so that every distance occurs."""
+    """Return a large product in one lane and smaller products of all sizes in the others."""
     rows, first = np.arange(count), rng.integers(0, products, count)
     parts = []
     for fmt in (a, b):
@@ -105,7 +108,7 @@ def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.G
 
 
 def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """The same magnitudes in every lane, all of one sign, one opposed, or signs drawn: carries and their absence."""
+    """Return equal magnitudes in all lanes, with equal signs, one opposite sign, or random signs."""
     magnitudes = [fmt.ordered_magnitudes()[1:] for fmt in (a, b)]
     largest = rng.random(count) < 0.25
     x, y = (np.where(largest, order[-1], rng.choice(order, count)) for order in magnitudes)
@@ -116,7 +119,7 @@ def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Gener
 
 
 def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Products that are all zero: all positive, all negative, all but one of one sign, or of drawn signs."""
+    """Return zero products: all positive, all negative, all but one of one sign, or of random signs."""
     of_a = rng.integers(0, 2, (count, products)).astype(np.bool_)
     x, y = (
         np.where(here, 0, rng.choice(finite(fmt), of_a.shape)) & (1 << (fmt.bits - 1)) - 1
@@ -132,13 +135,15 @@ def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 
 
 def _has_negative_zero(fmt: Format) -> np.bool_:
-    """Whether the sign alone is a zero; elsewhere it is a NaN, or the lowest integer."""
+    """Return whether the sign bit alone is a zero. In other formats it is a NaN or the lowest integer."""
     return np.bool_(fmt.kind_of(1 << (fmt.bits - 1)) is Kind.ZERO)
 
 
 def _single_bits(result: FixedFormat) -> Codes:
-    """Codes of both signs of which one bit differs from all others, and masks; each four times, for the kinds of
-    sign that zeros have."""
+    """Return codes of both signs with one bit unlike all others, and masks.
+
+    Each code occurs four times, for the four sign patterns of zero products.
+    """
     ones = 1 << np.arange(result.bits - 1)
     magnitudes = np.concatenate(
         [[0], ones, ones - 1, (ones - 1) ^ (result.sign_mask - 1), ones ^ (result.sign_mask - 1)]
@@ -148,7 +153,7 @@ def _single_bits(result: FixedFormat) -> Codes:
 
 @functools.lru_cache(maxsize=16)
 def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Magnitudes x and y of all products that are not zero, and their exponents, which rise."""
+    """Return magnitudes x and y of all non-zero products, and their exponents in rising order."""
     x, y = (axis.reshape(-1) for axis in np.meshgrid(*(fmt.ordered_magnitudes()[1:] for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
     order = np.argsort(exponents, kind="stable")
@@ -156,7 +161,7 @@ def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArr
 
 
 def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
-    """Drawn factors whose product has an exponent; those of the smallest product where there is none so low."""
+    """Return random factors whose product has the wanted exponent, or the smallest factors if it is too low."""
     x, y, exponents = by_exponent(a, b)
     first, after = np.searchsorted(exponents, wanted, "left"), np.searchsorted(exponents, wanted, "right")
     place = np.minimum(first + rng.integers(0, np.maximum(after - first, 1)), len(x) - 1)
@@ -164,7 +169,7 @@ def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.
 
 
 def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """One product of a drawn exponent; zeros of drawn signs in the other lanes."""
+    """Return one product of a random exponent, with zeros of random signs in the other lanes."""
     x, y = zeros(a, b, products, count, rng)
     rows, lane = np.arange(count), rng.integers(0, products, count)
     _, _, exponents = by_exponent(a, b)
@@ -177,8 +182,10 @@ def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 def _powers_around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Addends with the fraction 0 or one bit beside it: where they meet the largest product, and of any exponent;
-    some of them 0."""
+    """Return addends that are powers of two, or one bit away from one.
+
+    Their exponent is near the largest product or random; some addends are 0.
+    """
     count, p = len(x), result.fraction_bits
     near = rng.random(count) < 0.6
     largest = np.where(near, np.abs(product(x, y, a, b)).max(axis=1), 1.0)
@@ -190,9 +197,9 @@ def _powers_around(
 
 
 def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Two products of every distance up to where the smaller one is dropped, or beyond; zeros in the other lanes.
+    """Return two products at every distance up to and beyond full loss of the smaller one; the other lanes are zero.
 
-    Every third time a third one, opposite to the first or nearly so, lets the smaller one decide.
+    In every third operation, a third product cancels the first exactly or nearly, so that the smaller one decides.
     """
     x, y = _lone(a, b, engine.products, count, rng)
     rows, sign = np.arange(count), 1 << (a.bits - 1)
@@ -210,8 +217,10 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
 
 
 def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Equal products, as many as there are lanes or fewer, whose sum carries far; and one product in any place below
-    them, down to where it is dropped."""
+    """Return equal products in many lanes, whose sum carries far, and one product at any position below them.
+
+    The lowest position is where that product is fully lost.
+    """
     x, y = _equal(a, b, engine.products, count, rng)
     negative = (x >> (a.bits - 1) & 1)[:, :1]
     x = x & (1 << (a.bits - 1)) - 1 | negative << (a.bits - 1)
@@ -225,12 +234,12 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
 
 
 def _reach(engine: Engine) -> int:
-    """The distance of two products at which nothing of the smaller one is left but that it was there, and some more."""
+    """Return the distance of two products at which only a sticky bit of the smaller one remains, plus a margin."""
     return 3 + (fixed(engine.result).fraction_bits if engine.window is None else engine.window)
 
 
 def _steps(products: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """From a lane to two others; of two products, to the other one both times."""
+    """Return the offsets from a lane to two other lanes; with two products, both are the other lane."""
     second = rng.integers(1, products, count)
     third = (second + rng.integers(0, max(products - 2, 1), count)) % (products - 1) + 1
     return second, third
@@ -241,8 +250,10 @@ def _magnitude(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> Lanes:
-    """In every lane every infinity and NaN of each factor beside every class of the other one; the other lanes zero,
-    or in a third of the operations finite."""
+    """Return every infinity and NaN of each factor with every class of the other factor, in every lane.
+
+    The other lanes are zero, or finite in a third of the operations.
+    """
     parts = []
     for mine, fmt, its in ((0, a, b), (1, b, a)):
         codes = [code for code in range(1 << fmt.bits) if not np.isfinite(fmt.table[code])]
@@ -259,7 +270,7 @@ def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> L
 
 
 def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
-    """Codes to draw lanes from: every class, and as many finite numbers again."""
+    """Return the codes to choose from for a lane: every class, and twice as many random finite numbers."""
     every = np.array(classes(fmt))
     return np.concatenate([every, rng.choice(finite(fmt), 2 * len(every))])
 
@@ -267,7 +278,7 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Addends around the products, opposite to their sum but for what is left, and to boundaries of rounding."""
+    """Return addends around the products, addends that nearly negate their sum, and addends that lead to boundaries."""
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)
     return np.choose(rng.choice(3, len(sums), p=(0.4, 0.4, 0.2)), beside)
@@ -276,7 +287,7 @@ def _meeting(
 def _around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Addends of either sign from far below the largest product to above the sum of all, a few zero."""
+    """Return addends of either sign, from far below the largest product to above the sum; a few are zero."""
     largest = np.abs(product(x, y, a, b)).max(axis=1)
     p, count = result.fraction_bits, len(x)
     difference = rng.integers(-2 * p - 4, p + 4, count)

@@ -1,6 +1,6 @@
 """Corner operations of sums of products: the families of module `product_and_addend` on a unit's ports.
 
-Every pair of operand formats has all families; every code of each operand stands beside a plain partner, too.
+Every pair of operand formats has all families. Every code of each operand also occurs with a simple partner.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from fp9.suites.sums.scale_columns import scaled
 from fp9.units import Dot, code_tables
 
 OPERATIONS = 20_000
-"""About as many corner operations has a unit of one product and one pair of formats."""
+"""Approximate number of corner operations of a unit with one product and one pair of formats."""
 
 _FURTHER = 3_000
-"""About as many more for each further pair of formats, or of extra biases."""
+"""Approximate number of additional operations for each further pair of formats or extra biases."""
 
 _NANS = 1500
-"""About as many operations have a NaN as addend."""
+"""Approximate number of operations with a NaN addend."""
 
 
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
-    """Every family for every pair of formats, with some extra biases where these are ports, and every code under all;
-    `part` of the operations that a unit without state has.
+    """Return every family for every pair of formats, and every code in all formats.
 
-    Of several products one has the operands that a family means,
-    each in turn; the families of module `several_products` let them meet.
+    If extra biases are ports, some of them are combined. `part` is the number of operations relative to a unit
+    without state. With several products, one lane holds the family's operands, each lane in turn. The families of
+    module `several_products` combine lanes.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -62,7 +62,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
 
 
 def _at_once(unit: Dot) -> Engine:
-    """The unit's engine; where an operation is a whole chunk, a step of it with all its products."""
+    """Return the unit's engine. If an operation is a whole chunk, return one step with all its products."""
     if unit.products == unit.engine.products:
         return unit.engine
     return replace(unit.engine.within_chunk, products=unit.products)
@@ -71,7 +71,7 @@ def _at_once(unit: Dot) -> Engine:
 def _families(
     unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Iterator[Triple]:
-    """The families of a pair of formats, the one of a `number` among all `pairs`; about `count` operations together."""
+    """Yield the families of pair `number` of `pairs` pairs of formats, about `count` operations together."""
     formats = a.format, b.format, fixed(unit.engine.output)
     for family, share in product_and_addend.SHARES.items():
         yield family(*formats, int(share * count), rng)
@@ -80,7 +80,7 @@ def _families(
 
 
 def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
-    """In every lane a product of some of the smallest numbers, of either sign; a zero or a low number as addend."""
+    """Return small products of either sign in every lane, and a zero or low number as addend."""
     result, shape = fixed(unit.engine.output), (count, unit.products)
     x, y = (rng.choice(fmt.ordered_magnitudes()[1:16], shape) for fmt in (a.format, b.format))
     c = np.where(rng.random(count) < 0.5, 0, rng.choice(walking_codes(result)[: 1 << 6], count))
@@ -88,7 +88,7 @@ def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Genera
 
 
 def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
-    """Products and addends of drawn exponents, all alike, so that terms stand at every distance from each other."""
+    """Return products and addends of uniformly random exponents, so that terms have every distance."""
     products, sign = unit.products, 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]
     wanted = rng.integers(exponents[0], exponents[-1] + 1, count * products)
@@ -97,8 +97,10 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 
 
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Opposite terms of equal significands at every distance: product and addend; two products, beside any addend.
-    Sums beside special codes, and specials of one lane."""
+    """Yield opposite terms with equal significands at every distance, sums next to special codes, and specials.
+
+    The opposite terms are product and addend, or two products with any addend. Specials are in one lane.
+    """
     products, formats, result = unit.products, (a.format, b.format), fixed(unit.engine.output)
     if (specials := product_and_addend.special_cross(*formats, result))[0].size:
         yield several_products.placed(products, *formats, specials, rng)
@@ -119,8 +121,10 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
-    """Addends as they are; where one may have more fraction bits than the total, half of them with such bits drawn or
-    all ones."""
+    """Return the addends. If the addend may have more fraction bits than the result, half of them get such bits.
+
+    These bits are random or all ones.
+    """
     if unit.engine.addend_format == unit.engine.output:
         return c
     below = (1 << fixed(unit.engine.output).padding) - 1
@@ -130,7 +134,7 @@ def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
 
 
 def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) -> Inputs:
-    """Drawn operations, half of them with the addend near the product."""
+    """Return random operations; half of them have the addend near the product."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name in names}
     near = np.arange(count) % 2 == 0
     return columns | {"c": np.where(near, near_product(unit, columns, rng), columns["c"])}
@@ -138,7 +142,7 @@ def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) ->
 
 @dataclass(frozen=True)
 class Operand:
-    """What an operand's select ports say: the format by its index, and the extra bias; None walks through all."""
+    """Selection of an operand: its format, the format's index, and the extra bias (None cycles through all)."""
 
     format: Format
     index: int
@@ -146,7 +150,10 @@ class Operand:
 
 
 def operand_pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
-    """Operands of every pair of formats; with bias ports, of some pairs of extra biases, the extreme ones included."""
+    """Yield the operands of every pair of formats; with bias ports, also some pairs of extra biases.
+
+    The extreme biases are included.
+    """
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))
         for bias_a, bias_b in variants if unit.bias_port else [(None, None)]:
@@ -163,9 +170,9 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
-    """Every code of each operand beside one, and every pair of significands, all with a zero addend.
+    """Return every code of each operand with a partner of 1, and every pair of significands; the addend is zero.
 
-    The formats of the other operand share the codes of one.
+    The formats of the other operand share the codes.
     """
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
@@ -182,8 +189,10 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 
 
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
-    """The ports of operations whose operands have shape (n, products); a select port takes its values beyond the last
-    choice, too, where they mean the last."""
+    """Return the ports of operations with operands of shape (n, products).
+
+    Select ports also take values beyond the last choice, which select the last choice.
+    """
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
     for name, operand, codes, formats in (("a", first, a, unit.a), ("b", second, b, unit.b)):
@@ -200,7 +209,7 @@ def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Cod
 
 
 def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Addends of drawn exponents near those of the first products."""
+    """Return addends with random exponents near the first product's exponent."""
     result, count = fixed(unit.engine.output), len(columns["c"])
     difference = rng.integers(-result.fraction_bits - 3, 2 * result.fraction_bits, count)
     fraction = rng.integers(0, 1 << result.fraction_bits, count)
@@ -210,7 +219,7 @@ def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArra
 
 
 def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: Dot) -> NDArray[np.float64]:
-    """Operand values by the formats' default biases: near enough to place an addend."""
+    """Return operand values with the formats' default biases, accurate enough to position an addend."""
     codes = columns[unit.lane_names(operand)[0]]
     tables = code_tables(formats)
     chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))

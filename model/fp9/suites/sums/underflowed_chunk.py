@@ -1,14 +1,16 @@
-"""Corner operations of a chunk that is nothing but a flag where it meets the addend, which is of every class.
+"""Chunks whose partial sum rounds to zero but is inexact, added to an addend of every class.
 
-A chunk of one step is rounded before it joins the total. What a window loses of a product may leave a 1 in the last
-place that is kept: two products that leave it with opposite signs add up to zero, inexact, where the large ones cancel.
+A chunk of one step is rounded before it is added to the total. A window may replace the discarded bits of a product
+by a 1 in the last bit (jamming). Two such products with opposite signs add up to zero, inexactly, if the large
+products cancel.
 
     product      x x x x x |
     product    - x x x x x |
     product              1 | x x x
     product    -         1 |   x x x
 
-And scales bring a sum that is rounded below the numbers of the result. Whatever the addend is, the result is that.
+Scales can also move a sum below the smallest result, so that it rounds to zero. In both cases the result must be
+the addend.
 """
 
 from __future__ import annotations
@@ -26,16 +28,17 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 500
-"""Operations of each pair of formats."""
+"""Number of operations for each pair of formats."""
 
 _BEFORE = 2
-"""Places before the window: the factors of a product have significands below 2 each, so that it may be 4 times the
-power that the window hangs at."""
+"""Integer bits of a product in the window: each factor's significand is below 2, so a product's is below 4."""
 
 
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats, where a chunk is one step whose window leaves such a 1 and products reach
-    below it, or which has no window, and scales that are powers of two."""
+    """Yield operations for every pair of formats, if a chunk is one step and one of two conditions holds.
+
+    Either the window jams and products reach below it, or there is no window and scales are powers of two.
+    """
     engine = unit.engine
     if engine.steps_of_chunk != 1:
         return
@@ -50,7 +53,7 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Two opposite products, and two of opposite signs below their window, in any lanes."""
+    """Return two opposite products, and two products of opposite signs below their window, in any lanes."""
     formats, sign = (a.format, b.format), 1 << (a.format.bits - 1)
     exponents = by_exponent(*formats)[2]
     apart = window + _BEFORE
@@ -67,7 +70,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generat
 
 
 def _too_small(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Products of any exponents, half of them zero, with scales that leave their sum below the normal numbers."""
+    """Return products of any exponents, half of them zero, with scales that move their sum below the normal numbers."""
     formats, result = (a.format, b.format), fixed(unit.engine.result)
     exponents, shape = by_exponent(*formats)[2], (_COUNT, unit.products)
     wanted = rng.integers(exponents[0], exponents[-1] + 1, shape)

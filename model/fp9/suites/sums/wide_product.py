@@ -1,4 +1,4 @@
-"""Corner operations of one product whose operands have the format of the result: the families, and telling factors."""
+"""Corner operations of one product whose operands have the result's format, with walking significands."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ from fp9.suites.sums.product_and_addend import (
 
 
 def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
-    """The families of one product whose operands and addend have the same wide format; of `operations`, half are
-    products of telling significands or with telling tails, as all bits of these are multiplied and moved."""
+    """Return the families of one product whose operands and addend have the same wide format.
+
+    Half of the `operations` are products of walking significands or with selected tails, because a circuit
+    multiplies and shifts all these bits.
+    """
     share = operations // 16
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
     parts += [_telling(fmt, 4 * share, rng), _ending(fmt, share, rng), _nearly_special(fmt, share, rng)]
@@ -35,8 +38,10 @@ def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> 
 
 
 def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Products of walking significands of all exponents, a third of them times a power of two, with addends near them,
-    nearly opposite, or that lead to boundaries."""
+    """Return products of walking significands of all exponents; a third are multiplied by a power of two.
+
+    The addends are near the product, nearly negate it, or lead to boundaries.
+    """
     walking, p = walking_fractions(fmt), fmt.fraction_bits
     x, y = rng.choice(walking, count), np.where(rng.random(count) < 1 / 3, 0, rng.choice(walking, count))
     total = rng.integers(0, fmt.max_code >> p, count)
@@ -54,8 +59,10 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Products of which the last 2, 3, ... bits are a tie or nothing, or beside that by a single bit (a walking sticky
-    one), with an addend whose last place stands above these bits."""
+    """Return products whose last 2, 3, ... bits are a tie or zero, or differ from that by a single walking bit.
+
+    The addend's last bit is just above these bits.
+    """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     length = rng.integers(2, 2 * p + 3, count)
     pairs = _telling_tails(p)
@@ -75,7 +82,10 @@ def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Trip
 
 @functools.lru_cache(maxsize=4)
 def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
-    """For every length of a tail, pairs of fractions of p bits, one beside the other, whose product ends so."""
+    """Return, for every tail length, pairs of p-bit fractions whose product has such a tail.
+
+    A pair is packed into one integer.
+    """
     pairs = np.arange(1 << 2 * p)
     products = (pairs >> p | 1 << p) * (pairs & (1 << p) - 1 | 1 << p)
     found = {}
@@ -87,7 +97,7 @@ def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
 
 
 def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Of many products those whose nearest number is nearest: opposite to it, the addend leaves their last places."""
+    """Return the products closest to their rounded value; the negated rounded value as addend leaves only low bits."""
     one = 1 << fmt.fraction_bits
     drawn = rng.integers(0, one, (2, 128 * count)) + (fmt.bias + rng.integers(-8, 9, (2, 128 * count))) * one
     x, y = (drawn | rng.choice([0, fmt.sign_mask], drawn.shape)).astype(np.uint32)
@@ -99,7 +109,7 @@ def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) 
 
 
 def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Products that lie where the numbers end, and addends there, too, a third of them nearly opposite."""
+    """Return products and addends at the ends of the number range; a third of the addends nearly negate the product."""
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     x = rng.choice(finite(fmt), count)
     high = rng.integers(0, 2, count)
@@ -115,8 +125,10 @@ def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """One operand whose code is a special one but for one bit, the largest numbers and the zeros among them; the others
-    such that product and sum are numbers."""
+    """Return operations with one operand one bit away from a special code, or the largest number.
+
+    The other operands are such that product and sum are numbers.
+    """
     p, bias = fmt.fraction_bits, fmt.bias
     codes = rng.choice(beside_special(fmt), count)
     fractions = rng.choice(walking_fractions(fmt), (2, count))
@@ -131,7 +143,7 @@ def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> T
 
 
 def _walking(fmt: FixedFormat, count: int, rng: np.random.Generator) -> list[Triple]:
-    """Walking codes of every exponent in all places at once, and as addends beside ones and zeros."""
+    """Return walking codes of every exponent in all operands at once, and as addends with ones and zeros."""
     codes = walking_codes(fmt).astype(np.uint32)
     x, y, z = (rng.choice(codes, count) for _ in range(3))
     one = np.uint32(fmt.bias << fmt.fraction_bits)
