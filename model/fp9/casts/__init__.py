@@ -1,1 +1,1 @@
-"""Arrays of numbers to codes and back: `encode`, `decode`, `cast`."""
+"""Array conversions between numbers and codes: `encode`, `decode`, `cast`."""

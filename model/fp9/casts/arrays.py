@@ -1,4 +1,4 @@
-"""Encode and cast arrays: one rounding from the source value, at the speed of memory (numerics.md, conversion)."""
+"""Encode and cast arrays with one rounding from the source value, at memory speed (numerics.md, conversion)."""
 
 from __future__ import annotations
 
@@ -118,26 +118,33 @@ def encode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Codes of x * 2**-scale: uint8, uint16 or uint32 by the format's width, shape of `x`; with `flags` also the flags,
-    and with `counts` also what happened to how many elements, and the largest magnitude (`fp9.Counts`).
+    """Return the codes of x * 2**-scale: uint8, uint16 or uint32 by the format's width, in the shape of `x`.
 
-    `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number; or an array that
-    knows its format (`fp9.Array`, ml_dtypes, en_dtypes, torch), of which the numbers are taken. `rounding` None is the
-    family's default. `overflow`: saturate, inf, or directed as IEEE 754 has it (see `fp9.Overflow`); `nan_sign`:
-    kept, overflow or lost (see `fp9.NanSign`); `nan`: the code of NaN where it is not the format's; `payload`:
-    lost, quieted or kept (see `fp9.Payload`); `flush_source`: subnormal numbers of the source's type count as zero.
-    `rng`: a seed or a NumPy Generator, which gives the random bits of `sr` and its kin; the same seed and shape give
-    the same codes, whatever the threads. `random_bits`: these bits themselves, integers of `random_width` bits in the
-    shape of `x`. `stochastic` names an instruction whose rule they follow (see `fp9.Stochastic`). `scale`: integer
-    exponents that broadcast to `x`; x is what the codes stand for times 2**scale, here as in `decode`, `dot` and
-    `matmul`. Flags are uint8 of fp9.Flags bits. `threads` None uses all cores for large arrays. `out` takes the codes
-    in place of a new array.
+    With `flags`, also return uint8 `fp9.Flags` bits. With `counts`, also return `fp9.Counts`: how many elements
+    overflowed, underflowed and so on, and the largest magnitude.
+
+    - `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. An array that
+      carries its format (`fp9.Array`, ml_dtypes, en_dtypes, torch) is decoded first.
+    - `rounding`: None means the default of the format's family.
+    - `overflow`: saturate, inf, or directed as in IEEE 754 (see `fp9.Overflow`).
+    - `nan_sign`: kept, overflow or lost (see `fp9.NanSign`).
+    - `nan`: a NaN code that replaces the format's own.
+    - `payload`: lost, quieted or kept (see `fp9.Payload`).
+    - `flush_source`: treat subnormal numbers of the source type as zero.
+    - `rng`: a seed or a NumPy Generator that supplies the random bits of `sr` and similar roundings. The same seed
+      and shape give the same codes for any number of threads.
+    - `random_bits`: the random bits themselves, integers of `random_width` bits in the shape of `x`.
+    - `stochastic`: the instruction whose rule the random bits follow (see `fp9.Stochastic`).
+    - `scale`: integer exponents that broadcast to `x`. x equals the decoded codes times 2**scale, as in `decode`,
+      `dot` and `matmul`.
+    - `threads`: None uses all cores for large arrays.
+    - `out`: an array for the codes instead of a new one.
 
     >>> encode([1.0, 464.0, 1e9], "e4m3").tolist()
     [56, 126, 126]
 
-    Raises ValueError for a NaN that the format cannot express and for policies that do not fit, TypeError for sources
-    that are no numbers and switches that are neither True nor False. Source: numerics.md.
+    Raises ValueError for a NaN that the format cannot express and for policies that do not fit the format. Raises
+    TypeError for sources that are not numbers and for switches that are not booleans. Source: numerics.md.
     """
     target = format(fmt)
     check_switches(nan_to_zero=nan_to_zero, inf_clip=inf_clip, flush_source=flush_source, flags=flags, counts=counts)
@@ -158,7 +165,7 @@ def encode(
 
 
 def _numbers(x: ArrayLike) -> NDArray[Any]:
-    """What is cast, as `as_numbers` has it; of arrays that know their format the numbers, hybrid's source bits kept."""
+    """Return the source numbers; decode arrays that carry their format, with native dtypes kept for hybrid rounding."""
     held = None if isinstance(x, np.ndarray) and x.dtype.isbuiltin == 1 else carried(x)
     return as_numbers(x) if held is None or held.native_dtype else decode_native(as_codes(x, held), held)
 
@@ -173,9 +180,9 @@ def encode_numbers(
     flags: bool = False,
     scale: int | NDArray[np.int32] = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes and, if asked for, flags (else of size 0) of an array that `as_numbers` let pass.
+    """Return codes, and flags if requested (else size 0), of an array that `as_numbers` has checked.
 
-    `scale` is one exponent for all elements or one for each, as `as_scale` gives them.
+    `scale` is one exponent for all elements, or one per element, as returned by `as_scale`.
     """
     random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
     one, each = (scale, None) if isinstance(scale, int) else (None, scale)
@@ -191,7 +198,7 @@ def _encode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes, and flags where the request asks for them; a counter sees every part."""
+    """Return codes, and flags if requested; a counter tallies every part."""
     fmt, (flat,) = request.fmt, read_only(np.ascontiguousarray(source).reshape(-1))
     plan = encoder(request, flat.dtype, flat.size)
     if not plan.takes_nan and _has_nan(flat):
@@ -211,7 +218,7 @@ def _encode(
 
 
 def _has_nan(flat: NDArray[Any]) -> bool:
-    """Whether there is a NaN, in constant memory."""
+    """Return whether the array has a NaN, in constant memory."""
     if flat.dtype.kind in "iu":
         return False
     return any(bool(np.isnan(flat[start : start + CACHED]).any()) for start in range(0, flat.size, CACHED))
@@ -289,9 +296,9 @@ def cast(
     counts: bool = False,
     **details: Unpack[Details],
 ) -> Any:
-    """Codes of one format from codes of another, with one rounding; parameters, shape and errors as `encode`.
+    """Convert codes of one format to another with one rounding; parameters, shape and errors as for `encode`.
 
-    `source` None: the format that the codes bring with them.
+    `source` None means the format that the codes carry.
 
     >>> cast([0x7E, 0x01], "e4m3", "e5m2").tolist()
     [95, 24]
@@ -308,7 +315,7 @@ def cast(
 def _give_payloads(
     sources: NDArray[Any], source: Format, codes: NDArray[Any], target: Format, details: Details
 ) -> None:
-    """Put the payloads of NaN into codes, of sources whose numbers do not carry them."""
+    """Write NaN payloads into codes, for source formats whose decoded numbers do not carry payloads."""
     kept = NanSign(details.get("nan_sign", NanSign.KEPT)), Payload(details["payload"])
     policy = CastPolicy(nan_sign=kept[0], payload=kept[1])
     for code in np.unique(sources).tolist():

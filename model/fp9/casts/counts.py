@@ -1,8 +1,8 @@
-"""What a cast did to an array, counted beside it: overflow, underflow, zeros, specials, amax.
+"""Statistics of a cast, counted during the cast: overflow, underflow, zeros, specials, amax.
 
-Two looks at each block of the array: at the sources, for zeros, for magnitudes that overflow and for the largest one;
-at the codes, for zeros and subnormal numbers. What is rare, infinities, NaN and numbers whose overflow hangs on random
-bits, is counted one by one in the pieces where it stands.
+Each block of the array is scanned twice: the sources for zeros, overflowing magnitudes and the largest magnitude;
+the codes for zeros and subnormal numbers. Rare elements (infinities, NaN, and numbers whose overflow depends on
+random bits) are counted one by one in the pieces that contain them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counts:
-    """What happened to `elements` sources of a cast; of two casts the sum.
+    """Statistics of the `elements` sources of a cast. Counts of several casts can be added.
 
     >>> import fp9
     >>> _, first = fp9.encode([1000.0, 0.001, 1e-9, 0.0], "e4m3", counts=True)
@@ -44,17 +44,17 @@ class Counts:
 
     elements: int = 0
     overflowed: int = 0
-    """Finite numbers beyond the largest of the format (flag overflow): saturated, or what the policy makes of them."""
+    """Number of finite sources above the format's largest number (flag overflow), whatever the policy makes of them."""
     underflowed: int = 0
-    """Numbers but zero whose result is zero or subnormal."""
+    """Number of non-zero sources whose result is zero or subnormal."""
     zeroed: int = 0
-    """Numbers but zero whose result is zero."""
+    """Number of non-zero sources whose result is zero."""
     infinite: int = 0
-    """Infinite sources."""
+    """Number of infinite sources."""
     nan: int = 0
-    """Sources that are NaN."""
+    """Number of NaN sources."""
     amax: float = 0.0
-    """Largest magnitude of a source, before the scale; infinity counts, NaN does not."""
+    """Largest source magnitude before scaling, including infinity but not NaN."""
 
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
@@ -71,11 +71,11 @@ class Counts:
 
 
 _PIECE = 1 << 12
-"""Elements that are counted one by one where one of them asks for it."""
+"""Number of elements in a piece that is counted one by one if it has a rare element."""
 
 
 class Tally:
-    """Counts of the parts of one cast, on any thread."""
+    """Thread-safe collection of the counts of a cast's parts."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
         self._request = request
@@ -94,7 +94,7 @@ class Tally:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Cast a part of flat sources by a plan, and count it."""
+        """Encode one part of the flat sources with a plan, and count it."""
         found = None
         if plan.counted is None or self._limits is None:
             plan.encode(supplied, part, source, codes, flags)
@@ -103,13 +103,13 @@ class Tally:
         self._add(supplied, part, source, codes, found)
 
     def total(self) -> Counts:
-        """The sum of all parts."""
+        """Return the sum over all parts."""
         return sum(self._parts, Counts())
 
     def _add(
         self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], found: Found | None = None
     ) -> None:
-        """Count a part by what was found in it, or is found now; by pieces where it holds something rare."""
+        """Count a part from the statistics `found`, or scan it now; count pieces with rare elements one by one."""
         from fp9.kernels.counts import count_all  # slow to load
 
         sources, limits = self._sources, self._limits
@@ -136,7 +136,7 @@ class Tally:
             self._add(supplied, whole, source[piece], codes[piece])
 
     def _one_by_one(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> Counts:
-        """The same by results and flags of the universal kernel, whatever the sources are."""
+        """Count a part from the results and flags of the universal kernel, for any sources."""
         fmt = self._request.fmt
         flags = np.empty(source.size, dtype=np.uint8)
         flagged = universal(replace(self._request, flags=True), source.dtype)
@@ -166,8 +166,9 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 class _SourceLimits(NamedTuple):
-    """Patterns of a source type: what takes the sign off, infinity, and from which magnitude of positive and of
-    negative numbers results overflow, or may where that is not sharp.
+    """Bit patterns of a source type: magnitude mask, infinity, and the first overflowing magnitude of each sign.
+
+    If `is_sharp` is false, numbers from that magnitude on may overflow or not.
     """
 
     mask: Any
@@ -178,7 +179,7 @@ class _SourceLimits(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _source_limits(request: Request, dtype: np.dtype[Any]) -> _SourceLimits | None:
-    """The limits of a cast; None for integers, and where each element has a scale of its own."""
+    """Return the limits of a cast, or None for integers and for a separate scale per element."""
     if dtype.kind in "iu" or request.scale is None:
         return None
     pattern, sign = np.dtype(f"u{dtype.itemsize}").type, 1 << (8 * dtype.itemsize - 1)
@@ -189,7 +190,7 @@ def _source_limits(request: Request, dtype: np.dtype[Any]) -> _SourceLimits | No
     overflows = _overflow(plain, dtype)
 
     def first(negative: int) -> Any:
-        """The first magnitude that overflows, infinity for none, found by halving."""
+        """Return the first magnitude that overflows, or infinity for none, by bisection."""
         above = bisect.bisect_left(range(infinity), True, key=lambda magnitude: overflows(magnitude | negative))
         return pattern(above)
 
@@ -197,7 +198,7 @@ def _source_limits(request: Request, dtype: np.dtype[Any]) -> _SourceLimits | No
 
 
 def _overflow(request: Request, dtype: np.dtype[Any]) -> Callable[[int], bool]:
-    """Whether the source of a pattern overflows, by the universal kernel."""
+    """Return a function that tells with the universal kernel whether a source pattern overflows."""
     plan, pattern = universal(replace(request, flags=True), dtype), np.dtype(f"u{dtype.itemsize}")
     codes, flags = np.empty(1, dtype=request.fmt.dtype), np.empty(1, dtype=np.uint8)
 
@@ -209,13 +210,13 @@ def _overflow(request: Request, dtype: np.dtype[Any]) -> Callable[[int], bool]:
 
 
 class _CodeLimits(NamedTuple):
-    """Codes of a format: what takes the sign off, the first that is no zero and the first that is normal."""
+    """Limits of a format's codes: magnitude mask, first non-zero code, first normal code."""
 
     mask: Any
     nonzero: Any
     normal: Any
     nan_is_small: bool
-    """Whether a NaN without its sign bit looks like a zero or a subnormal number."""
+    """Whether a NaN code without its sign bit looks like a zero or a subnormal number."""
 
 
 def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
@@ -226,7 +227,7 @@ def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
 
 @functools.lru_cache(maxsize=64)
 def _code_limits(fmt: Format) -> _CodeLimits | None:
-    """The limits of a format; None where its zeros and its subnormal numbers do not lie together from code 0 on."""
+    """Return the limits of a format, or None if its zero and subnormal codes are not contiguous from code 0."""
     integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
     if fmt.bits > 16:
         normal = fmt.code_of(Fraction(fmt.smallest_normal))

@@ -1,4 +1,4 @@
-"""Codes back to numbers: which codes are taken, exact decoding, arrays that results are written to."""
+"""Decode codes to numbers exactly: checks of codes, decoding, output arrays."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """`codes` as the format's unsigned integers, without a copy where they are such or another package's type for it.
+    """Return `codes` as the format's unsigned integers, without a copy if possible.
 
-    Raises TypeError for other dtypes and for unsigned integers narrower than the format's;
-    ValueError for codes that do not exist and arrays of another format's type.
+    Raises TypeError for other dtypes and for unsigned integers narrower than the format's. Raises ValueError for
+    codes that do not exist and for arrays of another format's dtype.
     """
     array = stored_codes(codes, fmt)
     if array.dtype == fmt.dtype and fmt.bits == 8 * array.itemsize and not fmt.padding:
@@ -50,16 +50,18 @@ def decode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Numbers of codes, times 2**scale: float32 (float64 where float32 cannot hold them), shape of `codes`.
+    """Return the numbers of codes times 2**scale, in the shape of `codes`, as float32.
 
-    `fmt`: the codes' format; arrays that know theirs (`fp9.Array`, ml_dtypes, en_dtypes, torch) need none. `scale` is
-    that given to `encode`: integer exponents that broadcast to `codes`. `out` takes the numbers in place of a
-    new array.
+    The result is float64 if float32 cannot hold the numbers.
+
+    - `fmt`: the codes' format. Arrays that carry their format (`fp9.Array`, ml_dtypes, en_dtypes, torch) need none.
+    - `scale`: the scale given to `encode`, integer exponents that broadcast to `codes`.
+    - `out`: an array for the numbers instead of a new one.
 
     >>> decode([0x6E, 0x80], "hif8").tolist()
     [32768.0, nan]
 
-    Raises TypeError for codes that are no integers, ValueError for codes that the format does not have.
+    Raises TypeError for codes that are not integers, ValueError for codes that the format does not have.
     """
     check_work(threads)
     source = named_or_carried(codes, fmt)
@@ -76,7 +78,7 @@ def decode(
 def decode_to(
     codes: NDArray[Any], fmt: Format, dtype: Any, threads: int | None = None, out: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Numbers of valid codes as `dtype`."""
+    """Return the numbers of valid codes as `dtype`."""
     numbers = output_array(out, codes.shape, np.dtype(dtype))
     if fmt.bits > 16:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
@@ -91,7 +93,7 @@ def decode_to(
 
 
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Numbers as the NumPy type of the format where there is one, so that hybrid rounding finds its source bits."""
+    """Return the numbers in the format's NumPy dtype if there is one, so that hybrid rounding finds its source bits."""
     if fmt.native_dtype is None:
         return decode_to(codes, fmt, smallest_dtype(fmt))
     import ml_dtypes  # slow to load; it gives NumPy the name bfloat16
@@ -101,7 +103,7 @@ def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
 
 
 def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """`out` if it is fit for results of this shape and type, or a new array; ValueError for another `out`."""
+    """Return `out` if it has this shape and dtype, or a new array. Raises ValueError for an unsuitable `out`."""
     if out is None:
         return np.empty(shape, dtype=dtype)
     if not isinstance(out, np.ndarray):

@@ -1,4 +1,4 @@
-"""Casts into fixed-field formats by float64 patterns in vector lanes: targets of any size, with flags if asked for."""
+"""Vectorised casts into fixed-field formats through float64 patterns: targets of any size, with optional flags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def by_doubles(request: Request) -> Plan | None:
-    """The plan; None for formats without fields, and for roundings that random bits or the source decide."""
+    """Return the plan, or None for formats without fixed fields and for roundings that use random or source bits."""
     if request.rounding.reads_source or request.rounding.needs_bits or request.random_width:
         return None
     target = _wide_target(request.fmt, request.policy, request.flags)
@@ -65,11 +65,14 @@ def _wide_target(fmt: Format, policy: CastPolicy, flags: bool) -> WideTarget | N
 
 
 _MOST_BITS = BINARY64.precision - 1
-"""Significands of which at least one bit of float64 is dropped."""
+"""Maximum significand width for which rounding from float64 drops at least one bit."""
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
-    """The magnitude from which on inexact results of a sign do not underflow, by the universal kernel."""
+    """Return the smallest magnitude at which inexact results of this sign do not underflow.
+
+    The universal kernel decides.
+    """
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(fmt), rounding_target(fmt, policy)

@@ -1,8 +1,8 @@
-"""Tables over all numbers of 16 bits: for 16-bit sources, and for float32 whose upper half says enough.
+"""Lookup tables over all 16-bit patterns, for 16-bit sources and for the upper half of float32 sources.
 
-The upper half of a float32 pattern, with bit 0 set where the lower half is not 0, is the number as a bfloat16 rounded
-to odd. With two bits more than the target has, no rounding to nearest or of a direction can tell the two apart (Boldo
-and Melquiond, "When double rounding is odd", IMACS 2005).
+The upper half of a float32 pattern, with bit 0 set if the lower half is not 0, is the number as bfloat16 rounded to
+odd. If it has two bits more than the target, every rounding to nearest and every directed rounding gives the same
+result from both (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE_PAYS = 1 << 15
-"""Elements from which a table over 65,536 sources is worth its making."""
+"""Minimum number of elements for which a table over 65,536 sources is faster."""
 
 _HALVES = 1 << 16
 _FRACTION = 7
-"""Fraction bits in the upper half of a float32 pattern."""
+"""Number of fraction bits in the upper half of a float32 pattern."""
 
 _LOWEST = -100
-"""Exponent above which targets may have numbers: an upper half below 2**-126 has fewer fraction bits."""
+"""Minimum exponent of target numbers: an upper half below 2**-126 has fewer fraction bits."""
 
 
 def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """16-bit sources: their pattern is the index."""
+    """Return a plan for 16-bit sources, whose pattern is the table index; None if a table does not apply or pay."""
     if size < TABLE_PAYS or request.scale is None or request.random_width:
         return None
     from fp9.kernels.round32 import look_up  # slow to load
@@ -50,7 +50,10 @@ def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | N
 
 
 def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """hif8 keeps at most 3 fraction bits: bfloat16 rounded to odd has enough for every rounding but sr and hybrid."""
+    """Return a plan for hif8 targets, or None if it does not apply.
+
+    hif8 has at most 3 fraction bits, so bfloat16 rounded to odd suffices for every rounding except sr and hybrid.
+    """
     tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:
         return None
@@ -72,7 +75,10 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 
 
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Codes and flags of 16-bit sources, and of others in bfloat16 rounded to odd, for targets of two bits less."""
+    """Return a plan for codes and flags of 16-bit sources, or of other sources as bfloat16 rounded to odd.
+
+    Targets must have at least two bits fewer. Returns None if the plan does not apply.
+    """
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
     if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:
         return None
@@ -104,7 +110,7 @@ def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> 
 def _flagged_table(
     fmt: Format, policy: CastPolicy, hybrid: Hybrid, scale: int, dtype: np.dtype[Any]
 ) -> NDArray[np.uint32]:
-    """code + 2^16 flags of all patterns of a 16-bit type, or of all upper halves of float32."""
+    """Return code + 2^16 * flags for all patterns of a 16-bit type, or for all upper halves of float32."""
     codes, flags = np.empty(_HALVES, dtype=fmt.dtype), np.empty(_HALVES, dtype=np.uint8)
     whole = slice(0, _HALVES)
     universal(Request(fmt, policy, hybrid, scale, flags=True), dtype).encode(
@@ -116,13 +122,13 @@ def _flagged_table(
 
 
 def _every(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """All numbers of a 16-bit type, or float32 of all upper halves."""
+    """Return all numbers of a 16-bit type, or the float32 numbers of all upper halves."""
     halves = np.arange(_HALVES, dtype=np.uint32)
     return (halves << 16).view(dtype) if dtype == np.float32 else halves.astype(np.uint16).view(dtype)
 
 
 def _source_table(request: Request, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Codes of all patterns of a 16-bit type, or of all upper halves of float32, by the universal kernel."""
+    """Return the codes of all patterns of a 16-bit type or all upper halves of float32, from the universal kernel."""
     assert request.scale is not None, "a table is made for one scale"
     return _table_of(request.fmt, request.policy, request.hybrid, request.scale, dtype)
 

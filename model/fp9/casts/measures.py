@@ -1,4 +1,4 @@
-"""What a format does to numbers: its limits as `numpy.finfo` has them, casts there and back, what they lose."""
+"""Limits of a format as in `numpy.finfo`, casts to a format and back, and their error."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finfo:
-    """Limits of a format, under the names of `numpy.finfo`, and what it has of specials.
+    """Limits of a format under the names of `numpy.finfo`, and its special values.
 
-    `eps`, `epsneg`: distance from 1 to the next number above and below. `nmant`: most fraction bits. `minexp`: exponent
-    of `smallest_normal`; `maxexp`: of the first power of two that overflows. Of formats of tapered precision these hold
-    where the spacing is finest.
+    `eps` and `epsneg` are the distances from 1 to the next number above and below. `nmant` is the maximum number of
+    fraction bits. `minexp` is the exponent of `smallest_normal`; `maxexp` is the exponent of the first power of two
+    that overflows. For formats of tapered precision they apply where the spacing is finest.
     """
 
     format: Format
@@ -45,17 +45,17 @@ class Finfo:
 
     @property
     def tiny(self) -> float:
-        """`smallest_normal`, under its older name."""
+        """Return `smallest_normal`, under its older name."""
         return self.smallest_normal
 
 
 def finfo(fmt: Format | str | object) -> Finfo:
-    """Limits of a format, of a name, a dtype, or an array that knows its format.
+    """Return the limits of a format, given as a name, a dtype, or an array that carries its format.
 
     >>> finfo("e4m3").max, finfo("hif8").eps, finfo("e5m2").maxexp
     (448.0, 0.125, 16)
 
-    Raises ValueError for names that are not known, TypeError for what has no format.
+    Raises ValueError for unknown names, TypeError for objects without a format.
     """
     found = carried(fmt) or format(fmt)
     normal = found.smallest_normal
@@ -80,9 +80,9 @@ def finfo(fmt: Format | str | object) -> Finfo:
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
-    """The numbers of a cast to a format and back, `scale` undone, in the dtype of x (float32 for integers).
+    """Cast numbers to a format and back, with `scale` undone, in the dtype of x (float32 for integers).
 
-    Options as `encode`, `out` apart. Numbers that the dtype cannot hold are rounded to it.
+    The options are those of `encode`, except `out`. Numbers that the dtype cannot hold are rounded to it.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]
@@ -93,21 +93,21 @@ def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions
 
 
 def dtype_of_result(x: ArrayLike) -> np.dtype[Any]:
-    """The dtype of what is rounded and stays an array of numbers: that of x, float32 for integers."""
+    """Return the dtype of rounded numbers: the dtype of x, or float32 for integers."""
     dtype = as_numbers(np.asarray(x) if carried(x) else x).dtype
     return dtype if dtype.kind not in "iu" else np.dtype(np.float32)
 
 
 def _doubles(x: ArrayLike) -> NDArray[np.float64]:
-    """Numbers as float64, those of arrays that know their format included."""
+    """Return the numbers as float64; decode arrays that carry their format."""
     return as_numbers(np.asarray(x) if carried(x) else x).astype(np.float64)
 
 
 def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | None = None) -> NDArray[np.int32]:
-    """The least scales (as `encode` takes them) with which the largest magnitudes along `axis` fit the format.
+    """Return the lowest scales (as for `encode`) with which the largest magnitudes along `axis` fit the format.
 
-    One exponent without `axis`, else one along the others, broadcasting against x. Zeros, infinities and NaN do not
-    count; 0 where nothing does.
+    Without `axis` it is one exponent, else one per remaining index, broadcastable against x. Zeros, infinities and
+    NaN are ignored; the scale is 0 if no other numbers exist.
 
     >>> x = np.float32([[1.0, 3.0], [1000.0, -4000.0]])
     >>> amax_scale(x, "e4m3", axis=1).tolist()
@@ -133,9 +133,10 @@ def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...]) -> np.float64 
 
 
 def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
-    """Signal to quantisation noise in dB: 10 log10(sum x^2 / sum (x - y)^2), in float64, over `axis` or all.
+    """Return the signal-to-quantisation-noise ratio in dB over `axis` or all elements, computed in float64.
 
-    Infinity where x and y are equal, minus infinity where x is zero and y is not, NaN where a number is not finite.
+    The ratio is 10 log10(sum x^2 / sum (x - y)^2). It is infinity if x equals y, minus infinity if x is zero and y
+    is not, and NaN if a number is not finite.
 
     >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
     19.031

@@ -1,4 +1,4 @@
-"""What `encode` takes beside numbers, format and policy, as types: for editors, and for functions that pass it on."""
+"""Types of the keyword arguments of `encode`, for editors and for functions that pass them on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Details(TypedDict, total=False):
-    """Rare switches of a cast, by name."""
+    """Less common keyword arguments of a cast."""
 
     inf_clip: bool
     nan_sign: NanSign | str
@@ -30,7 +30,7 @@ class Details(TypedDict, total=False):
 
 
 class CastOptions(Details, total=False):
-    """All of `encode` that changes codes, by name."""
+    """All keyword arguments of `encode` that change codes."""
 
     rounding: Rounding | str | None
     overflow: Overflow | str

@@ -1,8 +1,8 @@
-"""Order, neighbours, spacing and classes of codes, for every format and without a detour over rounding.
+"""Order, neighbours, spacing and classes of codes, for every format, without rounding.
 
-All of it rests on the signed ordinal of a code: 0 for zero, +-k for the k-th magnitude above it, and one more than the
-largest number's for infinity. In formats of fixed fields the ordinal is the magnitude's bits; for the others a table of
-256 entries made from the record holds it.
+All functions use the signed ordinal of a code: 0 for zero, +-k for the k-th magnitude above it, and one more than
+the largest number's ordinal for infinity. In fixed-field formats the ordinal is the magnitude's bits. Other formats
+use a table of 256 entries computed from the format record.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _NAN = np.int64(1) << 40
-"""Magnitude of a NaN's ordinal: beyond every number's."""
+"""Magnitude of a NaN's ordinal, above that of every number."""
 
 UNORDERED = 2
-"""What `compare` gives where an operand is NaN."""
+"""Result of `compare` if an operand is NaN."""
 
 
 class Class(IntEnum):
-    """IEEE 754-2019 section 5.7.2, with one class of NaN."""
+    """Classes of IEEE 754-2019 section 5.7.2, with a single class of NaN."""
 
     NAN = 0
     NEGATIVE_INFINITY = 1
@@ -41,10 +41,11 @@ class Class(IntEnum):
 
 
 def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
-    """Keys of the total order (IEEE 754-2019 section 5.10): a comes before b where its key is smaller.
+    """Return sort keys of the total order (IEEE 754-2019 section 5.10): a precedes b if its key is smaller.
 
-    -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN; NaN of one sign by their bits. Codes that stand
-    for the same thing have the same key. Shape of `codes`; keys of one format alone are comparable.
+    The order is -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN. NaN codes of one sign are
+    ordered by their bits. Codes with the same meaning have the same key. The result has the shape of `codes`. Keys
+    of different formats are not comparable.
     """
     found = format(fmt)
     array = as_codes(codes, found)
@@ -53,7 +54,7 @@ def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
 
 
 def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
-    """-1, 0 or 1 where a is less than, equal to or greater than b, `UNORDERED` where one is NaN; -0 equals +0.
+    """Return -1, 0 or 1 if a is less than, equal to or greater than b, and `UNORDERED` if one is NaN; -0 equals +0.
 
     `a` and `b` broadcast against each other.
     """
@@ -64,10 +65,11 @@ def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
 
 
 def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray[Any]:
-    """Codes of the numbers next to `codes` in the direction of `toward` (codes too; they broadcast).
+    """Return the codes next to `codes` in the direction of the codes `toward`; both broadcast.
 
-    As numpy.nextafter: equal operands give `toward`, NaN gives NaN, beyond the largest number comes infinity, or where
-    there is none the largest number stays. Raises ValueError for NaN in a format without it: there are none.
+    As in numpy.nextafter, equal operands give `toward` and NaN gives NaN. The successor of the largest number is
+    infinity, or the largest number itself if there is no infinity. Raises ValueError for NaN in a format without
+    it.
     """
     found = format(fmt)
     start, end = np.broadcast_arrays(as_codes(codes, found), as_codes(toward, found))
@@ -81,9 +83,10 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
 
 
 def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
-    """Distance from each number to the next larger magnitude of its binade; of zero that of the smallest binade.
+    """Return the distance of each number to the next larger magnitude in its binade, as float64.
 
-    float64, shape of `codes`; NaN for NaN and infinities.
+    For zero it is the distance in the lowest binade; for NaN and infinities it is NaN. The result has the shape of
+    `codes`.
     """
     found = format(fmt)
     numbers = decode_to(as_codes(codes, found), found, np.float64)
@@ -96,7 +99,10 @@ def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
 
 
 def classify(codes: ArrayLike, fmt: Format | str) -> NDArray[np.uint8]:
-    """`Class` of each code, shape of `codes`. Subnormal is what lies below the smallest number of full precision."""
+    """Return the `Class` of each code, in the shape of `codes`.
+
+    Subnormal means below the smallest number of full precision.
+    """
     found = format(fmt)
     array = as_codes(codes, found)
     numbers = decode_to(array, found, np.float64)
@@ -120,7 +126,7 @@ def _max_ordinal(fmt: Format) -> int:
 
 
 def _ordinals(codes: NDArray[Any], fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Signed ordinals, NaN beyond +-_NAN, and which codes are negative (-0 too, where there is one)."""
+    """Return signed ordinals (NaN beyond +-_NAN), and a mask of negative codes, including -0."""
     if not isinstance(fmt, FixedFormat):
         ordinals, negative, _, _ = _tables(fmt)
         return ordinals[codes], negative[codes]
@@ -134,7 +140,7 @@ def _ordinals(codes: NDArray[Any], fmt: Format) -> tuple[NDArray[np.int64], NDAr
 
 
 def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt: Format) -> NDArray[np.int64]:
-    """Codes of signed ordinals; zero takes the sign that `negative_zero` says, where there are two."""
+    """Return the codes of signed ordinals. `negative_zero` gives the sign of zero if the format has two zeros."""
     if not isinstance(fmt, FixedFormat):
         _, _, positives, negatives = _tables(fmt)
         return np.where(ordinals < 0, negatives[np.abs(ordinals)], positives[np.abs(ordinals)])
@@ -146,7 +152,7 @@ def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt
 def _tables(
     fmt: Format,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """For a format of 8 bits: ordinals and signs by code, codes of positive and of negative ordinals."""
+    """Return the tables of an 8-bit format: ordinals and signs by code, and codes of positive and negative ordinals."""
     every = range(1 << fmt.bits)
     magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}
     top = max(magnitudes.values())

@@ -1,4 +1,4 @@
-"""What a policy asks of a source around its rounding: subnormal numbers flushed before, payloads of NaN kept after."""
+"""Steps of a cast policy around the rounding: flush subnormal sources before it, restore NaN payloads after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
-    """A cast with what its policy asks around the rounding; the cast itself where that is nothing."""
+    """Return the cast with the policy's steps around the rounding, or the cast itself if there are none."""
     policy, fmt = request.policy, request.fmt
     flushes, keeps = policy.flush_source, policy.payload is not Payload.LOST
     if dtype.kind in "iu" or not (flushes or keeps):
@@ -36,14 +36,14 @@ def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
 
 
 def _patterns(source: NDArray[Any]) -> tuple[NDArray[np.uint64], int, int]:
-    """Patterns of floats, how many fraction bits they have, and the place of their sign."""
+    """Return the bit patterns of floats, their number of fraction bits, and the position of the sign."""
     fraction = BINARY64.fraction_bits if source.dtype.name == "float64" else fixed_format(source.dtype).fraction_bits
     bits = 8 * source.dtype.itemsize
     return source.view(f"u{source.dtype.itemsize}").astype(np.uint64), fraction, bits - 1
 
 
 def _flushed(source: NDArray[Any]) -> NDArray[Any]:
-    """The numbers, subnormal ones as zeros of their sign."""
+    """Return the numbers with subnormal numbers replaced by zeros of the same sign."""
     patterns, fraction, sign = _patterns(source)
     is_small = patterns & np.uint64((1 << sign) - (1 << fraction)) == 0
     kept = np.where(is_small, patterns & np.uint64(1 << sign), patterns)
@@ -51,7 +51,7 @@ def _flushed(source: NDArray[Any]) -> NDArray[Any]:
 
 
 def _payloads(source: NDArray[Any], fmt: FixedFormat, policy: CastPolicy) -> NDArray[Any]:
-    """The codes of NaN with as much of their payloads as a format holds."""
+    """Return NaN codes with as many payload bits as the format holds."""
     patterns, fraction, sign = _patterns(source)
     drop = fraction - fmt.fraction_bits
     payload = patterns & np.uint64((1 << fraction) - 1)

@@ -1,12 +1,12 @@
-"""Which kernel encodes: a plan for a source type, a format and a policy, made once for each call.
+"""Selection of the encoding kernel: a plan for a source type, a format and a policy.
 
-Four routes give the same codes (tests hold them equal):
+Four routes give the same codes, which tests check:
 
-* float32 patterns straight into vector kernels (`round32`, `hif8`), for every fixed-field format that lies
-  within float32's range; float64, integers and scaled numbers reach them rounded to odd;
-* 16-bit sources, and hif8 from float32, by an exact table over all 65,536 upper halves;
-* wider fixed-field formats, and flags of more than a table can hold, by float64 patterns in lanes (`wide`);
-* everything else by the universal kernel over float64 patterns (`round64`).
+* float32 patterns directly into vector kernels (`round32`, `hif8`), for every fixed-field format within float32's
+  range; float64, integers and scaled numbers are first rounded to odd;
+* exact tables over all 65,536 upper halves, for 16-bit sources, and for hif8 from float32;
+* float64 patterns in vector lanes (`wide`), for wider fixed-field formats, and for flags that a table cannot hold;
+* the universal kernel over float64 patterns (`round64`), for all other casts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TOP_FIELD = BINARY32.top_field - 1
 
 
 def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    """How to encode parts of a flat source of `size` elements: one plan for all calls that ask the same."""
+    """Return the plan for parts of a flat source of `size` elements; equal requests share a cached plan."""
     return _encoder(request, dtype, TABLE_PAYS if size >= TABLE_PAYS else 0)
 
 
@@ -93,7 +93,10 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
 
 
 def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
-    """The rounding of float32 that counts as it goes: of what is so fast that a second pass over the array shows."""
+    """Return a float32 rounding kernel that also counts, or None.
+
+    It serves roundings so fast that a second pass over the array would be noticeable.
+    """
     from fp9.kernels.counts import encode_nearest_even_counted  # slow to load
 
     magic = _magic(request, grid)
@@ -105,7 +108,10 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 
 
 def odd_is_safe(grid: Grid) -> bool:
-    """Whether float32 rounded to odd has two bits left below the target's and the random bits, also at its low end."""
+    """Return whether float32 rounded to odd has two bits more than target and random bits.
+
+    This must hold at float32's low end too.
+    """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
 
@@ -113,7 +119,7 @@ def odd_is_safe(grid: Grid) -> bool:
 def fixed_rounding(
     request: Request, grid: Grid, edges: Edges
 ) -> Callable[[Supplied, slice, NDArray[np.uint32], NDArray[Any]], None]:
-    """A function of (supplied, part, float32 patterns, codes) that rounds into a fixed-field format."""
+    """Return a function of (supplied, part, float32 patterns, codes) that rounds to a fixed-field format."""
     from fp9.kernels import round32 as fast_kernels  # slow to load
 
     complement = request.fmt.twos_complement
@@ -138,9 +144,9 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 
 
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
-    """The target's spacing for sources that 2**scale multiplies; None where float32's fields 1..top do not cover it.
+    """Return the target's spacing for sources times 2**scale, or None if it exceeds float32's fields 1..top.
 
-    Numbers narrowed to float32 need a binade above the format's for what overflows.
+    Numbers narrowed to float32 need a binade above the format's range for overflow.
     """
     from fp9.kernels.round32 import Grid  # slow to load
 
@@ -158,7 +164,7 @@ def grid_of(request: Request, scale: int, top: int) -> Grid | None:
 
 
 def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
-    """The two constants of `encode_nearest_even`; None where another rounding or grid is asked for."""
+    """Return the two constants of `encode_nearest_even`, or None for another rounding or grid."""
     precision, lowest = int(grid.fraction_bits), int(grid.lowest)
     field = lowest - precision + BINARY32.fraction_bits
     by_addition = request.rounding is Rounding.RNE and not request.fmt.twos_complement
@@ -171,7 +177,7 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
 
 @functools.lru_cache(maxsize=256)
 def edges_of(bits: int, target: Target) -> Edges | None:
-    """What is no ordinary result, for a format of so many bits, as the vector kernels take it; None where none can."""
+    """Return the vector kernels' codes of zeros, overflow, infinities and NaN; None if they cannot hold them."""
     from fp9.kernels.round32 import TAKES_SIGN, Edges  # slow to load
 
     edges = edge_codes(target, int(TAKES_SIGN))
@@ -204,7 +210,7 @@ _DOC_OVERFLOW = Fraction(3, 2) * 2**15
 
 
 def _hybrid_edges(policy: CastPolicy, hybrid: Hybrid) -> HybridEdges:
-    """The edges that a policy and the switches of hybrid rounding ask for."""
+    """Return the edge codes for a policy and the switches of hybrid rounding."""
     from fp9.kernels.hif8 import HybridEdges  # slow to load
 
     fmt = HiFloat8()

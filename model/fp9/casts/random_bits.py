@@ -1,4 +1,4 @@
-"""Where stochastic rounding's bits come from: given, drawn, or taken from a word, see numerics.md."""
+"""Random bits of stochastic rounding: given, generated, or taken from a random word (numerics.md)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Rng = int | np.integer[Any] | np.random.Generator | np.random.SeedSequence | np.random.BitGenerator
-"""A seed, or what gives random integers."""
+"""A seed or a NumPy source of random integers."""
 
 MAX_WIDTH = 32
 _WORD = 32
 
 
 class Stochastic(Enum):
-    """How an instruction gets the integer r of each element from its random operand."""
+    """Instructions, which differ in how they derive each element's integer r from a random operand."""
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"
@@ -35,17 +35,17 @@ class Stochastic(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Integers r of `width` bits: one, or one row of them, for each element or row, or a single one for all."""
+    """Integers r of `width` bits: one value or row per element or row, or a single one for all."""
 
     values: NDArray[Any]
     width: int
 
     def part(self, part: slice) -> NDArray[Any]:
-        """What belongs to a part of the source."""
+        """Return the values for a part of the source."""
         return self.values if self.values.shape[0] == 1 else self.values[part]
 
     def of(self, rows: slice) -> RandomBits:
-        """The bits of some rows."""
+        """Return the bits for some rows."""
         return RandomBits(self.part(rows), self.width)
 
 
@@ -58,15 +58,18 @@ def random_bits_of(
     fmt: Format,
     rng: Rng | None = None,
 ) -> RandomBits | None:
-    """Bits for a source of `shape`, None for roundings that take none.
+    """Return the random bits for a source of `shape`, or None for roundings that take none.
 
-    The bits are integers as supplied, or random integers of `rng`; by a preset's rule if there is one.
+    The bits are the given integers, or random integers from `rng`. A preset's rule applies if there is one:
 
-    `nvidia_rs`: one 32-bit word for four elements (shape of the source with its last axis divided by 4); in memory
-    order (PTX's f, e, b, a) they take word[15:0], the same reversed, word[31:16], the same reversed; N = 16.
-    `amd_sr`: one 32-bit seed for each element, of which the top N = 23 - p bits count. `intel_bias`: 8 bits for each.
+    - `nvidia_rs`: one 32-bit word per four elements (the source's shape with its last axis divided by 4). In memory
+      order (PTX's f, e, b, a) the elements take word[15:0], the same bits reversed, word[31:16], the same bits
+      reversed; N = 16.
+    - `amd_sr`: one 32-bit seed per element, whose top N = 23 - p bits are used.
+    - `intel_bias`: 8 bits per element.
 
-    Raises ValueError for missing bits, wrong shapes, and integers that are too wide, TypeError for other things.
+    Raises ValueError for missing bits, wrong shapes, and integers that are too wide. Raises TypeError for other
+    types.
     """
     rounding = policy.rounding_for(fmt)
     if not rounding.needs_bits:
@@ -91,9 +94,9 @@ def random_bits_of(
 
 
 def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> ArrayLike | np.random.Generator:
-    """Integers that are given, or the generator of `rng`; `what` needs them.
+    """Return the given integers, or the generator of `rng`; `what` names the rounding that needs them.
 
-    Raises ValueError for neither and for both, TypeError for generators that are given as integers.
+    Raises ValueError if neither or both are given, TypeError for a generator given as integers.
     """
     if given is not None and rng is not None:
         raise ValueError("random_bits and rng given; give the integers, or what draws them")
@@ -107,9 +110,9 @@ def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> Array
 
 
 def generator_of(rng: Rng) -> np.random.Generator:
-    """The generator of a seed, or the generator itself, whose state moves on.
+    """Return the generator of a seed, or the generator itself, whose state advances.
 
-    Raises TypeError for what is neither, ValueError for a seed below 0.
+    Raises TypeError for other types, ValueError for a negative seed.
     """
     if isinstance(rng, np.random.Generator):
         return rng
@@ -153,10 +156,10 @@ def _supplied(given: ArrayLike | np.random.Generator, width: int, shape: tuple[i
 
 
 def check_integers(array: NDArray[Any], width: int, shape: tuple[int, ...], what: str = "integers") -> None:
-    """Refuse random bits that are not integers of `width` bits, one for each element of a shape.
+    """Check that random bits are integers of `width` bits, one for each element of a shape.
 
-    Raises TypeError for other numbers than integers, ValueError for shapes and sizes that do not fit; a shape of one
-    element takes an integer without an axis.
+    Raises TypeError for other numbers, ValueError for shapes and sizes that do not fit. A shape of one element also
+    accepts an integer without an axis.
     """
     if array.dtype.kind not in "iu":
         raise TypeError(f"random_bits of {array.dtype.name} given; give {what} of shape {shape}")

@@ -1,7 +1,7 @@
-"""What calls of encode ask for, and the plan that serves every one: the universal kernel over float64 patterns.
+"""Requests of `encode`, and the universal plan over float64 patterns that can serve all of them.
 
-A request holds what many calls have in common, so that its plan is made once; what each call gives beside its numbers
-comes with the call.
+A request holds the settings that calls share, so that its plan is built once. Arguments that differ between calls,
+apart from the numbers, are passed in `Supplied`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Supplied(NamedTuple):
-    """What a call gives beside its numbers: a scale's exponent for each element, and random bits."""
+    """Arguments of a call apart from the numbers: a scale exponent per element, and random bits."""
 
     scales: NDArray[np.int32] | None = None
     random: RandomBits | None = None
@@ -43,18 +43,24 @@ Counted = Callable[["NDArray[Any]", "NDArray[Any]", "Limits"], "Found"]
 
 
 class Plan(NamedTuple):
-    """A function of (supplied, part, source[part], codes[part], flags[part]), and the elements of a good part."""
+    """A function that encodes a part, and its preferred number of elements per part.
+
+    Its arguments are (supplied, part, source[part], codes[part], flags[part]).
+    """
 
     encode: Encode
     part: int
     takes_nan: bool = True
     counted: Counted | None = None
-    """The same of (source[part], codes[part], limits) that says in one pass what `count_all` finds after it."""
+    """A function that encodes a part and returns the counts of `count_all` in one pass, or None.
+
+    Its arguments are (source[part], codes[part], limits).
+    """
 
 
 @dataclass(frozen=True)
 class Request:
-    """Target, policy, switches, scale (None: one for each element), width of random bits, whether flags are wanted."""
+    """Target, policy, switches, scale (None: one per element), width of random bits, and whether flags are wanted."""
 
     fmt: Format
     policy: CastPolicy
@@ -65,12 +71,12 @@ class Request:
 
     @functools.cached_property
     def rounding(self) -> Rounding:
-        """The rounding that applies."""
+        """Return the rounding that applies."""
         return self.policy.rounding_for(self.fmt)
 
 
 def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
-    """The numbers of a part times 2**scale as float32 patterns, rounded to odd."""
+    """Return the numbers of a part times 2**scale as float32 patterns, rounded to odd."""
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
@@ -79,7 +85,7 @@ def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, par
 
 
 def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
-    """The numbers of a part times 2**scale."""
+    """Return the numbers of a part times 2**scale as float64."""
     numbers = widen(source)
     if request.scale is None:
         assert supplied.scales is not None, "a request without a scale has one for each element"
@@ -90,7 +96,7 @@ def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: sl
 
 
 def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
-    """Every format, rounding and source, with flags if asked for."""
+    """Return the plan for any format, rounding and source, with optional flags."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(request.fmt), rounding_target(request.fmt, request.policy)
@@ -110,7 +116,7 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
 
 
 def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
-    """Numbers that a format without sign or zero can round, and the flags of those that were replaced."""
+    """Replace numbers that a format without sign or zero cannot round; return all numbers and their flags."""
     if fmt.signed or fmt.ends_at_zero:
         return numbers, np.uint8(0)
     outside = numbers < 0 if fmt.has_zero else numbers <= 0
@@ -123,7 +129,7 @@ def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float
 def _randoms(
     request: Request, dtype: np.dtype[Any]
 ) -> tuple[Callable[[Supplied, slice, NDArray[Any]], NDArray[np.int64]], int]:
-    """How to get the random bits or thresholds of a part, and their width."""
+    """Return a function that gives the random bits or thresholds of a part, and their width."""
     if request.rounding.reads_source:
         read, width = hybrid_thresholds(dtype, request.hybrid)
         return lambda supplied, part, source: read(source), width
@@ -133,7 +139,7 @@ def _randoms(
 
 
 def random_part(supplied: Supplied, part: slice) -> NDArray[Any]:
-    """The random bits of a part."""
+    """Return the random bits of a part."""
     assert supplied.random is not None, "a request of some random bits is served with them"
     return supplied.random.part(part)
 

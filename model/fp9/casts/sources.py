@@ -1,4 +1,4 @@
-"""Numbers on their way into a cast: which arrays are taken, exact widening, exact scaling."""
+"""Sources of a cast: accepted arrays, exact widening, exact scaling."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ _STICKY_BITS = 64 - BINARY64.precision
 _TINY = float(np.finfo(np.float64).tiny)
 _HUGE = float(np.finfo(np.float64).max)
 MAX_SCALE = 4096
-"""Largest power of two, up or down, that a cast multiplies by."""
+"""Maximum absolute scale exponent of a cast."""
 
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
-    """`x` as an array of float64, float32, float16, bfloat16 or integers, without rounding; TypeError otherwise.
+    """Return `x` as an array of float64, float32, float16, bfloat16 or integers, without rounding.
 
-    A torch tensor is taken as it lies in memory. Python integers beyond 64 bits are refused, never rounded.
+    A torch tensor is used without a copy. Raises TypeError for other types. Python integers beyond 64 bits are
+    rejected, never rounded.
     """
     try:
         source = tensor_numbers(x)
@@ -41,7 +42,10 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 
 
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:
-    """The same numbers as float64; integers that it cannot hold are rounded to odd, which no later rounding can see."""
+    """Return the numbers as float64.
+
+    Integers that do not fit are rounded to odd, which later roundings cannot detect.
+    """
     if source.dtype.kind not in "iu" or source.dtype.itemsize < 8:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
             return np.ascontiguousarray(source, dtype=np.float64)
@@ -54,10 +58,10 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
-    """numbers * 2^exponents on the exponent alone.
+    """Return numbers * 2^exponents, computed on the exponent alone.
 
-    A result outside float64's normal range becomes the largest or the smallest normal number of its sign: every format
-    ends far inside, so that the cast sees the same overflow or the same nothing.
+    A result outside float64's normal range becomes the largest or smallest normal number of its sign. Every
+    format's range is far inside, so the cast has the same overflow or underflow.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)
@@ -67,7 +71,10 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 
 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
-    """Arrays as a kernel reads them: those that may be written to are another type, for which it is compiled again."""
+    """Return read-only views of the arrays.
+
+    A writeable array is another type, for which Numba compiles the kernel again.
+    """
     return [_read_only(array) if array.flags.writeable else array for array in arrays]
 
 
@@ -78,14 +85,17 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_switches(**given: object) -> None:
-    """Raise TypeError for what is neither True nor False: an array or a word would be kept and fail somewhere else."""
+    """Raise TypeError for a switch that is not a boolean.
+
+    Otherwise an array or a word would be stored and fail later.
+    """
     for name, value in given.items():
         if not isinstance(value, bool | np.bool_):
             raise TypeError(f"{name} of type {type(value).__name__} given; give True or False")
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None, extra: str = "") -> None:
-    """Refuse an argument that is no integer from `least` to `most`; `extra` says what else is taken.
+    """Check that an argument is an integer from `least` to `most`; `extra` names other accepted values.
 
     Raises TypeError for other types, ValueError for other integers.
     """
@@ -97,13 +107,13 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
 
 
 def check_axes(axis: object, dimensions: int) -> None:
-    """Refuse axes that are neither None, an axis of an array nor a tuple of them."""
+    """Check that `axis` is None, an axis of the array, or a tuple of axes."""
     for one in axis if isinstance(axis, tuple) else () if axis is None else (axis,):
         check_integer("axis", one, -dimensions, dimensions - 1)
 
 
 def check_work(threads: object, progress: object = None) -> None:
-    """Refuse threads that are neither None nor an integer from 1 on, and a progress that cannot be called."""
+    """Check that `threads` is None or a positive integer, and that `progress` is callable."""
     if threads is not None:
         check_integer("threads", threads, 1, None, ", or None for all cores")
     if progress is not None and not callable(progress):
@@ -111,9 +121,9 @@ def check_work(threads: object, progress: object = None) -> None:
 
 
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
-    """A scale's exponents: one integer, or an array (int32) that broadcasts to `shape`, flattened.
+    """Return a scale's exponents: one integer, or a flattened int32 array broadcast to `shape`.
 
-    Raises TypeError for exponents that are no integers or are unsigned, ValueError for shapes or sizes that do not fit.
+    Raises TypeError for exponents that are not signed integers, ValueError for shapes or sizes that do not fit.
     """
     exponents = np.asarray(scale)
     if exponents.dtype.kind not in "iu":
@@ -135,9 +145,10 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 
 
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
-    """How to read hybrid rounding's T from source elements, and its width N (HiF8 section 3.2, CANN `Cast`).
+    """Return a function that reads hybrid rounding's T from source elements, and its width N.
 
-    FP32: T14 is the low 14 bits. FP16 and BF16: T2 = {src[0], 1}. Raises TypeError for other sources.
+    FP32: T14 is the low 14 bits. FP16 and BF16: T2 = {src[0], 1} (HiF8 section 3.2, CANN `Cast`). Raises TypeError
+    for other sources.
     """
     if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
         return (lambda part: np.zeros(part.size, dtype=np.int64)), _threshold_width("float32")

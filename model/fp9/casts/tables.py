@@ -1,11 +1,11 @@
 """Rounding tables: a format and a cast policy, prepared for the kernels.
 
-A kernel rounds a float64 magnitude by the row of its binade: with the significand as an integer of 53 bits,
+A kernel rounds a float64 magnitude with the row of its binade. With the significand as a 53-bit integer,
 
-    ordinal = base[row] + (significand >> shift[row])    and 1 more if the dropped bits say so,
+    ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it,
 
-where ordinals count the format's magnitudes from zero upwards. In every format but hif8 the code is the ordinal, in
-e8m13 with padding below it.
+where ordinals count the format's magnitudes from zero upwards. In every format except hif8 the code is the ordinal;
+in e8m13 it is the ordinal with padding below.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ from fp9.rounding import Flags
 ROWS = BINARY64.top_field + 1
 _FLOAT64 = np.dtype(np.float64)
 FAR_BELOW = 127
-"""Shift of binades so far below the smallest number that only a directed rounding can leave zero."""
+"""Shift of binades so far below the smallest number that only a directed rounding gives a non-zero result."""
 
 
 class Rows(NamedTuple):
-    """The arrays of a rounding table; `order` maps ordinals to codes where they differ, else it has length 0."""
+    """Arrays of a rounding table; `order` maps ordinals to codes if they differ, else it is empty."""
 
     binades: NDArray[np.int64]  # shape (ROWS, 2): shift, base
     order: NDArray[np.uint32]
 
 
 class Target(NamedTuple):
-    """The numbers of a rounding table. Pairs hold what belongs to a positive and to a negative source.
+    """Scalars of a rounding table. Pairs hold the values for a positive and a negative source.
 
-    Kept apart from the arrays, because Numba counts references to an array whenever a tuple that holds it is passed.
+    They are separate from the arrays, because Numba counts references whenever a tuple that holds an array is
+    passed.
     """
 
     max_ordinal: int
@@ -64,7 +65,7 @@ class Target(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def rounding_rows(fmt: Format) -> Rows:
-    """The rows of a format."""
+    """Return the rounding table rows of a format."""
     order = None if _counts_by_code(fmt) else fmt.ordered_magnitudes()
     highest = floor_log2(fmt.max_magnitude)
     above = (0, _max_ordinal(fmt) + 1)
@@ -75,9 +76,9 @@ def rounding_rows(fmt: Format) -> Rows:
 
 @functools.lru_cache(maxsize=1024)
 def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
-    """Limits of the format and what the policy makes of overflow, infinities and NaN, asked of the oracle per sign.
+    """Return the format's limits, and the oracle's results for overflow, infinities and NaN of each sign.
 
-    Raises ValueError where the policy asks for a code that the format does not have.
+    Raises ValueError if the policy requires a code that the format does not have.
     """
     infinite = _both_signs(Kind.INF, Fraction(0), fmt, policy)
     nan = _both_signs(Kind.NAN, Fraction(0), fmt, policy) if can_express_nan(fmt, policy) else [(0, Flags(0))] * 2
@@ -104,8 +105,10 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 
 
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
-    """What kernels in vector lanes take for zero, overflow, infinity and NaN: one code each for both signs of a source,
-    with `takes_sign` where it gets the source's; None where the codes of one differ in more.
+    """Return the vector kernels' codes for zero, overflow, infinity and NaN.
+
+    Each is one code for both signs of a source, combined with `takes_sign` if it gets the source's sign. Returns
+    None if the codes for the two signs differ in other bits.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)
@@ -115,7 +118,7 @@ def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
 
 
 def can_express_nan(fmt: Format, policy: CastPolicy) -> bool:
-    """Whether a NaN has a code, or 0 in its place."""
+    """Return whether NaN has a code, or is replaced by zero."""
     return policy.nan_to_zero or fmt.nan_code(False) is not None
 
 
@@ -130,7 +133,7 @@ def _max_ordinal(fmt: Format) -> int:
 
 
 def _counts_by_code(fmt: Format) -> bool:
-    """Whether codes of magnitudes, their padding off, are their ordinals."""
+    """Return whether magnitude codes without padding are ordinals."""
     return isinstance(fmt, FixedFormat | ScaledInteger)
 
 
@@ -147,7 +150,7 @@ def _row(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> tuple[
 
 
 def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> int:
-    """Ordinal of 2^exponent."""
+    """Return the ordinal of 2^exponent."""
     if fmt.flushes and exponent == fmt.min_normal_exponent:
         return 0
     code = fmt.code_of(pow2(exponent))
@@ -156,12 +159,12 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 @functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """All codes of a format of at most 16 bits as floats of `dtype`; shape (1,) of NaN for wider ones."""
+    """Return all codes of a format of at most 16 bits as floats of `dtype`; for wider formats a NaN of shape (1,)."""
     return fmt.table.astype(dtype) if fmt.bits <= 16 else np.array([np.nan], dtype=dtype)
 
 
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
-    """float32 where it holds every number of the format exactly, times 2**scale too, else float64."""
+    """Return float32 if it holds every number of the format times 2**scale exactly, else float64."""
     low, high = scales
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) + low
     fits = floor_log2(fmt.max_magnitude) + high <= BINARY32.bias and lowest >= BINARY32.lowest_quantum

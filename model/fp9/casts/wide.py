@@ -1,4 +1,4 @@
-"""Numbers of fixed-field codes of more than 16 bits, which are too many for a table."""
+"""Decoding of fixed-field codes wider than 16 bits, which are too many for a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def decode_wide(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """float32 for FP32 and for what is FP32 with bits missing, else float64; shape of `codes`."""
+    """Return the numbers in the shape of `codes`: float32 for FP32 and its truncated variants, else float64."""
     assert isinstance(fmt, FixedFormat), "formats of other families have 8 bits"
     if fmt.native_dtype == "float32":
         return np.asarray(codes, dtype=np.uint32).view(np.float32)
