@@ -1,6 +1,7 @@
-"""Arrays that know their format: codes with the numbers that they stand for, from a cast or `quantise` to a product.
+"""Arrays that carry their format: codes with their numbers, from a cast or `quantise` to a product.
 
-Others use `Array`, `array`, `quantise`, `dequantise`, `fake_quantise`, `matmul`, `dot` and `accumulator`.
+The public interface is `Array`, `array`, `quantise`, `dequantise`, `fake_quantise`, `matmul`, `dot` and
+`accumulator`.
 """
 
 from fp9.arrays.array import Array

@@ -1,4 +1,4 @@
-"""Arrays of one format: codes, the numbers that they stand for, and powers of two that scale them."""
+"""Arrays of one format: codes, their numbers, and optional power-of-two scales."""
 
 from __future__ import annotations
 
@@ -43,20 +43,22 @@ OF_NUMBERS = frozenset(
         "var",
     ]
 )
-"""Methods of NumPy's arrays that an array has of its numbers."""
+"""Methods of NumPy arrays that apply to the numbers."""
 OF_CODES = frozenset(["copy", "diagonal", "flatten", "ravel", "repeat", "squeeze", "swapaxes", "take", "transpose"])
-"""Methods of NumPy's arrays that keep the format."""
+"""Methods of NumPy arrays that keep the format."""
 
 
 class Array(Held):
-    """Codes of a format, as an array of the numbers that they stand for.
+    """An array of codes of a format, which behaves as an array of their numbers.
 
-    `Array(codes, fmt)` takes codes without a copy: unsigned integers of the format, or an array of ml_dtypes, en_dtypes
-    or torch, which needs no format named; `array(numbers, fmt)` rounds numbers. `scales`: exponents of two that
-    broadcast to the codes and multiply the numbers. `accumulator`: what `a @ b` follows (see `fp9.accumulator`).
+    `Array(codes, fmt)` uses codes without a copy: unsigned integers of the format, or an array of ml_dtypes,
+    en_dtypes or torch, for which `fmt` is optional. `array(numbers, fmt)` rounds numbers. `scales` are exponents of
+    two that broadcast to the codes and multiply the numbers. `accumulator` defines how `a @ b` sums (see
+    `fp9.accumulator`).
 
-    Functions, operators and methods of NumPy that compute give plain arrays of numbers (float32, or float64 where
-    float32 cannot hold them); those that move elements give arrays of the format. fp9's functions see the codes.
+    NumPy functions, operators and methods that compute return plain arrays of numbers (float32, or float64 if
+    float32 cannot hold them). Those that only move elements return arrays of the format. fp9's functions use the
+    codes.
 
     >>> x = Array([50, 142, 64], "hif8")
     >>> x
@@ -64,8 +66,8 @@ class Array(Held):
     >>> x[:2].codes.tolist(), (x * 2).tolist(), x.max().item(), x.astype("e4m3")
     ([50, 142], [0.625, -3.5, 32.0], 16.0, Array([0.3125, -1.75, 16.0], e4m3))
 
-    Raises ValueError for codes that the format does not have and for arrays of another format, TypeError for codes that
-    are no integers or have no format.
+    Raises ValueError for codes that the format does not have and for arrays of another format. Raises TypeError for
+    codes that are not integers or have no format.
     """
 
     __slots__ = ("accumulator", "codes", "format", "scales")
@@ -90,60 +92,60 @@ class Array(Held):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the codes."""
+        """Return the shape of the codes."""
         return self.codes.shape
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
+        """Return the number of axes."""
         return self.codes.ndim
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Return the number of elements."""
         return self.codes.size
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the codes, and of the scales where there are such."""
+        """Return the number of bytes of the codes and scales."""
         return self.codes.nbytes + (0 if self.scales is None else self.scales.nbytes)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's type of the numbers."""
+        """Return the NumPy dtype of the numbers."""
         span = (0, 0) if self.scales is None or not self.scales.size else (self.scales.min(), self.scales.max())
         return smallest_dtype(self.format, (int(span[0]), int(span[1])))
 
     @property
     def T(self) -> Any:
-        """All axes in the other order, a view."""
+        """Return a view with all axes reversed."""
         return self.transpose()
 
     @property
     def mT(self) -> Any:
-        """The last two axes exchanged, a view."""
+        """Return a view with the last two axes exchanged."""
         return self.swapaxes(-1, -2)
 
     def numbers(self) -> NDArray[Any]:
-        """The numbers that the codes stand for, times the scales: `dtype`, shape of the codes."""
+        """Return the numbers of the codes times the scales, as `dtype`, in the shape of the codes."""
         return decode(self.codes, self.format, scale=0 if self.scales is None else self.scales)
 
     def tolist(self) -> Any:
-        """The numbers as Python's lists and floats."""
+        """Return the numbers as Python lists and floats."""
         return self.numbers().tolist()
 
     def reshape(self, *shape: Any) -> Any:
-        """The same elements in another shape."""
+        """Return the same elements in another shape."""
         return self.of_codes("reshape", *shape)
 
     # --- parts -----------------------------------------------------------------------------------------------------
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """What a method of NumPy that moves elements makes, as an array of the format."""
+        """Return the result of a NumPy method that moves elements, as an array of the format."""
         return self.moved(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Elements as `change` leaves them, with their scales: an array, or a list where it makes several."""
+        """Return the elements moved by `change`, with their scales; a list if `change` returns several arrays."""
         codes, scales = change(self.codes), self.scales
         if scales is not None and scales.ndim:
             scales = change(np.broadcast_to(scales, self.shape))
@@ -153,7 +155,7 @@ class Array(Held):
         return self._like(codes, scales)
 
     def joined(self, called: Any, arrays: list[Array], arguments: tuple[Any, ...], options: dict[str, Any]) -> Array:
-        """Arrays of this format joined by a function of NumPy, with their scales."""
+        """Return arrays of this format joined by a NumPy function, with their scales."""
         codes = called([one.codes for one in arrays], *arguments, **options)
         if all(one.scales is None for one in arrays):
             return self._like(codes, None)
@@ -170,7 +172,7 @@ class Array(Held):
         return self.moved(lambda array: np.asarray(array[_plain_index(where)]))
 
     def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
-        """Numbers rounded by the format's own rounding, saturating; scales stay."""
+        """Assign numbers, rounded with the format's default rounding and saturated; scales do not change."""
         place = _plain_index(where)
         scale: Any = 0 if self.scales is None else np.broadcast_to(self.scales, self.shape)[place]
         given = (
@@ -209,7 +211,7 @@ class Array(Held):
         return numbers if dtype is None else numbers.astype(dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """The numbers for another package, as DLPack hands arrays over."""
+        """Return the numbers for another package, through DLPack."""
         return self.numbers().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
@@ -232,21 +234,24 @@ class Array(Held):
     # --- to other formats and packages -----------------------------------------------------------------------------
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """The numbers in another format, rounded once; options as `encode`. For NumPy's own dtypes: `np.asarray`."""
+        """Return the numbers in another format, rounded once; options as for `encode`.
+
+        For NumPy's own dtypes use `np.asarray`.
+        """
         if self.scales is not None:
             return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
         return Array(cast(self.codes, self.format, target, **options), target, accumulator=self.accumulator)
 
     def view(self, package: str = "ml_dtypes") -> Any:
-        """The same memory as an array of ml_dtypes or en_dtypes, or as a torch tensor; scales are left out.
+        """Return the same memory as an array of ml_dtypes or en_dtypes, or as a torch tensor, without scales.
 
-        Raises ValueError where the package has no type for the format.
+        Raises ValueError if the package has no dtype for the format.
         """
         return as_dtype(self.codes, self.format, package)
 
 
 def _plain_index(where: Any) -> Any:
-    """An index in which arrays are NumPy's."""
+    """Replace arrays of a format in an index by NumPy arrays."""
     if isinstance(where, tuple):
         return tuple(_plain_index(one) for one in where)
     return where.numbers() if isinstance(where, Array) else where

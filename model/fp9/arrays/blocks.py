@@ -1,4 +1,4 @@
-"""Arrays of a block format: elements, the scales that blocks of them share, and a scale of the whole array."""
+"""Arrays of a block format: elements, scales shared by blocks of elements, and a tensor scale."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 class BlockArray(Array):
-    """Elements and scales of a block format, as an array of the numbers that they stand for; `quantise` makes it.
+    """An array of elements and scales of a block format, which behaves as an array of numbers; made by `quantise`.
 
-    `codes`: elements, shape of the array. `scales`: codes, one for each block along `axis` (or over the last two axes,
-    where `square`). `tensor_scale`: what multiplies all numbers. Numbers are float64, which holds them exactly. An
-    index that cuts a block, and a reshape that moves blocks, are refused.
+    `codes` are the elements, in the shape of the array. `scales` are codes, one per block along `axis` (or over the
+    last two axes, if `square`). `tensor_scale` multiplies all numbers. Numbers are float64, which holds them
+    exactly. Indexing that splits a block and reshaping that moves blocks raise an error.
 
     >>> import fp9
     >>> x = fp9.quantise(np.float32([[1.0, -0.3, 500.0, 3.0]]), "mxfp8_e4m3")
     >>> x, x.scales.tolist(), x.format.scale.name
     (BlockArray([[1.0, -0.3125, 448.0, 3.0]], mxfp8_e4m3), [[127]], 'e8m0')
 
-    Raises ValueError for shapes that do not fit each other and codes that the formats do not have.
+    Raises ValueError for shapes that do not match and for codes that the formats do not have.
     """
 
     __slots__ = ("axis", "square", "tensor_scale")
@@ -64,21 +64,21 @@ class BlockArray(Array):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float64."""
+        """Return float64."""
         return np.dtype(np.float64)
 
     @property
     def blocked(self) -> tuple[int, ...]:
-        """The axes along which blocks lie."""
+        """Return the axes along which blocks extend."""
         return (self.ndim - 2, self.ndim - 1) if self.square else (self.axis,)
 
     def numbers(self) -> NDArray[Any]:
-        """Element times scale times the array's scale, exact in float64."""
+        """Return element times scale times tensor scale, exact in float64."""
         how: Any = {"tensor_scale": self.tensor_scale, "square": self.square}
         return dequantise(self.codes, self.scales, self.format, self.axis, **how)
 
     def reshape(self, *shape: Any) -> BlockArray:
-        """The same elements in another shape that ends in the same axis, along which the blocks lie."""
+        """Return the same elements in another shape that keeps the last axis, along which the blocks extend."""
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         codes = self.codes.reshape(given)
         if self.square or self.axis != self.ndim - 1 or codes.shape[-1] != self.shape[-1]:
@@ -89,7 +89,10 @@ class BlockArray(Array):
         return self._at(codes, self.scales.reshape(*codes.shape[:-1], self.scales.shape[-1]), codes.ndim - 1)
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Methods that exchange axes; others would take blocks apart."""
+        """Return the result of a method that exchanges axes.
+
+        Raises TypeError for other methods, which would split blocks.
+        """
         if method == "reshape":
             return self.reshape(*arguments)
         if method not in ("swapaxes", "transpose", "copy"):
@@ -97,11 +100,14 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Elements as a function of NumPy moves them, where it does nothing but exchange axes."""
+        """Return the elements moved by a NumPy function that only exchanges axes."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
-        """Axes exchanged: where they go is seen at an array of different numbers, whose axes have different lengths."""
+        """Exchange the axes as `change` does.
+
+        The permutation is found by applying `change` to a marker array with distinct numbers and axis lengths.
+        """
         lengths = range(2, self.ndim + 2)
         marker = np.arange(math.prod(lengths)).reshape(*lengths)
         moved = change(marker)
@@ -135,7 +141,7 @@ class BlockArray(Array):
         return self._at(self.codes[tuple(index)], self.scales[tuple(own)], axis)
 
     def _of_blocks(self, one: Any, axis: int) -> slice:
-        """The blocks that a slice of an axis takes whole."""
+        """Return the slice of blocks that a slice of an axis covers exactly. Raises IndexError if it splits a block."""
         length, size = self.format.length, self.shape[axis]
         if isinstance(one, slice):
             start, stop, step = one.indices(size)
@@ -150,7 +156,10 @@ class BlockArray(Array):
         raise TypeError(f"an element of {self.format.name} set; it shares its scale: quantise the numbers again")
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
-        """Arrays of one block format concatenated; along the blocks' axis all but the last end with a full block."""
+        """Return arrays of one block format concatenated.
+
+        Along the blocks' axis, all arrays except the last must end with a full block.
+        """
         axis = (options.get("axis", arguments[0] if arguments else 0)) if called is np.concatenate else None
         same = {(one.axis, one.square, one.tensor_scale, one.ndim) for one in arrays}
         if axis is None or len(same) > 1:
@@ -168,7 +177,7 @@ class BlockArray(Array):
         return self._at(codes, scales, self.axis)
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """The numbers in another format, rounded once; options as `encode`."""
+        """Return the numbers in another format, rounded once; options as for `encode`."""
         return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
 
     def _scaled(self) -> str:
@@ -176,7 +185,7 @@ class BlockArray(Array):
 
 
 def _expanded(where: Any, dimensions: int) -> list[Any]:
-    """An index as integers, slices and None, one for each axis. Raises IndexError for others."""
+    """Return an index as integers, slices and None, one for each axis. Raises IndexError for other indices."""
     index = list(where) if isinstance(where, tuple) else [where]
     if any(not isinstance(one, int | np.integer | slice) and one is not None and one is not ... for one in index):
         raise IndexError("an index of blocks is made of integers, slices and None; index np.asarray(x) by others")

@@ -1,4 +1,4 @@
-"""NumPy's functions of arrays that know their format: which move elements, which compute, which are products."""
+"""NumPy functions on arrays that carry their format: functions that move elements, compute, or multiply and sum."""
 
 from __future__ import annotations
 
@@ -19,44 +19,47 @@ MOVING = frozenset(
         np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit, np.atleast_1d, np.atleast_2d, np.atleast_3d,
     }
 )  # fmt: skip
-"""Functions of one array that move its elements, and change none."""
+"""Functions of one array that move its elements without changing them."""
 JOINING = frozenset({np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack})
 """Functions that join a sequence of arrays."""
 SUMMING = frozenset({np.inner, np.vdot, np.tensordot, np.einsum, np.outer, np.kron, np.linalg.multi_dot})
-"""Functions of products whose order of sums no accumulator defines."""
+"""Functions of products whose order of summation no accumulator defines."""
 
 
 class Held(NDArrayOperatorsMixin):
-    """What NumPy's functions and operators ask of an array that knows its format."""
+    """The NumPy protocols (functions and operators) of an array that carries its format."""
 
     __slots__ = ()
 
     product: ClassVar[Callable[..., Any]]
-    """The product of two arrays by the stated accumulator, of matrices or along last axes (`fp9.arrays.products`)."""
+    """The product of two arrays with the stated accumulator: a matrix product or a dot product along the last axes.
+
+    It is set by `fp9.arrays.products`.
+    """
 
     def numbers(self) -> NDArray[Any]:
-        """The numbers that the codes stand for."""
+        """Return the numbers of the codes."""
         raise NotImplementedError
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Elements as `change` leaves them."""
+        """Return the elements moved by `change`."""
         raise NotImplementedError
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Arrays of this format joined by a function of NumPy."""
+        """Return arrays of this format joined by a NumPy function."""
         raise NotImplementedError
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """NumPy's function of the numbers; products follow the stated accumulator."""
+        """Apply a NumPy ufunc to the numbers; products use the stated accumulator."""
         return _ufunc(function, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        """NumPy's function: of the codes where it moves elements, else of the numbers."""
+        """Apply a NumPy function to the codes if it moves elements, else to the numbers."""
         return _function(function, arguments, options)
 
 
 def numbers_of(given: Any) -> Any:
-    """Arguments of a function of NumPy, arrays in them as their numbers."""
+    """Replace arrays of a format by their numbers in the arguments of a NumPy function."""
     if isinstance(given, Held):
         return given.numbers()
     if isinstance(given, list | tuple):
@@ -67,7 +70,7 @@ def numbers_of(given: Any) -> Any:
 
 
 def _ufunc(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """A universal function of numbers; the matrix product by the stated accumulator. Results go into `out` rounded."""
+    """Apply a ufunc to numbers; matrix products use the stated accumulator. Results are rounded into `out`."""
     if function in _PRODUCTS and method == "__call__":
         return _product(function.__name__, *inputs, **options)
     targets = options.pop("out", None)
@@ -80,7 +83,7 @@ def _ufunc(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: di
 
 
 def _function(called: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Another function of NumPy."""
+    """Apply another NumPy function: as a product, on codes, or on numbers."""
     if called is np.dot or called in SUMMING:
         return _product(called.__name__, *arguments, **options)
     if called in MOVING and isinstance(arguments[0], Held):
@@ -91,7 +94,7 @@ def _function(called: Callable[..., Any], arguments: tuple[Any, ...], options: d
 
 
 def _joined(called: Callable[..., Any], arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Arrays of one format joined. Raises ValueError for different formats."""
+    """Join arrays of one format. Raises ValueError for different formats."""
     first = arrays[0]
     for other in arrays[1:]:
         if type(other) is not type(first) or other.format != first.format:

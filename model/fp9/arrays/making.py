@@ -1,4 +1,4 @@
-"""Numbers to arrays that know their format: `array` by one cast, `quantise` with scales found from the numbers."""
+"""Conversion of numbers to arrays that carry their format: `array` casts, `quantise` also finds the scales."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 AXES: dict[str, Any] = {"tensor": None, "row": -1, "column": -2}
-"""Which numbers share a scale, and the axis of a matrix along which they lie."""
+"""The axis along which numbers share a scale, for each named value of `per`."""
 
 
 def array(
     x: ArrayLike, fmt: Format | str, *, accumulator: Engine | str | None = None, **options: Unpack[CastOptions]
 ) -> Array:
-    """Numbers as an array of a format; rounding, overflow, scale and all else as `encode`.
+    """Return numbers as an array of a format; rounding, overflow, scale and other options as for `encode`.
 
-    `scale`: exponents of two, which the array keeps as its `scales`, so that its numbers are near x. `accumulator`:
-    what `a @ b` follows (see `fp9.accumulator`).
+    `scale`: exponents of two, stored as the array's `scales`, so that its numbers approximate x. `accumulator`: the
+    accumulator of `a @ b` (see `fp9.accumulator`).
 
     >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
     Array([[1.0, inf]], e5m2)
@@ -60,17 +60,20 @@ def quantise(
     threads: int | None = None,
     accumulator: Engine | str | None = None,
 ) -> Array:
-    """Numbers as an array with scales that are found from the largest magnitudes; shape of `x`.
+    """Return numbers as an array with scales computed from the largest magnitudes, in the shape of `x`.
 
-    `fmt`: a block format (`fp9.block_formats()`), whose elements share a scale along `axis`; or a format of single
-    numbers, in which the numbers of `per` share one: "tensor" (the default), "row" (last axis), "column" (last axis but
-    one), or so many along `axis` as an integer says. These scales are the least powers of two with which nothing
-    saturates, or by the `rule` for an integer `per`. A last block of an axis may be shorter: it has a scale of its own.
-
-    `x`: float64, float32, float16, bfloat16 or integers; each number over its scale is rounded once, by `rounding`
-    (nearest even without it); `random_bits`, `random_width` and `rng` are those of `encode`. `tensor_scale`: a FP32
-    number that multiplies an array of NVFP4, or "amax" for that of `fp9.blocks.tensor_scale`. `square`: blocks of
-    length x length over the last two axes. `accumulator`: what `a @ b` follows (see `fp9.accumulator`).
+    - `fmt`: a block format (`fp9.block_formats()`), whose elements share a scale along `axis`; or a format of
+      single numbers.
+    - `per`: for a format of single numbers, the numbers that share a scale: "tensor" (the default), "row" (last
+      axis), "column" (last axis but one), or an integer, the block length along `axis`. These scales are the lowest
+      powers of two with which nothing saturates; for an integer `per` the `rule` determines them. The last block of
+      an axis may be shorter and has its own scale.
+    - `x`: float64, float32, float16, bfloat16 or integers. Each number divided by its scale is rounded once.
+    - `rounding`: nearest even by default; `random_bits`, `random_width` and `rng` as for `encode`.
+    - `tensor_scale`: an FP32 number that multiplies an array of NVFP4, or "amax" for the result of
+      `fp9.blocks.tensor_scale`.
+    - `square`: blocks of length x length over the last two axes.
+    - `accumulator`: the accumulator of `a @ b` (see `fp9.accumulator`).
 
     >>> import fp9
     >>> quantise([[1.0, -0.5, 500.0, 3.0]], "mxfp8_e4m3", rule="rceil")
@@ -103,7 +106,7 @@ def quantise(
 
 
 def _block(fmt: Any, per: str | int | None) -> BlockFormat | None:
-    """The block format that is asked for, None for scales of a tensor, of rows or of columns."""
+    """Return the requested block format, or None for scales per tensor, row or column."""
     named = isinstance(fmt, BlockFormat) or (isinstance(fmt, str) and BLOCK_NAMES.find(fmt) is not None)
     single = isinstance(fmt, str) and fmt.strip().lower() in NAMED  # mxint8 is both: blocks of integers of that name
     if named and per is not None and not single:
@@ -126,7 +129,9 @@ def _shared_axis(per: Any, dimensions: int) -> int | None:
 
 
 def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int = -1, **options: Any) -> NDArray[Any]:
-    """Numbers of an array that `quantise` made, or of elements, scales and a block format (`fp9.blocks.dequantise`).
+    """Return the numbers of an array made by `quantise`, or of elements, scales and a block format.
+
+    The latter is `fp9.blocks.dequantise`.
 
     >>> dequantise(quantise([[1.0, 500.0]], "mxfp8_e4m3")).tolist()
     [[1.0, 448.0]]
@@ -141,10 +146,10 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
-    """The numbers that a format or block format keeps of x, in the dtype of x (float32 for integers).
+    """Round numbers to a format or block format, and return them in the dtype of x (float32 for integers).
 
-    Options as `encode` for a format (`scale` is undone), as `quantise` for a block format and with `per`. Numbers that
-    the dtype cannot hold are rounded to it.
+    Options are as for `encode` for a format (`scale` is undone), and as for `quantise` for a block format or with
+    `per`. Numbers that the dtype cannot hold are rounded to it.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

@@ -1,4 +1,4 @@
-"""Products of arrays that know their format, with their scales, by a stated accumulator."""
+"""Products of arrays that carry their format, including their scales, with a stated accumulator."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from fp9.sums.operands import Operand
 
 DEFAULT = "fma_fp32"
-"""The accumulator of `dot` and `matmul` where none is stated."""
+"""Accumulator of `dot` and `matmul` if none is stated."""
 
 
 class ProductOptions(products.SumOptions, total=False):
-    """What `dot` and `matmul` take by name."""
+    """Keyword arguments of `dot` and `matmul`."""
 
     flags: bool
 
@@ -43,16 +43,17 @@ def matmul(
     c: ArrayLike | None = None,
     **options: Unpack[ProductOptions],
 ) -> Any:
-    """a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format, each sum in the order of K.
+    """Return a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format; sums run in the order of K.
 
-    Of `fp9.Array` an array of the engine's output, with their scales and tensor scales applied; of codes, and with
-    `out`, codes. `engine`: a preset, a device, or an `Engine`; without it the arrays' own, that of
-    `fp9.accumulator(...)`, or `fma_fp32`. With `flags` also the flags (fp9.Flags bits, uint8).
+    For `fp9.Array` operands the result is an array of the engine's output format, with scales and tensor scales
+    applied. For codes, and with `out`, it is codes. `engine` is a preset, a device, or an `Engine`. The default is
+    the arrays' accumulator, else the accumulator of `fp9.accumulator(...)`, else `fma_fp32`. With `flags`, also
+    return `fp9.Flags` bits as uint8.
 
-    As `dot`, but leading axes broadcast as `numpy.matmul` has them; those of `c` and of the scales to the result's.
-    `scale_a`: one exponent, or (..., M), or with `block` (..., M, blocks); `scale_b`: one, or (..., N), or
-    (..., blocks, N). `threads`: the most that are taken, None for one on every core. `progress` is called with the
-    fraction done.
+    Other arguments are as for `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and
+    of the scales broadcast to the result's. `scale_a` is one exponent, or has shape (..., M), or with `block` (...,
+    M, blocks). `scale_b` is one exponent, or has shape (..., N), or with `block` (..., blocks, N). `threads` is the
+    maximum number of threads; None means one per core. `progress` is called with the fraction done.
 
     >>> import fp9
     >>> fp9.matmul(fp9.array([[1.0, 2.0]], "e4m3"), fp9.array([[3.0], [4.0]], "e5m2"), engine="hopper")
@@ -75,30 +76,34 @@ def dot(
     c: ArrayLike | None = None,
     **options: Unpack[ProductOptions],
 ) -> Any:
-    """Sums of products over the last axis, in order, from `c` (the engine's output format; +0 without it).
+    """Return dot products over the last axis, summed in order, starting from `c`.
 
-    `a`, `b`: arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch), operands (`fp9.operand`), or
-    codes with `format_a` and `format_b`; shapes that broadcast against each other with equal last axes. `c`: shape
-    without the last axis; `format_c` is for its plain codes. `engine` and the result's type: as `matmul`.
-    `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127: one, or one for each vector, or with
-    `block` one for each `block` products of a vector (last axis). Where they enter is the engine's `scaling`. With
-    `scale_format` (e8m0, ue4m3, ue5m3, e6m2) they are codes of this format instead; NaN among them gives NaN.
-    `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last axis
-    (`Engine.steps`; one more where the whole sum is scaled); or `rng`, a seed or a NumPy Generator.
+    - `a`, `b`: arrays that carry their format (`fp9.Array`, ml_dtypes, en_dtypes, torch), operands (`fp9.operand`),
+      or codes with `format_a` and `format_b`. Shapes broadcast; the last axes must be equal.
+    - `c`: the start value in the engine's output format, in the shape without the last axis; the default is +0.
+      `format_c` is the format of plain codes.
+    - `engine` and the result's type: as for `matmul`.
+    - `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127: one, or one per vector, or with
+      `block` one per `block` products of a vector (last axis). The engine's `scaling` defines where they are
+      applied.
+    - `scale_format`: the scales are codes of this format instead (e8m0, ue4m3, ue5m3, e6m2); a NaN scale gives NaN.
+    - `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last
+      axis (`Engine.steps`; one more if the whole sum is scaled). Alternatively `rng` is a seed or a NumPy
+      Generator.
 
     >>> import fp9
     >>> x = fp9.array([1.0, 2.0, 3.0], "e4m3")
     >>> fp9.dot(x, x, engine="hopper")
     Array(14.0, e8m13)
 
-    Raises ValueError for shapes, scales, engines and formats that do not fit, TypeError for codes that are no integers
-    or have no format and `flags` that are neither True nor False.
+    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that are
+    not integers or have no format, and for `flags` that is not a boolean.
     """
     return _product(products.dot, (a, b), (format_a, format_b), engine, c, dict(options))
 
 
 def stated_product(a: Array, b: Array, matrices: bool) -> Any:
-    """`a @ b` by the accumulator that is stated. Raises ValueError where none is."""
+    """Return `a @ b` with the stated accumulator. Raises ValueError if none is stated."""
     engine = required_accumulator(a.accumulator, b.accumulator)
     called = products.matmul if matrices and a.ndim > 1 and b.ndim > 1 else products.dot
     if called is products.matmul or a.ndim == b.ndim == 1 or not matrices:
@@ -112,7 +117,7 @@ Held.product = staticmethod(stated_product)
 
 
 class _Factor(NamedTuple):
-    """A factor as `fp9.sums` takes it: codes, format, scales with their format and block, the array's scale."""
+    """A factor as `fp9.sums` takes it: codes, format, scales with their format and block length, and tensor scale."""
 
     codes: Any
     format: Format | str | None
@@ -146,7 +151,7 @@ def _product(called: Any, factors: Any, formats: Any, engine: Any, c: Any, optio
 
 
 def _factor(x: Any, fmt: Any, axis: int) -> _Factor:
-    """A factor whose products are summed along an axis."""
+    """Return a factor whose products are summed along an axis."""
     if not isinstance(x, Array):
         return _Factor(x, fmt)
     if isinstance(x, BlockArray):
@@ -186,7 +191,7 @@ def _blocks(x: BlockArray, fmt: Any, axis: int) -> _Factor:
 
 
 def _scale_options(a: _Factor, b: _Factor, options: dict[str, Any]) -> dict[str, Any]:
-    """The scales of both factors as `dot` and `matmul` take them."""
+    """Return the scales of both factors as keyword arguments of `dot` and `matmul`."""
     given = [name for name in ("scale_a", "scale_b", "block", "scale_format") if options.get(name) is not None]
     if given:
         raise ValueError(f"{given[0]} given with an array that has scales; leave it out, or give the array's codes")

@@ -1,4 +1,4 @@
-"""The accumulator that products of arrays follow: stated for a part of a program, or by an array itself."""
+"""The accumulator of array products, stated by a context or by an array."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _STATED: ContextVar[Engine | None] = ContextVar("accumulator", default=None)
 
 
 def accumulator(name: Engine | str) -> AbstractContextManager[Engine]:
-    """A context in which `a @ b`, `fp9.matmul` and `fp9.dot` follow an accumulator; gives its `Engine`.
+    """Return a context in which `a @ b`, `fp9.matmul` and `fp9.dot` use an accumulator; it yields its `Engine`.
 
-    `name` as `fp9.engine` takes it. The context belongs to the thread or task that enters it.
+    `name` is as for `fp9.engine`. The context applies to the thread or task that enters it.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
@@ -23,7 +23,7 @@ def accumulator(name: Engine | str) -> AbstractContextManager[Engine]:
     ...     a @ fp9.array([[1.0], [1.0]], "e4m3")
     Array([[448.0]], e8m13)
 
-    Raises ValueError for a name that is not known or ambiguous, TypeError for what is no name.
+    Raises ValueError for an unknown or ambiguous name, TypeError for an object that is not a name.
     """
     return _stating(find_engine(name))
 
@@ -38,9 +38,9 @@ def _stating(engine: Engine) -> Iterator[Engine]:
 
 
 def stated_accumulator(*owners: Engine | None) -> Engine | None:
-    """The accumulator that arrays state, else that of the context, else None.
+    """Return the accumulator that the arrays state, else the context's accumulator, else None.
 
-    Raises ValueError for arrays that state different ones.
+    Raises ValueError for arrays that state different accumulators.
     """
     own = list(dict.fromkeys(owner for owner in owners if owner is not None))
     if len(own) > 1:
@@ -49,7 +49,7 @@ def stated_accumulator(*owners: Engine | None) -> Engine | None:
 
 
 def required_accumulator(*owners: Engine | None) -> Engine:
-    """As `stated_accumulator`. Raises ValueError where none is stated."""
+    """Return the accumulator as `stated_accumulator` does. Raises ValueError if none is stated."""
     engine = stated_accumulator(*owners)
     if engine is None:
         raise ValueError(
