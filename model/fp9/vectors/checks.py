@@ -1,4 +1,4 @@
-"""Vector files held to the model: every digest, spec, column and policy of the manifest, every input and result."""
+"""Checks of vector files against the golden model: digest, specification, columns, policies, inputs and results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9.version import __version__
 
 @dataclass(frozen=True)
 class WrongValue:
-    """A result of a file that the model does not give: the operation's number from 0, the port, both values."""
+    """A result in a file that differs from the model: the operation's index from 0, the port, and both values."""
 
     vector: int
     port: str
@@ -29,7 +29,9 @@ class WrongValue:
 
 @dataclass(frozen=True)
 class Checked:
-    """How a vector file did: its operations, what is wrong with file and manifest in words, and every wrong result."""
+    """Result of checking a vector file: its operations, faults of file and manifest in words, and every wrong
+    result.
+    """
 
     path: Path
     operations: int
@@ -38,15 +40,15 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return whether no fault was found."""
         return not self.faults and not self.wrong
 
 
 def check(path: Path | str, unit: Unit | None = None) -> Checked:
-    """Hold a file to the model: its digest, its manifest, its inputs (those of a suite are made again) and its results.
+    """Check a file's digest, manifest, inputs and results against the model. Inputs of a suite are generated again.
 
-    `unit` is looked up in the catalogue by the manifest when it is not given. Raises ValueError for a file that cannot
-    be read as vectors of the unit, OSError where it is not there.
+    The manifest names the catalogue unit unless `unit` is given. Raises ValueError for a file that cannot be read
+    as vectors of the unit, OSError for a missing file.
     """
     path = Path(path)
     vectors = read(path, unit)
@@ -55,10 +57,10 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
 
 
 def read_for(unit: Unit, path: Path | str) -> VectorSet:
-    """The vectors of a file that was exported for this unit and has not changed since, as a simulation takes them.
+    """Return the vectors of a file that was exported for this unit and has not changed since, for simulation.
 
-    The expected results are those of the file. Raises ValueError for a changed or truncated file and for vectors of
-    another unit, OSError where the file cannot be read.
+    The expected results come from the file. Raises ValueError for a changed or truncated file and for vectors of
+    another unit, OSError if the file cannot be read.
     """
     path = Path(path)
     said = read_manifest(path)
@@ -74,13 +76,13 @@ def read_for(unit: Unit, path: Path | str) -> VectorSet:
 
 
 def _damages(path: Path) -> list[str]:
-    """What is wrong with the bytes of a file."""
+    """Return a description of damaged bytes, or an empty list."""
     same = hashlib.sha256(path.read_bytes()).hexdigest() == read_manifest(path)["sha256"]
     return [] if same else ["its SHA-256 is not that of the manifest"]
 
 
 def _mixed_up(path: Path, vectors: VectorSet) -> list[str]:
-    """What a manifest says otherwise than the unit and the vectors of its file have it."""
+    """Return descriptions of differences between a manifest and the unit or the vectors of its file."""
     manifest = read_manifest(path)
     faults = differences(manifest, vectors.unit, form_of(path))
     if manifest["count"] != len(vectors):
@@ -89,7 +91,7 @@ def _mixed_up(path: Path, vectors: VectorSet) -> list[str]:
 
 
 def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
-    """The results that are not the model's, in the order of the file."""
+    """Return the results that differ from the model, in the order of the file."""
     model = from_inputs(vectors.unit, vectors.inputs)
     found = []
     for name, expected in model.expected.items():
@@ -100,7 +102,7 @@ def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
 
 
 def _other_inputs(vectors: VectorSet) -> list[str]:
-    """What is wrong with the inputs of a suite; those that were given or joined have no other source."""
+    """Return a description of inputs that differ from their suite. Inputs that were given or joined are not checked."""
     from fp9.suites import SUITES, inputs_of  # slow to load
 
     origin = vectors.origin

@@ -1,14 +1,14 @@
-"""The file formats of golden vectors, each for one kind of reader.
+"""File formats of golden vectors, for different kinds of readers.
 
-| name      | holds                                                             | without meaning |
-|-----------|-------------------------------------------------------------------|-----------------|
-| `vec`     | a line of blank-separated hex for each operation (TestFloat)      | `x`             |
-| `memh`    | the same digits as one word, `_` between columns (`$readmemh`)    | `x`             |
-| `csv`     | a heading and decimal numbers                                     | empty           |
-| `npz`     | NumPy arrays by port, and `care_PORT` masks                       | mask false      |
-| `parquet` | columns by port; needs `fp9[parquet]`                             | null            |
+| name      | contents                                                          | not meaningful |
+|-----------|-------------------------------------------------------------------|----------------|
+| `vec`     | a line of blank-separated hex for each operation (TestFloat)      | `x`            |
+| `memh`    | the same digits as one word, `_` between columns (`$readmemh`)    | `x`            |
+| `csv`     | a heading and decimal numbers                                     | empty          |
+| `npz`     | NumPy arrays by port, and `care_PORT` masks                       | mask false     |
+| `parquet` | columns by port; needs `fp9[parquet]`                             | null           |
 
-Every writer gives the same bytes for the same columns. A column without meaning somewhere is a masked array.
+Every writer gives the same bytes for the same columns. Columns are masked arrays if some values are not meaningful.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 Columns = Mapping[str, "np.ma.MaskedArray[Any, Any]"]
-"""One masked array of shape (n,) for each port; an element is masked where it carries no meaning."""
+"""A masked array of shape (n,) for each port; masked elements are not meaningful."""
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A file format: its suffix, and how columns become bytes and come back.
+    """A file format: its suffix, and functions that convert columns to bytes and back.
 
-    `decode` raises ValueError, without the file's name, for bytes that are not of the form. `layout` says in a manifest
-    how a program reads the file.
+    `decode` raises ValueError, without the file's name, for bytes that do not have the format. `layout` describes
+    in a manifest how a program reads the file.
     """
 
     suffix: str
@@ -48,7 +48,7 @@ class FileFormat:
 
 
 def port_dtype(port: Port) -> np.dtype[Any]:
-    """Smallest unsigned NumPy type for a port of at most 64 bits."""
+    """Return the smallest unsigned NumPy dtype for a port of at most 64 bits."""
     return np.dtype(
         np.uint8 if port.width <= 8 else np.uint16 if port.width <= 16 else np.uint32 if port.width <= 32 else np.uint64
     )
@@ -68,12 +68,12 @@ def _widths(ports: tuple[Port, ...]) -> str:
 
 
 def hex_digits(port: Port) -> int:
-    """Hex digits of a port in a line: its width padded with zeros above."""
+    """Return the number of hex digits of a port, whose value is padded with zeros."""
     return (port.width + 3) // 4
 
 
 def word_places(ports: tuple[Port, ...]) -> dict[str, int]:
-    """The lowest bit of each port in a word of a memory file: the first port highest, each in whole hex digits."""
+    """Return the lowest bit of each port in a word of a memory file: first port highest, each in whole hex digits."""
     places, above = {}, 4 * sum(map(hex_digits, ports))
     for port in ports:
         above -= 4 * hex_digits(port)
@@ -123,9 +123,10 @@ def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: s
 
 
 def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
-    """The columns of rows of hex cells, by the number of their line; a cell of x alone carries no meaning.
+    """Return the columns from rows of hex cells by line number; a cell of only `x` is not meaningful.
 
-    Raises ValueError that names the line for too few or too many cells, what is no number, and a number too wide.
+    Raises ValueError with the line number for a wrong number of cells, invalid numbers, and numbers that are too
+    wide.
     """
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 
@@ -158,7 +159,10 @@ def _from_cells(
 
 
 def _cell(port: Port, cell: str, number: Callable[[str], int], line: int) -> int:
-    """The value of a cell. Raises ValueError that names the line for what is no number, or too wide for the port."""
+    """Return the value of a cell.
+
+    Raises ValueError with the line number if it is not a number or too wide for the port.
+    """
     try:
         value = number(cell)
     except ValueError:
@@ -194,7 +198,7 @@ def _from_csv(data: bytes, ports: tuple[Port, ...]) -> Columns:
 
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The date of every member of an archive: the same columns give the same bytes."""
+"""Date of every archive member, so that equal columns give equal bytes."""
 
 
 def _to_npz(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
@@ -213,7 +217,7 @@ def _to_npz(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
 
 
 _DAMAGED = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, KeyError)
-"""What reading an archive raises, depending on where it is damaged: an unknown or encrypted member among others."""
+"""Exceptions raised when reading a damaged archive, for example for an unknown or encrypted member."""
 
 
 def _from_npz(data: bytes, ports: tuple[Port, ...]) -> Columns:

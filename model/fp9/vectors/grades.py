@@ -1,7 +1,7 @@
-"""Grades of vector suites: the share of single errors in a unit's circuit that a suite notices.
+"""Mutation scores of vector suites: the share of mutants of a unit's circuit that a suite kills.
 
-The manifests of exported vectors take them from a table beside this module, which `fp9 mutate --record` builds from the
-records in `records/mutation/netlist`.
+The manifests of exported vectors read them from a table next to this module. `fp9 mutate --record` builds the table
+from the records in `records/mutation/netlist`.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).with_name("grades.json")
-"""The grades of each unit by its name, each by the SHA-256 of the suite."""
+"""File of the mutation scores, by unit name and by SHA-256 of the suite."""
 
 
 @functools.cache
 def table() -> dict[str, dict[str, dict[str, Any]]]:
-    """What `TABLE` holds."""
+    """Return the contents of `TABLE`."""
     grades: dict[str, dict[str, dict[str, Any]]] = json.loads(TABLE.read_text())
     return grades
 
 
 def percent(share: float) -> str:
-    """A share of mutants in per cent, rounded down: 100 % means every mutant."""
+    """Format a share of mutants in per cent, rounded down: 100 % means every mutant."""
     return f"{math.floor(round(1000 * share, 6)) / 10:.1f} %"
 
 
 def grade_of(unit: str, sha256: str) -> dict[str, Any] | None:
-    """What is known of the suite with this digest, or None where it was not scored.
+    """Return the mutation score of the suite with this digest, or None if it was not measured.
 
-    `mutants` are the errors drawn with `seeds` that change what the circuit computes, the circuit being the Verilog
-    with `verilog_sha256`; `noticed` counts those for which some expected output of the suite differs, and `share` is
-    theirs of all.
+    `mutants` counts the mutants chosen with `seeds` that change the circuit's function. The circuit is the Verilog
+    with `verilog_sha256`. `noticed` counts the mutants for which some expected output of the suite differs. `share`
+    is the share of killed mutants.
     """
     return table().get(unit, {}).get(sha256)

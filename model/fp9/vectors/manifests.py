@@ -1,4 +1,4 @@
-"""The manifest beside a vector file: what a program needs to read the file, and to know what it was made for."""
+"""Manifests of vector files: how a program reads the file, and the unit that it was made for."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from fp9.version import __version__
 
 
 def manifest_path(path: Path) -> Path:
-    """Where a vector file's manifest stands."""
+    """Return the path of a vector file's manifest."""
     return path.with_suffix(".json") if path.suffix == ".vec" else path.with_name(f"{path.name}.json")
 
 
 def manifest(
     unit: Unit, form: FileFormat, count: int, origin: Mapping[str, Any], sha256: str, grade: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The manifest of a file of `count` operations of a unit: `sha256` that of the file, `grade` as in `grades`."""
+    """Return the manifest of a file of `count` operations of a unit.
+
+    `sha256` is the file's digest, `grade` its mutation score from module `grades`.
+    """
     return {
         "generator": f"fp9 {__version__}",
         "unit": unit.name,
@@ -38,10 +41,11 @@ def manifest(
 
 
 def columns(unit: Unit) -> list[dict[str, Any]]:
-    """The ports in the order of a line, and how to read each.
+    """Return the ports in the order of a line, with their interpretation.
 
-    `values` is the key of a select or operation (a value beyond the last means the last), `formats` what a code may be
-    in, by the value of the port `select`, `bits` the key of flags; `signed` bits are two's complement.
+    `values` lists the names of a select or operation port's values; a value beyond the last means the last.
+    `formats` lists the formats of a code by the value of the port `select`. `bits` names the bits of flags.
+    `signed` ports are two's complement.
     """
     return [_column(port, "in") for port in unit.inputs] + [_column(port, "out") for port in unit.outputs]
 
@@ -120,14 +124,14 @@ policies: Hook[[], dict[str, Any]] = Hook(
     },
     otherwise=lambda unit: {"overflow": "inf", "nan": "canonical"},
 )
-"""The switches that decide a unit's results beside its formats, as a reader of its vectors needs them."""
+"""Return the switches that decide a unit's results apart from its formats, for readers of its vectors."""
 
 
 _FIELDS = {"unit": str, "spec": list, "policies": dict, "columns": list, "origin": dict, "sha256": str, "count": int}
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest beside a vector file; ValueError where it is none."""
+    """Return the manifest of a vector file. Raises ValueError if it is invalid."""
     side = manifest_path(path)
     try:
         said = json.loads(side.read_text())
@@ -139,7 +143,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def differences(said: Mapping[str, Any], unit: Unit, form: FileFormat) -> list[str]:
-    """What a manifest says otherwise than the unit has it, each in words: its ports, spec, policies and layout."""
+    """Return descriptions of the differences between a manifest and the unit: ports, specification, policies,
+    layout.
+    """
     found = _other_columns(said["columns"], columns(unit))
     if said["spec"] != unit.describe():
         found.append(f"it was made for another spec of {unit.name}")

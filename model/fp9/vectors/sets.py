@@ -1,10 +1,14 @@
-"""Golden vectors: operations of a unit with their expected results, in files for test benches and for programs.
+"""Golden vectors: operations of a unit with their expected results, in files for test benches and programs.
 
-A vector file has one operation a line or row: the inputs and then the outputs in port order (`encodings` has the
-forms; the plain one, `NAME.vec`, is blank-separated hex). Beside it stands the manifest, `NAME.json` (`NAME.csv.json`
-and so on for the other forms): the unit's spec and policy switches, the columns with their widths and keys, the layout
-of the file, the count, the SHA-256 of the file, how the inputs were made, so that `checks` can make them again, and the
-share of single errors in the unit's circuit that the suite notices (`grades`), where that was measured.
+A vector file has one operation per line or row: inputs, then outputs, in port order. Module `encodings` defines the
+file formats; the plain format, `NAME.vec`, is blank-separated hex. The manifest is `NAME.json`, or `NAME.csv.json`
+and so on for other formats. It holds:
+
+- the unit's specification and policy switches,
+- the columns with their widths and value names,
+- the layout of the file, the number of operations, and the file's SHA-256,
+- the origin of the inputs, from which module `checks` can generate them again,
+- the suite's mutation score, if it was measured (module `grades`).
 """
 
 from __future__ import annotations
@@ -31,9 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VectorSet:
-    """Operations of a unit: one array of shape (n,) for each port, and masks of the outputs that carry meaning.
+    """Operations of a unit: an array of shape (n,) for each port, and masks of meaningful outputs.
 
-    For a unit with state the operations are a sequence from reset. `origin` says how the inputs were made.
+    For a unit with state the operations are a sequence from reset. `origin` describes how the inputs were made.
     """
 
     unit: Unit
@@ -47,14 +51,14 @@ class VectorSet:
 
     @property
     def columns(self) -> tuple[Port, ...]:
-        """The ports in the order of a line."""
+        """Return the ports in the order of a line."""
         return (*self.unit.inputs, *self.unit.outputs)
 
 
 def from_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]], origin: Mapping[str, Any] | None = None) -> VectorSet:
-    """Vectors of given inputs, the results computed by the golden model.
+    """Return vectors of the given inputs with results from the golden model.
 
-    Raises ValueError for ports that are missing or unknown, columns of unequal length and values too wide for a port.
+    Raises ValueError for missing or unknown ports, columns of unequal length, and values too wide for a port.
     """
     from fp9.golden import evaluate  # slow to load, and no need of a bench that reads a set
 
@@ -82,9 +86,10 @@ def _check_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]]) -> None:
 
 
 def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, seed: int = 0) -> VectorSet:
-    """Vectors of a suite: `smoke` (hundreds), `corner` (systematic), `random` (`count`, 10,000 by default), `full`.
+    """Return the vectors of a suite: `smoke` (hundreds), `corner` (systematic), `random` (`count`, default 10,000),
+    `full`.
 
-    The same arguments give the same vectors. Raises ValueError for an unknown unit or suite.
+    Equal arguments give equal vectors. Raises ValueError for an unknown unit or suite.
     """
     from fp9.suites import inputs_of  # slow to load
 
@@ -94,7 +99,7 @@ def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, s
 
 
 def concatenate(parts: list[VectorSet]) -> VectorSet:
-    """The operations of several sets of one unit, one after the other; `care` and results are computed again."""
+    """Return the operations of several sets of one unit, concatenated, with masks and results computed again."""
     unit = parts[0].unit
     if any(part.unit != unit for part in parts):
         raise ValueError(f"vectors of different units given; all must be of {unit.name}")
@@ -106,10 +111,10 @@ def concatenate(parts: list[VectorSet]) -> VectorSet:
 
 
 def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file_format: str = "vec") -> Path:
-    """Write a vector file called `name` (the unit's name without it) and its manifest; returns the vector file's path.
+    """Write a vector file and its manifest, and return the vector file's path.
 
-    Files appear whole or not at all; the same vectors give the same bytes. Raises ValueError for an unknown file format
-    and where its package is not installed, OSError where it cannot write.
+    `name` defaults to the unit's name. Files are written completely or not at all; equal vectors give equal bytes.
+    Raises ValueError for an unknown file format or a missing package, OSError if the file cannot be written.
     """
     form = _file_format(file_format)
     path = Path(folder) / f"{name or vectors.unit.name}{form.suffix}"
@@ -122,7 +127,7 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
 
 
 def digest(vectors: VectorSet) -> str:
-    """SHA-256 of the operations and their results, as the plain form (`.vec`) has them."""
+    """Return the SHA-256 of the operations and results in the plain format (`.vec`)."""
     return hashlib.sha256(_encoded(vectors, FILE_FORMATS["vec"])).hexdigest()
 
 
@@ -137,7 +142,7 @@ def _file_format(name: str) -> FileFormat:
 
 
 def _masked(vectors: VectorSet) -> Columns:
-    """The columns, outputs without meaning masked and zero."""
+    """Return the columns; outputs that are not meaningful are masked and zero."""
     columns = {}
     for port in vectors.columns:
         given = port.name in vectors.inputs
@@ -149,7 +154,7 @@ def _masked(vectors: VectorSet) -> Columns:
 
 
 def form_of(path: Path) -> FileFormat:
-    """The file format that a name ends in; ValueError for any other name."""
+    """Return the file format of a path's suffix. Raises ValueError for other suffixes."""
     form = next((form for form in FILE_FORMATS.values() if form.suffix == path.suffix), None)
     if form is None:
         suffixes = ", ".join(form.suffix for form in FILE_FORMATS.values())
@@ -158,10 +163,10 @@ def form_of(path: Path) -> FileFormat:
 
 
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
-    """The vectors of a file written by `export`, with the expected results as the file has them.
+    """Return the vectors of a file written by `export`, with the expected results from the file.
 
-    `unit` is looked up in the catalogue by the manifest when it is not given. Raises ValueError for a file that is not
-    of the form, OSError where it cannot be read.
+    The manifest names the catalogue unit unless `unit` is given. Raises ValueError for a file that does not have
+    the format, OSError if it cannot be read.
     """
     path = Path(path)
     form = form_of(path)

@@ -1,7 +1,8 @@
-"""Golden vectors as a stream of lines, for benches that read a pipe: `testfloat_gen` and `testfloat_ver` for units.
+"""Golden vectors as streams of lines, for test benches that read a pipe: `testfloat_gen` and `testfloat_ver` for
+units.
 
-A line has the columns of a `vec` file: inputs and outputs in port order, as hex with blanks between them.
-Source of the pattern: Hauser, Berkeley TestFloat release 3e, programs testfloat_gen and testfloat_ver.
+A line has the columns of a `vec` file: inputs and outputs in port order, as blank-separated hex. Source of the
+pattern: Hauser, Berkeley TestFloat release 3e, programs testfloat_gen and testfloat_ver.
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ from fp9.vectors.encodings import FILE_FORMATS, hex_columns
 from fp9.vectors.sets import VectorSet, concatenate, from_inputs
 
 DRAWN = 100_000
-"""Operations drawn at level 2, and in each round of an endless stream."""
+"""Number of random operations at level 2, and in each round of an endless stream."""
 
 LEVELS: dict[int, tuple[tuple[str, int | None], ...]] = {
     1: (("corner", None),),
     2: (("corner", None), ("random", DRAWN)),
 }
-"""Suites of each level with the operations drawn: the systematic cases, and those with drawn ones after them."""
+"""Suites of each level, with their number of random operations: systematic cases, then also random ones."""
 
 _READ = 1 << 14
-"""Lines that are compared at once."""
+"""Number of lines compared at once."""
 
 _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Lines of a level's operations with their results, many at a time; `forever` goes on with drawn ones.
+    """Yield the lines of a level's operations with their results, in chunks; `forever` continues with random ones.
 
-    The same arguments give the same lines. Raises ValueError for an unknown level, and for an endless stream of a unit
+    Equal arguments give equal lines. Raises ValueError for an unknown level, and for an endless stream of a unit
     with state, whose operations are one sequence from reset.
     """
     if level not in LEVELS:
@@ -50,7 +51,7 @@ def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = Fals
 
 
 def _lines(vectors: VectorSet) -> bytes:
-    """A set's lines, without the heading of a file."""
+    """Return the lines of a set, without a file heading."""
     columns = {
         port.name: np.ma.masked_array(
             {**vectors.inputs, **vectors.expected}[port.name],
@@ -64,7 +65,7 @@ def _lines(vectors: VectorSet) -> bytes:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A line whose result is not the model's: its number, the operands, what was expected and what stood there."""
+    """A line whose result differs from the model: line number, operands, expected and found results."""
 
     line: int
     operands: dict[str, int]
@@ -74,7 +75,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Lines that were compared, those that differ, and the first of them."""
+    """Number of compared lines, number of wrong lines, and the first wrong lines."""
 
     lines: int
     wrong: int
@@ -82,10 +83,10 @@ class Verdict:
 
 
 def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
-    """Compare lines of operands and results with the model; an output that carries no meaning is not compared.
+    """Compare lines of operands and results with the model; outputs that are not meaningful are ignored.
 
-    Lines of a unit with state are one sequence from reset, and read to their end before they are compared. Raises
-    ValueError, with the line's number, for a line that is not of the form.
+    Lines of a unit with state are one sequence from reset, and are all read before the comparison. Raises
+    ValueError with the line number for an invalid line.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
     counted = wrong = 0
@@ -103,7 +104,7 @@ def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
 
 
 def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
-    """The lines of a batch that differ."""
+    """Return the lines of a batch that differ."""
     columns = hex_columns({number: line.split() for number, line in batch}, (*unit.inputs, *unit.outputs))
     model = from_inputs(unit, {port.name: columns[port.name].data for port in unit.inputs})
     differs = np.zeros(len(batch), dtype=np.bool_)
@@ -122,5 +123,5 @@ def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
 
 
 def as_record(verdict: Verdict) -> dict[str, object]:
-    """As plain values for JSON."""
+    """Return the verdict as plain values for JSON."""
     return dataclasses.asdict(verdict)
