@@ -1,1 +1,1 @@
-"""What the numbers say: errors of accumulators, the papers' tables, pictures, all 2^32 inputs."""
+"""Numerical studies: errors of accumulators, tables of papers, pictures, and all 2^32 inputs of casts."""

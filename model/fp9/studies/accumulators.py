@@ -1,7 +1,7 @@
-"""What an accumulator does to sums: errors of engines against the exact result, and the published experiments.
+"""Rounding errors of accumulators: engines compared with the exact result, and published experiments.
 
-An experiment draws vectors, rounds them to the operand formats, and compares each engine's sums with the exact sums of
-the same codes, so that nothing but the accumulator is measured.
+An experiment generates random vectors, rounds them to the operand formats, and compares each engine's sums with the
+exact sums of the same codes. Thus it measures only the accumulator.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ DISTRIBUTIONS: dict[str, Draw] = {
     "uniform_mean_1": lambda rng, shape: rng.uniform(1 - np.sqrt(3), 1 + np.sqrt(3), size=shape),
     "lognormal": lambda rng, shape: rng.lognormal(size=shape) * rng.choice([-1.0, 1.0], size=shape),
 }
-"""Built-in distributions of the operands, before they are rounded."""
+"""Built-in distributions of the operands, before rounding."""
 
 
 @dataclass(frozen=True)
 class Errors:
     """Errors of one engine at one K over many sums.
 
-    `mean` is the mean of |error| / |exact|, `median` its median and `largest` its largest; `relative` is the root mean
-    square error over the root mean square of the exact sums; `worst` the largest |error| over the latter; `bias` the
-    mean signed error over the mean |exact|.
+    - `mean`, `median`, `largest`: mean, median and largest |error| / |exact|.
+    - `relative`: root mean square of the error divided by root mean square of the exact sums.
+    - `worst`: the largest |error| divided by root mean square of the exact sums.
+    - `bias`: the mean signed error divided by the mean |exact|.
     """
 
     engine: str
@@ -64,10 +65,10 @@ def sum_errors(
     depths: Sequence[int],
     progress: Progress | None = None,
 ) -> list[Errors]:
-    """Errors of the sums of the first K products of a and b (codes, shape (n, k)), for each engine and K.
+    """Return the errors of the sums of the first K products of a and b (codes, shape (n, k)), per engine and K.
 
-    Sums whose exact value is 0 or not finite are left out. Raises ValueError for a K outside 1..k and for engines that
-    do not take the formats.
+    Sums whose exact value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k and for engines
+    that do not support the formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
@@ -86,7 +87,7 @@ def sum_errors(
 
 
 def _exact(a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str]) -> NDArray[np.float64]:
-    """The exact sums, rounded to FP32 once."""
+    """Return the exact sums, rounded once to FP32."""
     numbers: NDArray[np.float64] = decode(dot(a, b, *formats, "exact"), "fp32").astype(np.float64)
     return numbers
 
@@ -111,7 +112,7 @@ def _errors(name: str, depth: int, sums: NDArray[np.float64], exact: NDArray[np.
 
 
 def draw_codes(distribution: str, fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
-    """Codes of numbers of a built-in distribution. Raises ValueError for an unknown one."""
+    """Return codes of random numbers from a built-in distribution. Raises ValueError for an unknown one."""
     if distribution not in DISTRIBUTIONS:
         raise ValueError(f"distribution {distribution!r} is not known; choose one of {', '.join(DISTRIBUTIONS)}")
     codes: NDArray[Any] = encode(DISTRIBUTIONS[distribution](rng, shape), format(fmt))
@@ -126,10 +127,11 @@ def operands(
     seed: int,
     files: tuple[Path | None, Path | None] = (None, None),
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Codes of both operands, (n, k): of numbers in .npy files (rounded to the formats), or drawn, `sums` by `depth`.
+    """Return the codes of both operands, (n, k): numbers from .npy files, or `sums` x `depth` random numbers.
 
-    `depth` 0 means 4096 where operands are drawn. Raises ValueError where one file is missing or holds no numbers,
-    their shapes differ, or more than `MOST_PRODUCTS` are asked for.
+    Numbers from files are rounded to the formats. `depth` 0 means 4096 for random operands. Raises ValueError if
+    one file is missing or does not hold numbers, if shapes differ, or if more than `MOST_PRODUCTS` products are
+    requested.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)
@@ -149,11 +151,11 @@ def operands(
 
 DEFAULT_DEPTH = 4096
 MOST_PRODUCTS = 1 << 27
-"""Products of a measurement: operands, sums and exact sums are held in memory at once."""
+"""Maximum number of products in a measurement: operands, sums and exact sums are in memory at once."""
 
 
 def _loaded(file: Path) -> NDArray[Any]:
-    """The numbers of a .npy file."""
+    """Return the numbers of a .npy file."""
     try:
         numbers = np.load(file, allow_pickle=False)
     except (ValueError, EOFError):
@@ -168,7 +170,7 @@ def _loaded(file: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Published:
-    """A published experiment: set-up, engines, lengths, the measure it reports, and its figures per engine and K."""
+    """A published experiment: set-up, engines, lengths, the reported measure, and its figures by engine and K."""
 
     name: str
     source: str
@@ -239,7 +241,7 @@ PUBLISHED: dict[str, Published] = {
 
 
 def reproduce(name: str, seed: int = 0, progress: Progress | None = None) -> list[Errors]:
-    """The errors that our engines have in a published experiment. Raises ValueError for an unknown one."""
+    """Return the errors of fp9's engines in a published experiment. Raises ValueError for an unknown experiment."""
     if name not in PUBLISHED:
         raise ValueError(f"experiment {name!r} is not known; choose one of {', '.join(PUBLISHED)}")
     experiment = PUBLISHED[name]

@@ -1,8 +1,7 @@
-"""Every float32 input of every cast: 2^32 patterns against other packages and against the oracle's thresholds.
+"""Exhaustive check of casts: all 2^32 float32 patterns against other packages and the oracle's thresholds.
 
-`python -m fp9.studies.exhaustive` runs it on all cores, shows progress, keeps a file of what is done so that it can be
-resumed,
-and ends with the number of comparisons. A shard is 2^26 patterns of one cast.
+`python -m fp9.studies.exhaustive` runs on all cores and shows progress. It stores finished shards in a file, so
+that it can be resumed, and ends with the number of comparisons. A shard is 2^26 patterns of one cast.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 
 @dataclass(frozen=True)
 class Check:
-    """One cast of all float32 numbers and who answers beside it: a package, or the oracle's thresholds."""
+    """A cast of all float32 numbers and its reference: a package, or the oracle's thresholds."""
 
     fmt: str
     rounding: Rounding
@@ -52,13 +51,16 @@ class Check:
 
     @property
     def name(self) -> str:
-        """What the check is called in the file of what is done."""
+        """Return the check's name in the file of finished shards."""
         return f"float32 -> {self.fmt} {self.rounding.value} {self.overflow.value} beside {self.beside}"
 
 
 def checks() -> list[Check]:
-    """rne beside ml_dtypes, rna to hif8 beside en_dtypes, every monotone mode beside the thresholds, hybrid beside its
-    comparisons of fields."""
+    """Return all checks, each with its reference.
+
+    The references are ml_dtypes for rne, en_dtypes for rna to hif8, the thresholds for every monotone rounding, and
+    field comparisons for hybrid rounding.
+    """
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))
     beside += [Check(name, mode, Overflow.INF, "thresholds") for name in THRESHOLDS for mode in MONOTONE]
@@ -73,7 +75,10 @@ def _answer(check: Check) -> Answer:
 
 
 def _package(check: Check) -> Answer:
-    """Another package's codes; each of its NaN becomes ours, since formats may have several."""
+    """Return a function that gives another package's codes, with each NaN replaced by fp9's NaN.
+
+    A format may have several NaN codes.
+    """
     module = importlib.import_module(check.beside)
     alias = next(a for a, name in ALIASES.items() if name == check.fmt and hasattr(module, a))
     dtype, fmt = np.dtype(getattr(module, alias)), format(check.fmt)
@@ -94,7 +99,9 @@ def _one_nan(codes: NDArray[Any], nan: NDArray[np.bool_]) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=2)
 def _upper_codes(fmt: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]:
-    """By upper half of the pattern: the code at its first pattern, the place of a step inside it, the code after."""
+    """Return, by upper half of the pattern: the first code, the position of a step inside, and the code after the
+    step.
+    """
     source = format("fp32")
     assert isinstance(source, FixedFormat)
     halves = np.arange(1 << 16, dtype=np.int64)
@@ -117,7 +124,9 @@ def _upper_codes(fmt: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray
 
 
 def _thresholds(check: Check) -> Answer:
-    """The oracle's codes: by upper half of the pattern, and by the lower half where a threshold lies inside."""
+    """Return a function that gives the oracle's codes by the pattern's upper half, and by the lower half at a
+    threshold.
+    """
     fmt = format(check.fmt)
     before, place, after = _upper_codes(fmt, CastPolicy(check.rounding, check.overflow))
 
@@ -130,7 +139,7 @@ def _thresholds(check: Check) -> Answer:
 
 
 def _fields(check: Check) -> Answer:
-    """Hybrid rounding by its table: to nearest outside the stochastic binades, and F >= T inside them."""
+    """Return a function for hybrid rounding: to nearest outside the stochastic binades, and F >= T inside them."""
     nearest = _thresholds(Check(check.fmt, Rounding.RNA, check.overflow, "thresholds"))
     sides = [_hybrid_side(check, negative) for negative in (False, True)]
 
@@ -146,7 +155,7 @@ def _fields(check: Check) -> Answer:
 
 
 def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]]:
-    """The codes of one sign: from magnitudes and their codes to nearest."""
+    """Return a function that gives the codes for one sign, from magnitudes and their codes rounded to nearest."""
     source, target = format("fp32"), format(check.fmt)
     assert isinstance(source, FixedFormat) and isinstance(target, HiFloat8)
     table = hybrid_table(source, target, CastPolicy(overflow=check.overflow), negative)
@@ -174,7 +183,7 @@ def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], 
 
 
 def compare(check: Check, shard: int) -> int:
-    """Compare one shard; returns the number of patterns. Raises ValueError at the first difference."""
+    """Compare one shard and return the number of patterns. Raises ValueError at the first difference."""
     answer, fmt = _answer(check), format(check.fmt)
     nan = np.isnan(fmt.table)
     start = shard << SHARD_BITS
@@ -197,9 +206,9 @@ def _work(task: tuple[Check, int]) -> tuple[str, int, int]:
 
 
 def run(folder: Path, show: Callable[[str], None], processes: int | None = None) -> dict[str, int]:
-    """All shards that the folder's file does not list as done; returns patterns compared by check.
+    """Run all shards that the folder's file does not list as finished; return the number of patterns per check.
 
-    Raises ValueError at a difference; what was done until then stays listed.
+    Raises ValueError at a difference; shards finished before it stay listed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / "done.json"
@@ -217,7 +226,7 @@ def run(folder: Path, show: Callable[[str], None], processes: int | None = None)
 
 
 def main(arguments: list[str]) -> None:
-    """`python -m fp9.studies.exhaustive [--out FOLDER]`."""
+    """Run `python -m fp9.studies.exhaustive [--out FOLDER]`."""
     folder = Path(arguments[1]) if arguments[:1] == ["--out"] else Path("build/exhaustive-casts")
     compared = run(folder, lambda line: print(f"\r{line}", end="", flush=True))
     print()

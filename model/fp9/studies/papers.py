@@ -1,7 +1,7 @@
-"""What the formats' papers print, computed from the code beside the printed figure.
+"""Figures printed in the formats' papers, next to the values that fp9 computes.
 
-Graphcore Table 1 (Noune et al., arXiv 2206.02915), the ranges of HFP8 (Sun et al., NeurIPS 2019), and Tables 2 to 4 of
-HiFloat8 (Luo et al., arXiv 2409.16626).
+The sources are Graphcore Table 1 (Noune et al., arXiv 2206.02915), the ranges of HFP8 (Sun et al., NeurIPS 2019),
+and Tables 2 to 4 of HiFloat8 (Luo et al., arXiv 2409.16626).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fp9.formats import FixedFormat, HiFloat8, Kind, floor_log2, format
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One printed figure: table, row and quantity, as computed here and as printed there."""
+    """A printed figure: table, row and quantity, the computed and the printed value."""
 
     table: str
     row: str
@@ -25,12 +25,12 @@ class Figure:
 
     @property
     def agrees(self) -> bool:
-        """Whether the two are the same to the printed digit."""
+        """Return whether computed and printed value are equal to the printed digit."""
         return self.computed == self.printed
 
 
 def figures() -> list[Figure]:
-    """All of them, in the order of the papers."""
+    """Return all figures, in the order of the papers."""
     return [*_graphcore(), *_hfp8(), *_hif8_dot_field(), *_hif8_denormals(), *_hif8_typical()]
 
 
@@ -47,13 +47,13 @@ _GRAPHCORE_TABLE_1 = {
 
 
 def dynamic_range(fmt: FixedFormat) -> float:
-    """20 log10 of the largest over the smallest number, in dB."""
+    """Return 20 log10 of the largest number over the smallest number, in dB."""
     ratio = fmt.max_magnitude / fmt.value_of(fmt.smallest_code)
     return 20 * (math.log10(ratio.numerator) - math.log10(ratio.denominator))
 
 
 def signal_to_noise(fmt: FixedFormat) -> float:
-    """Graphcore's asymptotic 7.44 + 6.02 p' in dB; p' counts the hidden bit."""
+    """Return Graphcore's asymptotic 7.44 + 6.02 p' in dB; p' counts the hidden bit."""
     return 7.44 + 6.02 * (fmt.fraction_bits + 1)
 
 
@@ -67,7 +67,10 @@ def _graphcore() -> Iterator[Figure]:
 
 
 def _hfp8() -> Iterator[Figure]:
-    """The printed range reads the codes kept for zero and NaN-Inf as numbers: smallest 2^-bias, largest all ones."""
+    """Yield the range of HFP8. The paper reads the codes reserved for zero and NaN-Inf as numbers.
+
+    Thus the smallest number is 2^-bias, and the largest has all bits 1.
+    """
     for bias, smallest, largest in ((0, "2^-7", "480"), (4, "2^-11", "30")):
         fmt = format(f"hfp8_143(bias={bias},reserve_top=False)")
         assert isinstance(fmt, FixedFormat)

@@ -1,6 +1,7 @@
-"""Pictures of formats: precision over exponent (HiF8 Fig. 1), the map of all codes, and rounding staircases.
+"""Pictures of formats: precision over exponent (HiF8 Fig. 1), maps of all codes, and rounding staircases.
 
-Each function returns a matplotlib figure; `draw` writes them as SVG and PNG. matplotlib comes with the extra fp9[rtl].
+Each function returns a matplotlib figure; `draw` writes them as SVG and PNG. The extra fp9[rtl] installs
+matplotlib.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ _SIDE = 16
 
 
 def precision(fmt: Format) -> tuple[list[int], list[int]]:
-    """Exponents of the binades that hold numbers, and the significand bits of each, the leading one included."""
+    """Return the exponents of all binades with numbers, and their significand bits including the leading bit."""
     low, high = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     exponents = list(range(low, high + 1))
     return exponents, [1 + e - fmt.quantum(e) for e in exponents]
 
 
 def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m2")) -> Figure:
-    """Significand bits over the binary exponent, one line for each format (HiF8 Fig. 1)."""
+    """Plot significand bits over the binary exponent, with one line for each format (HiF8 Fig. 1)."""
     figure, axes = _axes(8, 4)
     for name in names:
         exponents, bits = precision(format(name))
@@ -44,7 +45,7 @@ def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m
 
 
 def code_map(name: str) -> Figure:
-    """All 256 codes of an 8-bit format, upper digit down, lower digit across, coloured by log2 of the magnitude.
+    """Plot all 256 codes of an 8-bit format: upper hex digit down, lower digit across, coloured by log2 magnitude.
 
     Raises ValueError for formats of other widths.
     """
@@ -66,13 +67,13 @@ def code_map(name: str) -> Figure:
 
 
 def _on(ground: NDArray[Any]) -> str:
-    """Black or white, whichever is read more easily on a colour (WCAG 2: relative luminance, of sRGB squared)."""
+    """Return black or white, whichever has more contrast on a colour (WCAG 2: relative luminance of squared sRGB)."""
     red, green, blue, _ = ground
     return "black" if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.18 else "white"
 
 
 def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: float | None = None) -> Figure:
-    """The cast as a function: numbers from zero to `top` (default: 12 times the smallest) and what each becomes."""
+    """Plot a cast as a function from zero to `top`, which defaults to 12 times the smallest number."""
     fmt = format(name)
     x = np.linspace(0, top or 12 * fmt.smallest, 2000)
     figure, axes = _axes(7, 5)
@@ -85,7 +86,10 @@ def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: 
 
 
 def draw(folder: Path) -> list[Path]:
-    """The usual pictures, each as SVG and PNG; returns the files. OSError where the folder does not take them."""
+    """Write the standard pictures as SVG and PNG, and return the files.
+
+    Raises OSError if the folder is not writable.
+    """
     figures = {"precision": precision_over_exponent()}
     for name in ("e4m3", "hif8", "hfp8_143"):
         figures[f"codes_{name}"] = code_map(name)

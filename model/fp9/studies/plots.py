@@ -1,4 +1,4 @@
-"""Curves of error over K, one for each engine."""
+"""Plots of error over K, with one curve for each engine."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ KINDS = ("svg", "png", "pdf")
 
 
 def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None:
-    """Draw |`measure`| of the errors over K into a file, logarithmically; zeros are left out.
+    """Plot |`measure`| of the errors over K to a file with a logarithmic axis; zeros are omitted.
 
-    The same errors give the same SVG. Raises ValueError for a kind of file that is not offered, and where there is no
-    error to draw.
+    Equal errors give equal SVG. Raises ValueError for an unsupported file type, and if all errors are zero.
     """
     kind = "svg" if str(path) == STANDARD_OUTPUT else path.suffix.removeprefix(".")
     if kind not in KINDS:
