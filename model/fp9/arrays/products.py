@@ -43,7 +43,9 @@ def matmul(
     c: ArrayLike | None = None,
     **options: Unpack[ProductOptions],
 ) -> Any:
-    """Return a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format; sums run in the order of K.
+    """Return a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format.
+
+    Each sum runs in the order of K.
 
     For `fp9.Array` operands the result is an array of the engine's output format, with scales and tensor scales
     applied. For codes, and with `out`, it is codes. `engine` is a preset, a device, or an `Engine`. The default is

@@ -99,9 +99,7 @@ def _one_nan(codes: NDArray[Any], nan: NDArray[np.bool_]) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=2)
 def _upper_codes(fmt: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]:
-    """Return, by upper half of the pattern: the first code, the position of a step inside, and the code after the
-    step.
-    """
+    """Return, by upper half of the pattern: the first code, the position of a step, and the next code."""
     source = format("fp32")
     assert isinstance(source, FixedFormat)
     halves = np.arange(1 << 16, dtype=np.int64)
@@ -124,8 +122,9 @@ def _upper_codes(fmt: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray
 
 
 def _thresholds(check: Check) -> Answer:
-    """Return a function that gives the oracle's codes by the pattern's upper half, and by the lower half at a
-    threshold.
+    """Return a function that gives the oracle's codes.
+
+    It uses the pattern's upper half, and the lower half if a threshold is inside.
     """
     fmt = format(check.fmt)
     before, place, after = _upper_codes(fmt, CastPolicy(check.rounding, check.overflow))

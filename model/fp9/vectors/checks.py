@@ -29,9 +29,7 @@ class WrongValue:
 
 @dataclass(frozen=True)
 class Checked:
-    """Result of checking a vector file: its operations, faults of file and manifest in words, and every wrong
-    result.
-    """
+    """Result of checking a vector file: number of operations, faults in words, and every wrong result."""
 
     path: Path
     operations: int

@@ -143,8 +143,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def differences(said: Mapping[str, Any], unit: Unit, form: FileFormat) -> list[str]:
-    """Return descriptions of the differences between a manifest and the unit: ports, specification, policies,
-    layout.
+    """Return descriptions of differences between a manifest and the unit.
+
+    They concern ports, specification, policies and layout.
     """
     found = _other_columns(said["columns"], columns(unit))
     if said["spec"] != unit.describe():

@@ -86,7 +86,9 @@ def _check_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]]) -> None:
 
 
 def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, seed: int = 0) -> VectorSet:
-    """Return the vectors of a suite: `smoke` (hundreds), `corner` (systematic), `random` (`count`, default 10,000),
+    """Return the vectors of a suite.
+
+    The suites are `smoke` (hundreds of operations), `corner` (systematic), `random` (`count`, default 10,000) and
     `full`.
 
     Equal arguments give equal vectors. Raises ValueError for an unknown unit or suite.

@@ -1,5 +1,6 @@
-"""Golden vectors as streams of lines, for test benches that read a pipe: `testfloat_gen` and `testfloat_ver` for
-units.
+"""Golden vectors as streams of lines, for test benches that read a pipe.
+
+They do for units what `testfloat_gen` and `testfloat_ver` do for functions.
 
 A line has the columns of a `vec` file: inputs and outputs in port order, as blank-separated hex. Source of the
 pattern: Hauser, Berkeley TestFloat release 3e, programs testfloat_gen and testfloat_ver.
