@@ -1,1 +1,1 @@
-"""The slow exact answer in the papers' words, and the threshold tables made of it."""
+"""The oracle: slow exact reference in the papers' words, and threshold tables computed from it."""

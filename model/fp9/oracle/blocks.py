@@ -11,7 +11,7 @@ from fp9.scaling import BlockFormat
 
 
 def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
-    """Code of the scale of a block whose largest magnitude is the finite `amax`."""
+    """Return the scale code of a block whose largest magnitude is the finite `amax`."""
     if rule == "hif4":
         return nearest(bfloat16(amax * bfloat16(Fraction(1, 7))), block.scale)
     if not block.powers_of_two:
@@ -23,7 +23,7 @@ def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
 
 
 def exponent(amax: Fraction, element: Format, rule: str) -> int:
-    """Exponent of a power-of-two scale, before it is kept within its format."""
+    """Return the exponent of a power-of-two scale before it is clipped to its format."""
     top, largest = floor_log2(element.max_magnitude), element.max_magnitude
     match rule:
         case "floor":
@@ -46,19 +46,19 @@ def exponent(amax: Fraction, element: Format, rule: str) -> int:
 
 @cache
 def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
-    """The numbers of a format that are not negative, rising, and their codes."""
+    """Return the non-negative numbers of a format in rising order, and their codes."""
     codes = [int(code) for code in fmt.ordered_magnitudes()]
     return [fmt.value_of(code) if fmt.kind_of(code) is not Kind.ZERO else Fraction(0) for code in codes], codes
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Code of the smallest number that is not below `x`; of the largest where there is none."""
+    """Return the code of the smallest number that is at least `x`, or of the largest number if there is none."""
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
 
 
 def nearest(x: Fraction, fmt: Format) -> int:
-    """Code of the nearest number, of two the even code; the largest and the smallest beyond the ends."""
+    """Return the code of the nearest number, ties to the even code; numbers beyond the ends are clipped."""
     values, codes = numbers(fmt)
     place = bisect_left(values, x)
     if place in (0, len(values)):
@@ -69,7 +69,7 @@ def nearest(x: Fraction, fmt: Format) -> int:
 
 
 def bfloat16(x: Fraction) -> Fraction:
-    """To nearest, ties to even, in 8 bits of any exponent."""
+    """Round to 8 significand bits of any exponent, ties to even."""
     if x == 0:
         return x
     ulp = pow2(floor_log2(x) - 7)
@@ -77,20 +77,25 @@ def bfloat16(x: Fraction) -> Fraction:
 
 
 def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
-    """Code of x / scale to nearest, ties to even, saturated; of a negative number in sign and magnitude."""
+    """Return the code of x / scale, rounded to nearest, ties to even, and saturated.
+
+    The number is rounded as sign and magnitude.
+    """
     return with_sign(nearest(abs(x) / scale, fmt), x < 0, fmt)
 
 
 def with_sign(code: int, negative: bool, fmt: Format) -> int:
-    """Code of a number of a sign and a magnitude's code."""
+    """Return the code of a number from its sign and the code of its magnitude."""
     if not negative:
         return code
     return -code & 0xFF if fmt.twos_complement else code | 1 << (fmt.bits - 1)
 
 
 def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
-    """Code of the scale and of the elements that bring the largest magnitude to 6 or to 4, whichever has the smaller
-    sum of squared errors; 6 where they are equal."""
+    """Return the scale code and elements that map the largest magnitude to 6 or to 4, with the smaller squared error.
+
+    If both errors are equal, the largest magnitude is mapped to 6.
+    """
     tries = []
     for top in (6, 4):
         code = nearest(max(map(abs, xs)) / top, block.scale)
@@ -103,7 +108,7 @@ def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int
 
 
 def hif4_codes(xs: list[Fraction]) -> tuple[list[int], int, list[int], list[int]]:
-    """Elements, E6M2 code, 8 bits and 16 bits of a block of 64, step by step as HiF4's authors publish it."""
+    """Return elements, E6M2 code, 8 bits and 16 bits of a block of 64, step by step as HiF4's authors publish them."""
     e6m2 = format("e6m2")
     code = nearest(bfloat16(max(map(abs, xs)) * bfloat16(Fraction(1, 7))), e6m2)
     reciprocal = bfloat16(1 / e6m2.value_of(code))

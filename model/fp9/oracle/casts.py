@@ -1,7 +1,7 @@
-"""The oracle of casts: rounding in exact fractions, one value at a time, in the order of the papers' words.
+"""The oracle of casts: rounding in exact fractions, one value at a time, in the papers' order of operations.
 
-It is slow on purpose. The kernels are held equal to it by tests and share nothing with it but the format records.
-Rules: numerics.md. Dot products: `oracle.sums`.
+It is slow on purpose. Tests check that the kernels agree with it; they share only the format records. Rules:
+numerics.md. Dot products: `oracle.sums`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fp9.rounding import Flags, NanSign, Overflow, Payload, Rounding
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A number without rounding: its kind, its sign (zeros and infinities too) and its magnitude.
+    """An unrounded number: its kind, its sign (also for zeros and infinities) and its magnitude.
 
-    That of NaN is its payload, as a fraction of 1: the first bit after the point is that of quiet NaN.
+    The magnitude of NaN is its payload as a fraction of 1: the first bit after the point is the quiet bit.
     """
 
     kind: Kind
@@ -32,7 +32,7 @@ class Exact:
 
 
 def decode(code: int, fmt: Format) -> Exact:
-    """What a code stands for."""
+    """Return the exact number of a code."""
     kind = fmt.kind_of(code)
     magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)
     if kind is Kind.NAN and isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.NAN_ONLY):
@@ -41,14 +41,14 @@ def decode(code: int, fmt: Format) -> Exact:
 
 
 def read(code: int, source: Format, policy: CastPolicy) -> Exact:
-    """What a cast takes a code for: its number, or zero of its sign where the policy flushes subnormal sources."""
+    """Return the number that a cast reads: zero with the code's sign if the policy flushes a subnormal source."""
     x = decode(code, source)
     subnormal = x.kind is Kind.FINITE and x.magnitude < pow2(source.min_normal_exponent)
     return exact(0, x.negative) if policy.flush_source and subnormal else x
 
 
 def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
-    """A rational number as an `Exact`."""
+    """Return a rational number as an `Exact`."""
     value = Fraction(value)
     if value == 0:
         return Exact(Kind.ZERO, negative_zero)
@@ -60,7 +60,7 @@ def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The grid points around a magnitude: `below` <= x < `below + ulp`, and how far x stands above `below` in ulps."""
+    """The grid points around a magnitude x: `below` <= x < `below + ulp`; `excess` is (x - below) / ulp."""
 
     below: Fraction
     ulp: Fraction
@@ -69,7 +69,7 @@ class Neighbours:
 
 @functools.lru_cache(maxsize=1 << 17)
 def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
-    """Where a positive magnitude stands on the grid of `fmt`, its exponent unbounded above."""
+    """Return the grid points of `fmt` around a positive magnitude, with the exponent unbounded above."""
     ulp = pow2(fmt.quantum(floor_log2(magnitude)))
     steps = magnitude / ulp
     return Neighbours((steps.numerator // steps.denominator) * ulp, ulp, steps - steps.numerator // steps.denominator)
@@ -77,7 +77,7 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Stochastic rounding's integer r of `width` bits, its top bit just below the target's last place."""
+    """The integer r of stochastic rounding, with `width` bits; its top bit is just below the target's last bit."""
 
     value: int
     width: int
@@ -85,7 +85,7 @@ class RandomBits:
 
 @dataclass(frozen=True, slots=True)
 class HybridBits:
-    """Hybrid rounding's threshold T and the number of bits N that F and T have (HiF8 section 3.2)."""
+    """The threshold T of hybrid rounding, and the width N of F and T (HiF8 section 3.2)."""
 
     threshold: int
     width: int
@@ -96,7 +96,10 @@ class HybridBits:
 def _rounds_up(
     x: Exact, near: Neighbours, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None
 ) -> bool:
-    """Whether the magnitude becomes the neighbour above; never where it stands on the grid, but for hybrid."""
+    """Return whether the magnitude is rounded to the upper neighbour.
+
+    Grid points never round up, except in hybrid rounding.
+    """
     half = Fraction(1, 2)
     match rounding:
         case Rounding.RNE:
@@ -128,9 +131,10 @@ def _rounds_up(
 
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
-    """Whether the code of the lower neighbour, its padding off, ends in 1; above the largest as if the codes went on.
+    """Return whether the code of the lower neighbour, without padding, ends in 1.
 
-    There the last bit is that of the significand, or where that has one bit only, of the exponent.
+    Above the largest number, the codes continue as if the range were unbounded. There the last bit is the
+    significand's last bit, or the exponent's if the significand has only one bit.
     """
     if below > fmt.max_magnitude:
         exponent = floor_log2(below)
@@ -155,12 +159,12 @@ def _hybrid_up(magnitude: Fraction, near: Neighbours, bits: HybridBits) -> bool:
 
 
 def _rounds_to_zero_code(magnitude: Fraction, fmt: Format) -> bool:
-    """Whether a grid point of a format without subnormals is the place that zero took."""
+    """Return whether a grid point of a format without subnormals has the code of zero."""
     return fmt.flushes and magnitude <= pow2(fmt.min_normal_exponent)
 
 
 def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None = None) -> Fraction:
-    """A finite non-zero magnitude on the grid of `fmt`, its exponent unbounded above; one rounding."""
+    """Round a finite non-zero magnitude once to the grid of `fmt`, with the exponent unbounded above."""
     if rounding is Rounding.BIAS:
         return _biased(x, fmt, bits)
     near = neighbours(x.magnitude, fmt)
@@ -173,7 +177,7 @@ def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits 
 
 
 def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Fraction:
-    """A magnitude with the bits added below the last place that a normal number of its size had, then cut to `fmt`."""
+    """Add the bits below the last bit of a normal number of this size, then truncate to `fmt`."""
     lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
     biased = round_magnitude(lifted, fmt, Rounding.SR, bits) * pow2(-lift)
@@ -181,10 +185,11 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 
 
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
-    """Tininess after rounding: the result with an unbounded exponent lies below the normal numbers (IEEE 754-2019 7.5).
+    """Return whether the result is tiny after rounding with unbounded exponent (IEEE 754-2019 7.5).
 
-    A format without subnormals has its smallest number, not 2^-bias, as the first normal one. What may be tiny is
-    lifted by an even number of binades: without a fraction, ties go by the exponent.
+    In a format without subnormals, the first normal number is the smallest number, not 2^-bias. A possibly tiny
+    magnitude is scaled up by an even number of binades, because ties of formats without a fraction depend on the
+    exponent.
     """
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False
@@ -195,9 +200,9 @@ def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | Hybri
 
 
 def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridBits | None = None) -> tuple[int, Flags]:
-    """Code and flags of `x` in `fmt`: one rounding, then the overflow and NaN policy, then the code (numerics.md).
+    """Return code and flags of `x` in `fmt`: one rounding, then overflow and NaN policy, then the code (numerics.md).
 
-    Raises ValueError where the format can express neither NaN nor what the policy puts in its place.
+    Raises ValueError if the format can express neither NaN nor the policy's replacement for it.
     """
     if x.kind is Kind.NAN:
         return _with_payload(x, fmt, policy), Flags.INVALID if policy.nan_to_zero else Flags(0)
@@ -229,7 +234,7 @@ def _nan(negative: bool, fmt: Format, policy: CastPolicy) -> int:
 
 
 def _with_payload(x: Exact, fmt: Format, policy: CastPolicy) -> int:
-    """NaN for a NaN, with the upper bits of its payload where the policy keeps them."""
+    """Return the NaN code for a NaN, with the upper bits of its payload if the policy keeps them."""
     plain = _nan(x.negative, fmt, policy)
     if policy.payload is Payload.LOST:
         return plain
@@ -247,7 +252,10 @@ def _max(negative: bool, fmt: Format) -> int:
 
 
 def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Flags]:
-    """An infinite source: exact where the format has infinities and the policy lets them through, else invalid."""
+    """Return code and flags for an infinite source.
+
+    It is exact if the format has infinities and the policy keeps them, else invalid.
+    """
     nan_only_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
     if policy.overflow is Overflow.SATURATE and nan_only_at_zero and not policy.inf_clip:
         return _nan(negative, fmt, policy), Flags.INVALID
@@ -256,7 +264,7 @@ def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Fla
 
 
 def _beyond(negative: bool, fmt: Format, policy: CastPolicy) -> int:
-    """Infinity, or what stands for it."""
+    """Return the code of infinity, or of the NaN that replaces it."""
     code = fmt.inf_code(negative)
     if code is not None:
         return code

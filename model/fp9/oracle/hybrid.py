@@ -1,8 +1,8 @@
 """Hybrid rounding to HiFloat8 as comparisons of source fields, in the paper's words (HiF8 section 3.2).
 
-Near 1, far below zero's neighbour and where overflow is certain, hybrid rounding is to nearest, ties away, and so has
-thresholds. Elsewhere the number below is found by plain comparison, and the magnitude becomes the next one where
-F >= T: F the first bits of the source significand that the target does not keep, T taken from the source's last bits.
+Near 1, far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away.
+There it has thresholds. Elsewhere a comparison finds the number below, and the magnitude is rounded up if F >= T. F
+is the first bits of the source significand that the target discards; T is taken from the source's last bits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fp9.rounding import Flags
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Bits [high:low] of the source significand, the hidden bit included, followed by `pad` zeros."""
+    """Bits [high:low] of the source significand, including the hidden bit, followed by `pad` zeros."""
 
     high: int
     low: int
@@ -30,7 +30,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Binade:
-    """Source patterns in [first, end) and their F."""
+    """Source patterns in [first, end) and their field F."""
 
     first: int
     end: int
@@ -39,12 +39,12 @@ class Binade:
 
 @dataclass(frozen=True, slots=True)
 class HybridTable:
-    """A hybrid cast of one sign; patterns are source codes without the sign bit.
+    """Table of a hybrid cast for one sign. Patterns are source codes without the sign bit.
 
-    `nearest` holds outside the stochastic `binades`. `numbers` are zero and the target's positive numbers as source
-    patterns, with their codes, and last infinity's place. T is the `threshold_bits` low source bits, followed by
-    `threshold_ones` ones. A magnitude in the binade `near_normal` counts as normal, not tiny, where the significand
-    bits `near_normal_ones` are all 1 and its field is at least T.
+    `nearest` applies outside the stochastic `binades`. `numbers` are zero and the target's positive numbers as
+    source patterns, with their codes; the last entry is infinity. T is the `threshold_bits` low source bits,
+    followed by `threshold_ones` ones. A magnitude in the binade `near_normal` is not tiny if the significand bits
+    `near_normal_ones` are all 1 and its field is at least T.
     """
 
     nearest: ThresholdTable
@@ -61,7 +61,7 @@ class HybridTable:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """The stochastic binades joined: patterns [first, end)."""
+        """Return the ranges [first, end) of patterns that adjacent stochastic binades form."""
         joined: list[tuple[int, int]] = []
         for binade in self.binades:
             if joined and joined[-1][1] == binade.first:
@@ -71,7 +71,7 @@ class HybridTable:
         return tuple(joined)
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Code and flags of a source magnitude."""
+        """Return code and flags of a source magnitude."""
         binade = next((b for b in self.binades if b.first <= pattern < b.end), None)
         if binade is None:
             return self.nearest.result(pattern)
@@ -102,7 +102,7 @@ class HybridTable:
 
 
 def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, negative: bool) -> HybridTable:
-    """The table of a hybrid cast from fp32, fp16 or bf16."""
+    """Return the table of a hybrid cast from fp32, fp16 or bf16."""
     nearest = threshold_table(source, target, replace(policy, rounding=Rounding.RNA), negative)
     bits, ones = target.threshold_bits(source)
     width = bits + ones
@@ -135,12 +135,12 @@ def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, nega
 
 
 def _patterns(source: FixedFormat, exponent: int) -> tuple[int, int]:
-    """The source patterns of a binade: [first, end)."""
+    """Return the source patterns of a binade, [first, end)."""
     first = source.code_of(pow2(exponent))
     return first, first + min(first, 1 << source.fraction_bits)
 
 
 def _field(source: FixedFormat, exponent: int, last_place: int, width: int) -> Field:
-    """The first `width` bits below a last place 2^last_place, in the significands of a source binade."""
+    """Return the first `width` significand bits below the last bit 2^last_place, in a source binade."""
     below = last_place - source.quantum(exponent)
     return Field(below - 1, max(0, below - width), max(0, width - below))

@@ -1,6 +1,6 @@
-"""The oracle of the dot engine: sums of products in exact fractions, one step at a time (numerics.md, sums).
+"""The oracle of engines: sums of products in exact fractions, one step at a time (numerics.md, sums).
 
-It is slow on purpose; the kernels are held equal to it by tests and share nothing with it but records.
+It is slow on purpose. Tests check that the kernels agree with it; they share only records.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from fp9.rounding import Flags
 def step(
     engine: Engine, pairs: Sequence[tuple[Exact, Exact]], c: Exact, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """One step of an engine without a window: round(C + sum of products), with one rounding (numerics.md, sums).
+    """Return code and flags of one step of an engine without a window: round(C + sum of products), rounded once.
 
-    `pairs` holds at most `engine.products` operand pairs. Returns the code in `engine.result` and the flags.
+    `pairs` holds at most `engine.products` operand pairs. The code is in `engine.result` (numerics.md, sums).
     """
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
     return _fused_step(engine, terms, as_addend(engine, Term(c, 0, c.kind is Kind.NAN)), bits)
 
 
 def product_terms(engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format) -> list[Term]:
-    """The exact products of two vectors of codes."""
+    """Return the exact products of two vectors of codes."""
     return [_product_term(engine, x, y, format_a, format_b) for x, y in zip(a, b, strict=True)]
 
 
@@ -54,13 +54,13 @@ def _exponent(x: Exact, fmt: Format) -> int:
 
 
 def code_term(code: int, fmt: Format) -> Term:
-    """A code as an addend."""
+    """Return a code as an addend."""
     x = decode(code, fmt)
     return Term(x, _exponent(x, fmt) if x.kind is Kind.FINITE else 0, x.kind is Kind.NAN)
 
 
 def scale_term(code_a: int, code_b: int, fmt: Format) -> Term:
-    """The product of two scales: its exact value, and the sum of their exponents."""
+    """Return the product of two scales: its exact value and the sum of their exponents."""
     return _scaled(code_term(code_a, fmt), code_term(code_b, fmt))
 
 
@@ -73,9 +73,9 @@ def _scaled(term: Term, scale: Term) -> Term:
 
 
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
-    """Sums of groups of products times their scales (MMA-Sim, GST-FDPA); `scales`: one for each product.
+    """Return the sums of groups of products times their scales (MMA-Sim, GST-FDPA); `scales` has one per product.
 
-    A sum is aligned with the exponent of its scale, whatever its size, also where it is 0 by cancellation.
+    A sum is aligned by the exponent of its scale, whatever its size, even if cancellation makes it 0.
     """
     assert engine.group is not None
     terms = []
@@ -99,10 +99,10 @@ def dot(
     bits: Iterator[RandomBits] | None = None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Code and OR-ed flags of c + sum of products, in steps and chunks; `scales`: one exponent, or the product of two
-    scales, for each product; of a group or chunk the first one counts.
+    """Return code and OR-ed flags of c + sum of products, in steps and chunks.
 
-    `seen` collects the roundings on the way, but for engines that sum the whole at once.
+    `scales` has one exponent, or product of two scales, for each product; in a group or chunk the first one
+    applies. `seen` collects the intermediate roundings, except for engines that sum all products at once.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.group is not None:
@@ -121,9 +121,9 @@ def dot(
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A rounding on the way of a sum: the products and the addend that met there, and the code that came of them.
+    """One rounding within a sum: its products, its addend, and the resulting code.
 
-    Where a chunk's sum joins the total there are no products, and `part` is that sum.
+    If a chunk's sum is added to the total, there are no products, and `part` is the chunk's sum.
     """
 
     engine: Engine
@@ -140,7 +140,7 @@ def _steps(
     bits: Iterator[RandomBits] | None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """The steps of one chunk."""
+    """Return code and flags after the steps of one chunk."""
     take_step = _fused_step if engine.window is None else windowed_step
     flags = Flags(0)
     code = _as_given(engine, c)
@@ -155,12 +155,14 @@ def _steps(
 
 
 def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomBits | None) -> tuple[int, Flags]:
-    """One exact sum with one rounding."""
+    """Return code and flags of one exact sum, rounded once."""
     return rounded(engine, [*_infinities(engine, products), c], bits)
 
 
 def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
-    """The products, with those infinities alone that stand: one, or two of both signs, which are NaN."""
+    """Return the products without cancelled infinities: at most one infinity remains, or one of each sign, which is
+    NaN.
+    """
     if engine.infinity_run is None:
         return products
     standing: list[Term] = []
@@ -174,12 +176,15 @@ def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
 
 
 def _as_given(engine: Engine, c: Term) -> int:
-    """The sum of no products: the addend in the engine's output, cut where it is longer; NaN has the engine's code."""
+    """Return the code of a sum without products: the addend in the engine's output, truncated if it is longer.
+
+    NaN becomes the engine's NaN code.
+    """
     return rounded(Engine("addend", engine.output, Rounding.RTZ, nan=engine.nan), [c])[0]
 
 
 def _interleaved(engine: Engine, products: Sequence[Term]) -> list[Term]:
-    """A chunk's products in the order in which its steps take them; +0 for those that it lacks."""
+    """Return a chunk's products in the order of its steps; missing products are +0."""
     if engine.interleave is None:
         return list(products)
     assert engine.chunk is not None
@@ -196,7 +201,7 @@ def _chunks(
     bits: Iterator[RandomBits] | None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Sums of chunks, each from +0, added to the total that starts with C."""
+    """Return code and flags of the total after adding chunk sums to C; each chunk starts from +0."""
     length = engine.chunk or max(len(products), 1)
     flags, inside, join = Flags(0), engine.within_chunk, engine.joining
     code = _as_given(engine, c)

@@ -1,4 +1,4 @@
-"""The oracle's products and addends, their exact sums, and the one rounding of a sum (numerics.md, sums)."""
+"""Products and addends of the oracle, their exact sums, and the rounding of a sum (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fp9.rounding import Flags
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A product or addend: its exact value and the exponent with which it is aligned (of finite numbers but zero).
+    """A product or addend: its exact value and its alignment exponent (for finite non-zero numbers).
 
-    `quiet`: an operand was NaN, so that a NaN result is no invalid operation.
+    `quiet`: an operand was NaN, so that a NaN result is not an invalid operation.
     """
 
     value: Exact
@@ -29,7 +29,7 @@ ZERO = Term(exact(0))
 
 
 def product(a: Exact, b: Exact) -> Exact:
-    """Exact product; 0 x Inf is NaN."""
+    """Return the exact product; 0 x Inf is NaN."""
     negative = a.negative != b.negative
     if Kind.NAN in (a.kind, b.kind) or {a.kind, b.kind} == {Kind.INF, Kind.ZERO}:
         return Exact(Kind.NAN)
@@ -41,7 +41,7 @@ def product(a: Exact, b: Exact) -> Exact:
 
 
 def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
-    """Exact sum; a sum of zeros keeps a common sign, cancellation gives +0 (-0 when rounding down)."""
+    """Return the exact sum. A sum of zeros keeps a common sign; cancellation gives +0 (-0 when rounding down)."""
     infinities = {t.negative for t in terms if t.kind is Kind.INF}
     if any(t.kind is Kind.NAN for t in terms) or len(infinities) == 2:
         return Exact(Kind.NAN)
@@ -56,7 +56,7 @@ def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
 
 
 def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = None) -> tuple[int, Flags]:
-    """Code and flags of the exact sum of terms, with one rounding into the engine's result."""
+    """Return code and flags of the exact sum of terms, rounded once to the engine's result format."""
     result = engine.result
     summed = total([term.value for term in terms], engine.rounding)
     if summed.kind is Kind.NAN:
@@ -70,7 +70,7 @@ def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = Non
 
 
 def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
-    """A result, or zero of its sign where the engine flushes results that are tiny after rounding."""
+    """Return the result, or zero with its sign if the engine flushes results that are tiny after rounding."""
     result = engine.result
     subnormal = result.kind_of(code) is Kind.FINITE and abs(result.value_of(code)) < pow2(result.min_normal_exponent)
     if not engine.flush_result or not (subnormal or flags & Flags.UNDERFLOW):
@@ -79,7 +79,7 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 
 
 def as_addend(engine: Engine, term: Term) -> Term:
-    """An addend, or zero of its sign where the engine takes subnormal numbers for it."""
+    """Return the addend, or zero with its sign if the engine flushes subnormal addends."""
     subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
     return Term(exact(0, term.value.negative)) if engine.flush_addend and subnormal else term
 

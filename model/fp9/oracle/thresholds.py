@@ -1,11 +1,11 @@
-"""Threshold tables of casts: for each code the first source pattern that rounds to it, from exact arithmetic.
+"""Threshold tables of casts: for each code, the first source pattern that rounds to it, from exact arithmetic.
 
-A rounding that is monotone is said completely by at most 129 patterns, whatever algorithm computes it. That makes the
-table the exchange between the oracle and a proof: it comes from the oracle by bisection over source codes, can be
-checked for monotony by itself, and is compared with a circuit by plain comparisons.
+At most 129 patterns define a monotone rounding completely, whatever algorithm computes it. Therefore the table
+connects the oracle with a proof. It is computed from the oracle by bisection over source codes, can be checked for
+monotonicity by itself, and can be compared with a circuit by plain comparisons.
 
-Hybrid rounding of HiFloat8 is not monotone where it is stochastic. There the table gives the number below, and up or
-not is decided by comparing two fields of the source, as the paper writes it (HiF8 section 3.2).
+Hybrid rounding of HiFloat8 is not monotone where it is stochastic. There the table gives the number below, and a
+comparison of two source fields decides whether to round up, as in the paper (HiF8 section 3.2).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fp9.rounding import Flags
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Source magnitudes from the pattern `first` up to the next step's give `code`."""
+    """Source magnitudes from pattern `first` up to the next step round to `code`."""
 
     first: int
     code: int
@@ -32,12 +32,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTable:
-    """A cast of one sign. All patterns are source codes without the sign bit.
+    """Table of a cast for one sign. All patterns are source codes without the sign bit.
 
-    `steps` start at pattern 0 and rise. `exact` are the finite patterns that are numbers of the target. Inexact
-    patterns below `tiny_below` raise underflow, finite ones from `overflow_from` on overflow. `infinity` is the
-    pattern of infinity where the source has one, NaN stands from `nan_from` on; `infinity_flags` and `nan_flags` are
-    theirs.
+    - `steps` start at pattern 0, in rising order.
+    - `exact`: the finite patterns that are numbers of the target.
+    - `tiny_below`: inexact patterns below it raise underflow.
+    - `overflow_from`: finite patterns from it on overflow.
+    - `infinity`: the pattern of infinity, if the source has one; `infinity_flags` are its flags.
+    - `nan_from`: the first NaN pattern; `nan_flags` are the flags of NaN.
     """
 
     source: FixedFormat
@@ -59,7 +61,7 @@ class ThresholdTable:
             raise ValueError(f"thresholds to {self.target.name} do not rise from 0; the rounding is not monotone")
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Code and flags of a source magnitude."""
+        """Return code and flags of a source magnitude."""
         index = bisect.bisect_right(self.steps, pattern, key=lambda step: step.first) - 1
         return self.steps[index].code, self._flags(pattern)
 
@@ -77,9 +79,9 @@ class ThresholdTable:
 
 @functools.lru_cache(maxsize=256)
 def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> ThresholdTable:
-    """The table of a cast under a policy whose rounding is monotone.
+    """Return the table of a cast under a policy with a monotone rounding.
 
-    Raises ValueError for the roundings that are not: hybrid and sr.
+    Raises ValueError for roundings that are not monotone, such as hybrid and sr.
     """
     if not policy.rounding_for(target).is_monotone:
         monotone = ", ".join(mode.value for mode in Rounding if mode.is_monotone)
@@ -120,9 +122,9 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 
 
 def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
-    """Hold the table to the oracle at and beside every threshold and exact pattern.
+    """Compare the table with the oracle at and next to every threshold and exact pattern.
 
-    Raises ValueError where they differ, which happens when the rounding is not monotone.
+    Raises ValueError if they differ, which happens if the rounding is not monotone.
     """
     points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
     last = table.source.magnitude_mask
@@ -139,7 +141,7 @@ def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) ->
 def _rank_thresholds(
     source: FixedFormat, target: Format, rounding: Rounding, negative: bool
 ) -> tuple[tuple[int, ...], int]:
-    """First pattern that reaches each number of the target or a larger one, and the first that overflows."""
+    """Return the first pattern that reaches each target number or a larger one, and the first that overflows."""
     ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
     sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)
 
@@ -154,13 +156,15 @@ def _rank_thresholds(
 
 
 def _magnitude_code(code: int, target: Format) -> int:
-    """The code of a number's absolute value."""
+    """Return the code of a number's absolute value."""
     number = decode(code, target)
     return 0 if number.kind is Kind.ZERO else target.code_of(number.magnitude)
 
 
 def _tiny_below(cast: Callable[[int], tuple[int, Flags]], end: int) -> int:
-    """The pattern below which inexact results raise underflow; exact ones, which raise nothing, are passed over."""
+    """Return the pattern below which inexact results raise underflow; exact patterns, which raise nothing, are
+    skipped.
+    """
 
     def not_tiny(pattern: int) -> bool:
         following = (cast(p)[1] for p in range(pattern, end))
@@ -171,7 +175,7 @@ def _tiny_below(cast: Callable[[int], tuple[int, Flags]], end: int) -> int:
 
 @functools.lru_cache(maxsize=64)
 def exact_patterns(source: FixedFormat, target: Format) -> tuple[int, ...]:
-    """Patterns above zero of the source's numbers that the target has too, in rising order."""
+    """Return the patterns of positive source numbers that the target represents exactly, in rising order."""
     patterns = []
     for code in target.ordered_magnitudes()[1:]:
         magnitude = target.value_of(int(code))

@@ -1,4 +1,4 @@
-"""The oracle of steps with a window: align to the largest exponent, truncate, add, round once (arXiv 2511.10909)."""
+"""The oracle of windowed steps: align to the largest exponent, truncate, add, round once (arXiv 2511.10909)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from fp9.rounding import Flags
 def windowed_step(
     engine: Engine, products: Sequence[Term], c: Term, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """One step of an engine with a window. Inexact: non-zero bits were dropped, in the alignment or by the rounding."""
+    """Return code and flags of one step of an engine with a window.
+
+    The step is inexact if non-zero bits were dropped, by alignment or rounding.
+    """
     if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
         return rounded(engine, [*products, c], bits)
     summed, dropped = _joined(engine, products, c) if engine.interleaved is not None else _aligned(engine, products, c)
@@ -33,7 +36,7 @@ def windowed_step(
 
 
 def _cut(value: Fraction, quantum: int, truncation: Truncation) -> Fraction:
-    """A number with its bits below 2^quantum dropped."""
+    """Return a number without its bits below 2^quantum."""
     steps = value / pow2(quantum)
     if truncation is Truncation.FLOOR:
         return math.floor(steps) * pow2(quantum)
@@ -59,7 +62,7 @@ class _Cut:
 
 
 def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
-    """The exponent that the window hangs at; None where all terms are zeros without an exponent."""
+    """Return the largest exponent, which positions the window; None if all terms are zeros without an exponent."""
     exponents = [term.exponent for term in terms if term.value.kind is not Kind.ZERO]
     if zero_exponent is not None and len(exponents) < len(terms):
         exponents.append(zero_exponent)
@@ -67,12 +70,12 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
-    """The exponent that a step's window hangs at; None where all terms are zeros without an exponent."""
+    """Return the exponent that positions a step's window; None if all terms are zeros without an exponent."""
     return _largest([*products, c] if engine.addend is Addend.INSIDE else products, engine.zero_exponent)
 
 
 def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """The truncated sum of a step, and whether truncation dropped anything (MMA-Sim, T-FDPA)."""
+    """Return the truncated sum of a step, and whether truncation dropped anything (MMA-Sim, T-FDPA)."""
     assert engine.window is not None
     largest = window_top(engine, products, c)
     terms = [term.value.value for term in products] + [c.value.value]
@@ -83,7 +86,7 @@ def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fractio
 
 
 def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fraction]:
-    """What the window of a step keeps of its products and of C, which is last; of steps that have a top."""
+    """Return the products and C, which is last, truncated to the window. The step must have a window position."""
     top = window_top(engine, products, c)
     assert engine.window is not None and top is not None
     kept = [_cut(term.value.value, top - engine.window, engine.truncation) for term in products]
@@ -93,9 +96,10 @@ def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fracti
 
 
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """The sum of a step of CDNA3 (MMA-Sim, GTR-FDPA), and whether bits were dropped.
+    """Return the sum of a CDNA3 step (MMA-Sim, GTR-FDPA), and whether bits were dropped.
 
-    Even and odd products are summed apart, toward zero; their sums are joined, floored; then C, floored as well.
+    Even and odd products are summed separately, truncated toward zero. Their sums are added with floor truncation,
+    then C is added with floor truncation as well.
     """
     window, joined, lowest = engine.window, engine.interleaved, engine.result.min_normal_exponent
     assert window is not None and joined is not None
