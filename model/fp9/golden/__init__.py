@@ -1,4 +1,4 @@
-"""Expected results of a unit spec, one function a kind."""
+"""The golden model: expected results of a unit, with one function for each kind."""
 
 from fp9.golden.evaluate import evaluate
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def mac(unit: Mac, inputs: Columns) -> Results:
-    """Golden results of a `Mac`."""
+    """Return the golden results of a `Mac`."""
     engine, size = unit.engine, len(inputs["op"])
     codes, flags = np.empty(size, dtype=engine.output.dtype), np.empty(size, dtype=np.uint8)
     if engine.exact:
@@ -42,7 +42,7 @@ def _operations(unit: Mac, inputs: Columns) -> NDArray[np.uint8]:
 
 
 def _fused(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-    """A product and an accumulator, by the kernel that knows nothing else."""
+    """Compute one product per operation and an accumulator, with a specialised kernel."""
     engine = EngineKernel(unit.engine)
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     operations, c = _operations(unit, inputs), engine.addends(inputs["c"])
@@ -50,7 +50,7 @@ def _fused(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.ui
 
 
 def _kulisch(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-    """An exact fixed-point sum of the products, rounded after every operation."""
+    """Compute an exact fixed-point sum of the products, rounded after every operation."""
     lowest = product_range(unit.a, unit.b, unit.bias_port).ulp
     operations, factors = _operations(unit, inputs), factor_values(unit, inputs)
     rounding = EngineKernel(unit.engine).rounding
@@ -58,7 +58,7 @@ def _kulisch(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.
 
 
 def _any(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-    """Any engine."""
+    """Compute the results for any engine."""
     engine = unit.engine
     a, b = terms_of(unit, inputs)
     numbers, limb_count = engine_numbers(engine, _product_bits(unit, inputs))
@@ -80,7 +80,7 @@ def _any(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint
 
 
 def _product_bits(unit: Mac, inputs: Columns) -> range:
-    """The exponents of all bits that products have."""
+    """Return the range of exponents of all product bits."""
     ranges = [
         [bit_range(fmt) for fmt, _ in variants(inputs, operand, formats)]
         for operand, formats in (("a", unit.a), ("b", unit.b))

@@ -1,4 +1,4 @@
-"""The one entry to golden results: `evaluate`, by the kind of unit."""
+"""The entry point of the golden model: `evaluate`, by the kind of unit."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ evaluate: Hook[[Columns], Results] = Hook(
         Mac: accumulators.mac,
     },
 )
-"""Golden results: one array of shape (n,) for each output, from one of shape (n,) for each input.
+"""Return golden results: an array of shape (n,) for each output, from an array of shape (n,) for each input.
 
-Element i is operation i; a unit with state sees the operations in order, from reset. Raises ValueError for a kind of
-unit without a golden model.
+Element i is operation i. A unit with state processes the operations in order, from reset. Raises ValueError for a
+kind of unit without a golden model.
 """

@@ -1,8 +1,8 @@
 """Golden results of a `MultiFpu`: exact sums rounded to odd in float64, then rounded once to the result's format.
 
-float64 holds every product of two operands exactly. A sum of a product and an addend is rounded to odd, from its
-rounded value and the error of that (Knuth's TwoSum). A result has at most 24 significand bits, so that rounding it
-again gives what one rounding of the exact sum gives (Boldo and Melquiond, IEEE ToC 2008).
+float64 holds every product of two operands exactly. The sum of a product and an addend is rounded to odd, using the
+rounded sum and its error (Knuth's TwoSum). A result has at most 24 significand bits, so rounding the odd sum again
+gives the same result as rounding the exact sum once (Boldo and Melquiond, IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ _ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.
 
 
 class Operand(NamedTuple):
-    """Operands, each of its own format: codes, numbers, which are signalling NaN, and facts of the formats; (n,) each.
+    """Operands with individual formats: codes, numbers, signalling NaN masks, and properties of the formats; (n,)
+    each.
 
-    `nan_code` is the canonical NaN, `one_zero` and `one_nan` say that zero and NaN have no sign, `normal` is the
-    smallest magnitude that is not subnormal.
+    `nan_code` is the canonical NaN. `one_zero` and `one_nan` are true if zero and NaN have no sign. `normal` is the
+    smallest normal magnitude.
     """
 
     codes: Codes
@@ -61,12 +62,12 @@ class Operand(NamedTuple):
         return np.isnan(self.numbers)
 
     def at(self, here: Where) -> Operand:
-        """The operands of some operations."""
+        """Return the operands of the selected operations."""
         return Operand._make(column[here] for column in self)
 
 
 def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
-    """Golden results of a `MultiFpu`."""
+    """Return the golden results of a `MultiFpu`."""
     result, flags = _scalar(unit, inputs)
     if unit.lanes > 1:
         here = inputs["vector"] != 0
@@ -78,7 +79,7 @@ def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
 
 
 def _vector(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
-    """One operation in each lane; the flags of all."""
+    """Return the results of one operation in each lane, and the flags of all lanes."""
     result, flags = np.zeros(len(inputs["a"]), np.uint32), np.zeros(len(inputs["a"]), np.uint8)
     for lane in range(unit.lanes):
         codes = {name: inputs[name] >> NARROW_BITS * lane & _LANE_MASK for name in unit.operands}
@@ -89,7 +90,7 @@ def _vector(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
 
 
 def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
-    """Codes and flags of one operation on the whole word."""
+    """Return codes and flags of one operation on the whole word."""
     count = len(inputs["a"])
     op = np.broadcast_to(chosen(inputs, "op", len(unit.operations)), count)
     formats = {
@@ -124,7 +125,7 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
 
 
 def _isin(unit: MultiFpu, op: NDArray[Any], *some: MultiFpuOp) -> Bools:
-    """Where an operation is one of some."""
+    """Return a mask of the operations that are among `some`."""
     found: Bools = np.array([each in some for each in unit.operations])[op]
     return found
 
@@ -132,7 +133,7 @@ def _isin(unit: MultiFpu, op: NDArray[Any], *some: MultiFpuOp) -> Bools:
 def _operation(
     op: MultiFpuOp, operands: dict[str, Operand], minus: Bools
 ) -> tuple[Codes | int, NDArray[Any] | int, NDArray[np.float64] | int]:
-    """Codes, flags but for those of the rounding, and what is left to round."""
+    """Return codes, flags other than the rounding's, and the exact results that remain to be rounded."""
     a = operands["a"]
     if op in _ROUNDED:
         exact, invalid = _summed(op, operands, minus)
@@ -146,7 +147,7 @@ def _operation(
 
 
 def _operand(unit: MultiFpu, column: NDArray[Any], formats: NDArray[Any]) -> Operand:
-    """What the codes of a port stand for, format by format."""
+    """Return the operands of a port's codes, decoded format by format."""
     count, words = len(column), column.astype(np.uint32)
     codes, numbers, signaling = words.copy(), np.zeros(count), np.zeros(count, np.bool_)
     for index in np.unique(formats):
@@ -178,7 +179,7 @@ _NEGATED_ADDEND = (_Op.FMSUB, _Op.FNMADD, _Op.SUB)
 def _summed(
     op: MultiFpuOp, operands: dict[str, Operand], minus: Bools
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The exact result, rounded to odd, and whether the operation is invalid."""
+    """Return the exact result rounded to odd, and whether the operation is invalid."""
     a = operands["a"]
     read, product = [a], a.numbers
     invalid = np.zeros(len(product), np.bool_)
@@ -201,7 +202,7 @@ def _summed(
 
 
 def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> NDArray[np.float64]:
-    """x + y rounded to odd; `minus`: a sum of 0 by cancellation is -0."""
+    """Return x + y rounded to odd; with `minus`, cancellation gives -0."""
     total = x + y
     part = total - x
     error = (x - (total - part)) + (y - part)
@@ -217,7 +218,7 @@ def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> ND
 
 
 def _injected(op: MultiFpuOp, a: Operand, c: Operand) -> Codes:
-    """Codes of a with another sign; zeros and NaN without a sign keep their codes."""
+    """Return the codes of a with another sign; zeros and NaN without a sign keep their codes."""
     bits = c.codes & c.sign
     if op is _Op.SGNJN:
         bits = bits ^ a.sign
@@ -227,13 +228,13 @@ def _injected(op: MultiFpuOp, a: Operand, c: Operand) -> Codes:
 
 
 def _without_needless_sign(x: Operand, codes: Codes) -> Codes:
-    """Codes; where zero or NaN has no sign, that which the encoder writes."""
+    """Return the codes, with the encoder's code for zero or NaN that has no sign."""
     codes = np.where(x.one_zero & (x.numbers == 0), np.uint32(0), codes)
     return np.where(x.one_nan & x.nan, x.nan_code, codes)
 
 
 def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
-    """The smaller or larger number; a NaN loses to a number, and -0 is less than +0."""
+    """Return the smaller or larger number; a number is preferred to a NaN, and -0 is less than +0."""
     before = (a.numbers < c.numbers) | ((a.numbers == c.numbers) & np.signbit(a.numbers))
     takes_a = ~a.nan & (c.nan | (before if op is _Op.MIN else ~before))
     codes = np.where(takes_a, _without_needless_sign(a, a.codes), _without_needless_sign(c, c.codes))
@@ -242,7 +243,7 @@ def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
-    """Truth values, false where an operand is NaN."""
+    """Return truth values, false if an operand is NaN."""
     if op in (_Op.EQ, _Op.EQ_SIGNALING):
         truth = a.numbers == c.numbers
     else:
@@ -252,7 +253,10 @@ def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _classified(a: Operand) -> Codes:
-    """Class masks of RISC-V: -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling, quiet NaN."""
+    """Return class masks of RISC-V.
+
+    The bits are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN, quiet NaN.
+    """
     magnitude = np.abs(a.numbers)
     rank = np.select([magnitude == 0, magnitude < a.normal, np.isinf(magnitude)], [0, 1, 3], 2)
     place = np.where(np.signbit(a.numbers), 3 - rank, 4 + rank)

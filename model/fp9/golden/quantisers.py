@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def quantiser(unit: Quantiser, inputs: Columns) -> Results:
-    """Golden results of a `Quantiser`; where a block is several operations, the last one chooses the rule."""
+    """Return the golden results of a `Quantiser`.
+
+    If a block spans several operations, the last one selects the rule.
+    """
     operations = np.stack([decode_native(inputs[x], unit.source) for x in unit.lane_names("x")], axis=1)
     numbers = operations.reshape(-1, unit.block.length)
     last = {name: column[unit.group - 1 :: unit.group] for name, column in inputs.items()}
@@ -41,7 +44,10 @@ def quantiser(unit: Quantiser, inputs: Columns) -> Results:
 def _over_tensor_scales(
     unit: Quantiser, numbers: NDArray[Any], rule: ScaleRule, codes: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Elements and scales of blocks with a scale of the array each, whose NaN makes the block NaN."""
+    """Return elements and scales of blocks with one tensor scale each.
+
+    A NaN tensor scale makes the block's scale NaN.
+    """
     one, lowest = TENSOR_SCALE.code_of(Fraction(1)), TENSOR_SCALE.code_of(Fraction(TENSOR_SCALE.smallest_normal))
     usable = (codes >= lowest) & (codes <= TENSOR_SCALE.max_code)
     whole = decode_to(np.where(usable, codes, one), TENSOR_SCALE, np.float64)

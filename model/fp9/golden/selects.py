@@ -1,4 +1,4 @@
-"""What the select and bias ports of a unit choose: formats and policies, and the operations that have them."""
+"""Formats and policies chosen by a unit's select and bias ports, and the operations that choose them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def chosen(inputs: Columns, port: str, count: int) -> NDArray[Any] | int:
-    """Values of a select port; absent when there is no choice, and beyond the last name the last. One if all agree."""
+    """Return the values of a select port, or one integer if all agree.
+
+    The port is absent if there is no choice. A value beyond the last name means the last.
+    """
     values = inputs.get(port, _NO_CHOICE)
     if values.size and (values == values[0]).all():
         return min(int(values[0]), count - 1)
@@ -31,7 +34,10 @@ _NO_CHOICE = np.zeros(1, dtype=np.uint8)
 
 
 def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
-    """The values that occur, all at least 0, and where they do; one that stands everywhere as a slice."""
+    """Yield each value that occurs and the positions where it occurs, as a slice if it is the only value.
+
+    Values must not be negative.
+    """
     if isinstance(values, int):
         yield values, slice(None)
         return
@@ -40,7 +46,7 @@ def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
 
 
 def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, Where]]:
-    """The formats that occur on an operand, its extra bias applied, and where they do."""
+    """Yield the formats that occur on an operand, with its extra bias applied, and their positions."""
     bias = inputs.get(f"{operand}_bias")
     for i, here in places(chosen(inputs, f"{operand}_format", len(formats))):
         if bias is None or not formats[i].programmable_bias:
@@ -54,7 +60,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Where `among` says it of the elements that `here` chooses."""
+    """Return `among`, a selection of the elements selected by `here`, as a selection of all elements."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()
@@ -63,20 +69,20 @@ def _within(here: Where, among: Where) -> Where:
 
 
 def both(one: Where, other: Where) -> Where:
-    """Where both say so."""
+    """Return the intersection of two selections."""
     if isinstance(one, slice) or isinstance(other, slice):
         return other if isinstance(one, slice) else one
     return one & other
 
 
 def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
-    """Two's complement of so many bits as integers."""
+    """Interpret bits as two's complement integers of `width` bits."""
     half = 1 << (width - 1)
     return (np.asarray(bits, dtype=np.int64) ^ half) - half
 
 
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Numbers of all a and of all b, (n, products) each; 0 both where the engine's zero bypass applies."""
+    """Return the numbers of all a and all b, (n, products) each; both are 0 where the engine's zero bypass applies."""
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.zero_bypass:
         bypassed = (np.isnan(a) & merged_a & (b == 0)) | (np.isnan(b) & merged_b & (a == 0))
@@ -87,8 +93,7 @@ def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64]
 def _numbers(
     unit: Dot | Mul, inputs: Columns, operand: str, formats: tuple[Format, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Numbers of an operand's codes in the formats that its ports choose, (n, lanes), and where NaN and infinity are
-    one code, (n, 1)."""
+    """Return the numbers of an operand's codes, (n, lanes), and whether NaN and infinity share one code, (n, 1)."""
     lanes = unit.lane_names(operand)
     values = np.empty((len(inputs[lanes[0]]), len(lanes)), dtype=np.float64)
     merged = np.zeros((len(values), 1), dtype=np.bool_)
@@ -100,5 +105,5 @@ def _numbers(
 
 
 def wide(values: NDArray[Any] | int) -> NDArray[np.int64] | int:
-    """Choices with room for arithmetic on them."""
+    """Return select values as integers that do not overflow in arithmetic."""
     return values if isinstance(values, int) else values.astype(np.int64)

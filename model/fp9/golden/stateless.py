@@ -1,4 +1,4 @@
-"""Golden results of units without an accumulator: the array functions of the model, called by port names."""
+"""Golden results of units without an accumulator: the model's array functions, called by port names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Unpacked(NamedTuple):
-    """A decoded operand's fields for all codes of a format, shape (2**bits,) each."""
+    """The decoded fields for all codes of a format, shape (2**bits,) each."""
 
     sign: NDArray[np.uint8]
     exponent: NDArray[np.int64]
@@ -44,7 +44,7 @@ class Unpacked(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def unpacked(fmt: Format, significand_bits: int) -> Unpacked:
-    """Fields of every code, from the format's exact values."""
+    """Return the fields of every code, from the format's exact values."""
     rows = [_unpack(fmt, code, significand_bits) for code in range(1 << fmt.bits)]
     sign, exponent, significand, zero, inf, nan = np.array(rows, dtype=np.int64).T
     return Unpacked(
@@ -63,7 +63,7 @@ def _unpack(fmt: Format, code: int, significand_bits: int) -> tuple[int, int, in
 
 
 def decoder(unit: Decoder, inputs: Columns) -> Results:
-    """Golden results of a `Decoder`."""
+    """Return the golden results of a `Decoder`."""
     size, widths = len(inputs["code"]), {port.name: port.width for port in unit.outputs}
     results: Results = {name: np.zeros(size, np.uint8 if width <= 8 else np.uint16) for name, width in widths.items()}
     for fmt, here in variants(inputs, "code", unit.formats):
@@ -74,7 +74,7 @@ def decoder(unit: Decoder, inputs: Columns) -> Results:
 
 
 def upcast(unit: Upcast, inputs: Columns) -> Results:
-    """Golden results of an `Upcast`."""
+    """Return the golden results of an `Upcast`."""
     results: Results = {
         "result": np.zeros(len(inputs["code"]), dtype=unit.result.dtype),
         "flags": np.zeros(len(inputs["code"]), dtype=np.uint8),
@@ -91,7 +91,7 @@ def upcast(unit: Upcast, inputs: Columns) -> Results:
 
 
 def cast(unit: Cast, inputs: Columns) -> Results:
-    """Golden results of a `Cast`."""
+    """Return the golden results of a `Cast`."""
     results: Results = {}
     sources = [decode_native(inputs[x], unit.source) for x in unit.lane_names("x")]
     for lane, source in enumerate(sources):
@@ -106,7 +106,7 @@ def cast(unit: Cast, inputs: Columns) -> Results:
 def _cast_lane(
     unit: Cast, inputs: Columns, source: NDArray[Any], lane: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """One lane's codes and flags; what the select ports choose is done group by group."""
+    """Return one lane's codes and flags, computed in groups of equal selections."""
     key: NDArray[Any] | int = 0
     choices = list(itertools.product(unit.targets, unit.roundings, unit.overflow))
     for port, offers in (("target", unit.targets), ("rounding", unit.roundings), ("overflow", unit.overflow)):
@@ -127,13 +127,13 @@ def _cast_lane(
 
 
 def _scale(bits: NDArray[Any]) -> int | NDArray[np.int32]:
-    """Exponents of the scale port; one where all are equal."""
+    """Return the exponents of the scale port, or one integer if all are equal."""
     exponents = signed(bits, SCALE_BITS).astype(np.int32)
     return int(exponents[0]) if exponents.size and (exponents == exponents[0]).all() else exponents
 
 
 def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
-    """Largest finite magnitude since the last clear, over all lanes, as source codes."""
+    """Return the largest finite magnitude since the last clear, over all lanes, as source codes."""
     magnitudes = [inputs[x].astype(np.int64) & unit.source.magnitude_mask for x in unit.lane_names("x")]
     largest = np.max([np.where(m <= unit.source.max_code, m, 0) for m in magnitudes], axis=0)
     cleared = np.asarray(inputs["amax_clear"], dtype=bool)
@@ -149,7 +149,7 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
 
 
 def mul(unit: Mul, inputs: Columns) -> Results:
-    """Golden results of a `Mul`: the product of two numbers, which float64 holds exactly, rounded once."""
+    """Return the golden results of a `Mul`: the product, which float64 holds exactly, rounded once."""
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     with np.errstate(invalid="ignore"):
         product = a * b
@@ -165,7 +165,7 @@ def mul(unit: Mul, inputs: Columns) -> Results:
 
 
 def step(unit: Dot, inputs: Columns) -> Results:
-    """Golden results of a `Dot` or `Fma`."""
+    """Return the golden results of a `Dot` or `Fma`."""
     engine, count = unit.engine, len(inputs["c"])
     fused = engine.window is None and engine.chunk is None and not engine.flush_addend
     if unit.products == 1 and fused and unit.scale is None:
@@ -186,7 +186,7 @@ def step(unit: Dot, inputs: Columns) -> Results:
 
 
 def _scales(unit: Dot, inputs: Columns, here: Where) -> dict[str, Any]:
-    """The scales of operations as `dot` takes them."""
+    """Return the scales of operations as keyword arguments of `dot`."""
     if unit.scale is None:
         return {}
     codes: dict[str, Any] = {}
@@ -213,7 +213,7 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 
 
 def fpu(unit: Fpu, inputs: Columns) -> Results:
-    """Golden results of an `Fpu`: every operation as the unit that does it alone would."""
+    """Return the golden results of an `Fpu`: each operation as a unit with only this operation computes it."""
     wide = unit.engine.result
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
     operation = chosen(inputs, "op", len(unit.operations))

@@ -1,4 +1,4 @@
-"""What meets in the steps of an accumulator: factors of products with their scales, or sums of groups of products."""
+"""Terms of an accumulator's steps: factors of products with their scales, or sums of groups of products."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Numbers (n, terms), and the powers of two that align them, 0 of zeros; no column of powers without a window."""
+    """Numbers (n, terms), and the powers of two that align them, 0 for zeros; `powers` is empty without a window."""
 
     numbers: Floats
     powers: Floats
 
 
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
-    """The factors of all terms of each operation; of a group, its scaled sum and 1."""
+    """Return the factors of all terms of each operation; for a group, its scaled sum and 1."""
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window is not None
     sides = [
@@ -46,7 +46,9 @@ def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
 
 
 def _grouped(group: int, sides: list[Terms], scales: list[Terms]) -> tuple[Terms, Terms]:
-    """The sums of groups times both scales, aligned with these alone; a group of zero products has no power."""
+    """Return the sums of groups times both scales, aligned by the scales alone; a group of zero products has
+    power 0.
+    """
     products = (sides[0].numbers * sides[1].numbers).reshape(len(sides[0].numbers), -1, group)
     factors = scales[0].numbers[:, ::group] * scales[1].numbers[:, ::group]
     powers = scales[0].powers[:, ::group] * scales[1].powers[:, ::group]
@@ -55,7 +57,7 @@ def _grouped(group: int, sides: list[Terms], scales: list[Terms]) -> tuple[Terms
 
 
 def _powers(unit: Dot, inputs: Columns, operand: str) -> Floats:
-    """Alignment powers of all lanes, operation by operation."""
+    """Return the alignment powers of all lanes of each operation."""
     lanes = unit.lane_names(operand)
     powers = np.empty((len(inputs[lanes[0]]), len(lanes)))
     for fmt, here in variants(inputs, operand, unit.a if operand == "a" else unit.b):
@@ -65,7 +67,7 @@ def _powers(unit: Dot, inputs: Columns, operand: str) -> Floats:
 
 
 def _scales(unit: Dot, inputs: Columns, operand: str) -> Terms:
-    """The scale of every lane, and its power of two."""
+    """Return the scale of every lane, and its power of two."""
     assert unit.scale is not None
     codes: NDArray[Any] = np.stack([inputs[name] for name in unit.scale_names(operand)], axis=1)
     codes = np.repeat(codes, unit.products_of_scales, axis=1)
