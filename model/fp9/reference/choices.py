@@ -1,4 +1,4 @@
-"""What the ports of one operation choose and give."""
+"""Selections and operands of one operation, read from its ports."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from fp9.units import Dot
 
 Row = dict[str, int]
-"""The codes of one operation, by the names of its ports."""
+"""The codes of one operation, by port name."""
 
 
 def chosen(offered: tuple[Any, ...], row: Row, port: str) -> Any:
-    """What a select port means: beyond the last choice, the last; the only one where there is no port."""
+    """Return the selected choice. A value beyond the last means the last; without a port there is only one choice."""
     return offered[min(row.get(port, 0), len(offered) - 1)]
 
 
 def signed(bits: int, width: int) -> int:
-    """Two's complement of so many bits."""
+    """Interpret bits as a two's complement integer of `width` bits."""
     return bits - (bits >> (width - 1) << width)
 
 
 def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
-    """The format of an operand, its extra bias included. Raises ValueError for a bias that it does not take."""
+    """Return the format of an operand with its extra bias. Raises ValueError for an unsupported bias."""
     fmt: Format = chosen(formats, row, f"{name}_format")
     if f"{name}_bias" not in row or not fmt.programmable_bias:
         return fmt
@@ -34,6 +34,6 @@ def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
 
 
 def operands(unit: Dot, row: Row, name: str) -> tuple[list[int], Format]:
-    """The codes of an operand's lanes, without bits that its format has not, and that format."""
+    """Return the codes of an operand's lanes, without bits above the format's width, and the format."""
     fmt = operand_format(row, name, unit.a if name == "a" else unit.b)
     return [row[lane] & ((1 << fmt.bits) - 1) for lane in unit.lane_names(name)], fmt

@@ -1,4 +1,4 @@
-"""Units whose results follow from one operation."""
+"""Reference results of units whose results depend on one operation alone."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _INF_PASSES = CastPolicy(overflow=Overflow.INF)
 
 
 def outputs(unit: Unit, code: int, flags: Flags) -> Row:
-    """A result and its flags as ports."""
+    """Return a result and its flags by port name."""
     return {port.name: int(flags) if port.name == "flags" else code for port in unit.outputs}
 
 
 def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
-    """Fields of each code; 0 for those that carry no meaning."""
+    """Yield the fields of each code; fields without meaning are 0."""
     places = significand_bits(unit.formats) - 1
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
@@ -47,7 +47,7 @@ def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
-    """Each operand in the result's format."""
+    """Yield each operand in the result's format."""
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
         x = casts.decode(row["code"] & ((1 << fmt.bits) - 1), fmt)
@@ -55,7 +55,7 @@ def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def cast(unit: Cast, rows: Iterable[Row]) -> Iterator[Row]:
-    """Each lane's operand, scaled and rounded; the largest finite magnitude since the last clear."""
+    """Yield each lane's operand, scaled and rounded, and the largest finite magnitude since the last clear."""
     amax, source = 0, unit.source
     for row in rows:
         results: Row = {}
@@ -82,7 +82,7 @@ def _rounded(unit: Cast, row: Row, lane: int) -> tuple[int, Flags]:
 
 
 def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBits | casts.HybridBits | None:
-    """The bits that a rounding draws: from a port, or from the operand's own last ones (HiF8 section 3.2)."""
+    """Return the random bits of a rounding: from a port, or the operand's own last bits (HiF8 section 3.2)."""
     if rounding.needs_bits:
         return casts.RandomBits(row[unit.lane_names("random")[lane]], unit.random_bits)
     if not rounding.reads_source:
@@ -93,7 +93,7 @@ def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBi
 
 
 def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:
-    """Each operation's product, rounded once; infinity times zero is invalid."""
+    """Yield each operation's product, rounded once; infinity times zero is invalid."""
     policy = CastPolicy(unit.rounding, unit.overflow)
     for row in rows:
         formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
@@ -105,13 +105,13 @@ def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def products(unit: Dot, row: Row) -> list[Term]:
-    """The exact products of an operation's operands."""
+    """Return the exact products of an operation's operands."""
     (a, format_a), (b, format_b) = operands(unit, row, "a"), operands(unit, row, "b")
     return sums.product_terms(unit.engine, a, b, format_a, format_b)
 
 
 def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
-    """The product of the two scales of each of an operation's products, which are so many."""
+    """Return the product of the two scales for each of an operation's `count` products, or None without scales."""
     if unit.scale is None:
         return None
     pairs = zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)
@@ -120,7 +120,7 @@ def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
 
 
 def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:
-    """Each operation's products and its addend."""
+    """Yield the sum of each operation's products and addend."""
     for row in rows:
         terms = products(unit, row)
         c = sums.code_term(row["c"], unit.engine.addend_format)
@@ -128,7 +128,7 @@ def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def fpu(unit: Fpu, rows: Iterable[Row]) -> Iterator[Row]:
-    """What `FpuOp` says of each operation."""
+    """Yield the result of each operation, as `FpuOp` defines it."""
     for row in rows:
         yield outputs(unit, *_FPU[chosen(unit.operations, row, "op")](unit, row))
 

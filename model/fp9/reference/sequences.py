@@ -1,4 +1,7 @@
-"""Units whose results follow from the operations since reset: accumulators, and blocks that come in several."""
+"""Reference results of units whose results depend on all operations since reset.
+
+These are accumulators, and quantisers whose blocks span several operations.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
-    """The step with its result fed back, chunk by chunk where there are chunks; or the exact sum of all products."""
+    """Yield the step's result fed back as addend, chunk by chunk if there are chunks, or the exact sum of all
+    products.
+    """
     if unit.engine.exact:
         return _whole(unit, rows)
     return _chunked(unit, rows) if unit.chunk_steps else _fed_back(unit, rows)
@@ -71,7 +76,7 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
-    """What a sum beyond the register loses: whole turns of it."""
+    """Return a term that wraps a sum around into the register's range, or nothing if it fits."""
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))
     turns = (total + size / 2) // size
@@ -79,7 +84,7 @@ def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
 
 
 def quantiser(unit: Quantiser, rows: Iterable[Row]) -> Iterator[Row]:
-    """Each block's scale and elements; the rule is that of the block's last operation."""
+    """Yield each block's scale and elements; the block's last operation selects the rule."""
     lanes, codes = unit.lane_names("element"), list[int]()
     for row in rows:
         codes += [row[x] for x in unit.lane_names("x")]
@@ -108,7 +113,7 @@ def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> 
 
 
 def _tensor_scale(code: int) -> Fraction | None:
-    """The scale of an array, a positive normal number; None for other codes."""
+    """Return a tensor scale, which must be a positive normal number; None for other codes."""
     t = casts.decode(code, TENSOR_SCALE)
     usable = t.kind is Kind.FINITE and not t.negative and t.magnitude >= TENSOR_SCALE.smallest_normal
     return Fraction(t.magnitude) if usable else None

@@ -1,4 +1,4 @@
-"""The one entry to the reference model: `reference_results`, by the kind of unit."""
+"""The entry point of the reference model: `reference_results`, by the kind of unit."""
 
 from __future__ import annotations
 
