@@ -1,6 +1,6 @@
-"""Blocks that share a scale (OCP MX, NVFP4, HiF4): arrays of numbers to elements and scales, and back.
+"""Conversion of arrays to blocks that share a scale (OCP MX, NVFP4, HiF4), and back.
 
-Others use `quantise`, `dequantise`, `tensor_scale`, the records of `BLOCK_FORMATS` and `RULES`.
+The public interface is `quantise`, `dequantise`, `tensor_scale`, and the records of `BLOCK_FORMATS` and `RULES`.
 """
 
 from fp9.blocks.arrays import Quantised, dequantise, quantise, tensor_scale

@@ -1,7 +1,7 @@
-"""Arrays of numbers to blocks and back: elements and scales, by a named rule.
+"""Conversion of arrays to elements and scales of blocks by a named rule, and back.
 
-Two routes give the same codes (tests hold them equal): kernels for elements rounded to nearest even, and the casts of
-`fp9.encode` for everything else, which take each element's quotient by its scale as float64.
+Two routes give the same codes, which tests check. Kernels serve elements rounded to nearest even. The casts of
+`fp9.encode` serve everything else; they round each element's quotient by its scale, as float64.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Quantised(NamedTuple):
-    """Codes of elements, in the shape of the array, and codes of scales, one for each block."""
+    """Codes of elements, in the shape of the array, and codes of scales, one per block."""
 
     elements: NDArray[Any]
     scales: NDArray[Any]
@@ -48,21 +48,25 @@ def quantise(
     square: bool = False,
     threads: int | None = None,
 ) -> Quantised:
-    """Codes of elements (uint8, shape of `x`) and of scales (shape of `x`, `axis` divided by the block, rounded up).
+    """Return the codes of elements (uint8, shape of `x`) and of scales.
 
-    `x`: float64, float32, float16, bfloat16 or integers; each number over its scale is rounded once. `rule` names the
-    scale's rule, the format's own without it; `rounding` is that of the elements, which saturate. `random_bits`,
-    `random_width` and `rng` are those of `fp9.encode`. `tensor_scale`: a FP32 number that multiplies every block (see
-    `tensor_scale`). `square`: blocks of length x length over the last two axes, with one scale each.
+    The shape of the scales is the shape of `x` with `axis` divided by the block length, rounded up.
+
+    - `x`: float64, float32, float16, bfloat16 or integers. Each number divided by its scale is rounded once.
+    - `rule`: the scale's rule; the default is the format's own.
+    - `rounding`: the rounding of the elements, which saturate.
+    - `random_bits`, `random_width` and `rng`: as for `fp9.encode`.
+    - `tensor_scale`: an FP32 number that multiplies every block (see `tensor_scale`).
+    - `square`: blocks of length x length over the last two axes, with one scale each.
 
     >>> import numpy as np
     >>> x = np.float32([1.0, -0.5, 448.0, 3.0])
     >>> [codes.tolist() for codes in quantise(x, "mxfp8_e4m3")]
     [[56, 176, 126, 68], [127]]
 
-    Raises ValueError for names, shapes and roundings that do not fit, and where `rule` compares errors of numbers that
-    float32 does not hold.
-    Sources: `fp9.blocks.RULES`; docs/reference/formats/blocks.md lists each case at the ends of the ranges.
+    Raises ValueError for names, shapes and roundings that do not fit, and if `rule` compares errors of numbers that
+    float32 does not hold. Sources: `fp9.blocks.RULES`; docs/reference/formats/blocks.md lists each case at the ends
+    of the ranges.
     """
     check_work(threads)
     found = block_format(block)
@@ -89,13 +93,13 @@ def dequantise(
     square: bool = False,
     dtype: Any = np.float64,
 ) -> NDArray[Any]:
-    """Numbers of blocks: element times scale, exact in float64, or rounded once to `dtype`; shape of `elements`.
+    """Return element times scale, exact in float64, or rounded once to `dtype`, in the shape of `elements`.
 
     >>> dequantise([[56, 176]], [[130]], "mxfp8_e4m3").tolist()
     [[8.0, -4.0]]
 
-    Raises ValueError for shapes that do not fit each other and codes that the formats do not have, TypeError for codes
-    that are no integers.
+    Raises ValueError for shapes that do not match and codes that the formats do not have, TypeError for codes that
+    are not integers.
     """
     found = block_format(block)
     scale = _checked_tensor_scale(found, tensor_scale)
@@ -114,12 +118,13 @@ def dequantise(
 
 
 def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | None = None) -> np.float32:
-    """The FP32 scale of a whole array: its amax over the largest element times the largest block scale, to nearest.
+    """Return the FP32 tensor scale: amax divided by largest element times largest block scale, rounded to nearest.
 
-    NVFP4: amax / (6 * 448); by 4over6 amax / (6 * 256), so that the second try has room. Numbers that are not finite do
-    not count; 1 for an array of zeros; never below the smallest normal number.
+    For NVFP4 it is amax / (6 * 448); for rule 4over6 it is amax / (6 * 256), so that the second try fits.
+    Infinities and NaN are ignored. The scale is 1 for an array of zeros, and never below the smallest normal
+    number.
 
-    Raises ValueError for formats without such a scale.
+    Raises ValueError for formats without a tensor scale.
     """
     found = block_format(block)
     if not found.tensor:
@@ -132,16 +137,16 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
 
 
 _ROOM_FOR_TRIES = 256.0
-"""Largest block scale by the first try of 4over6 (arXiv 2512.02010): half as large again is below 448."""
+"""Largest block scale of the first try of 4over6 (arXiv 2512.02010): 1.5 times this value is below 448."""
 
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
-    """x as float32 where that holds every number, else as float64 with the bits below the first 44 rounded to odd.
+    """Return x as float32 if that holds every number, else as float64 with bits below the first 44 rounded to odd.
 
-    No rounding of a quotient by a scale sees the difference: the middles of two elements or scales, times a scale and a
-    tensor scale, have at most 32 bits, and quotients in float64 keep numbers of 44 bits apart from them.
+    Rounding a quotient by a scale gives the same result. Midpoints of two elements or scales, times a scale and a
+    tensor scale, have at most 32 bits, and float64 quotients distinguish them from numbers of 44 bits.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -162,7 +167,7 @@ def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
 
 
 _DROPPED = BINARY64.precision - 44
-"""Bits of a float64 that are rounded to odd."""
+"""Number of float64 bits that are rounded to odd."""
 
 
 def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) -> float:
@@ -177,7 +182,7 @@ def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) 
 
 
 def layout_of(shape: tuple[int, ...], block: BlockFormat, axis: int, square: bool) -> Layout:
-    """Where the blocks of an array lie. Raises ValueError for shapes and axes that do not fit."""
+    """Return the layout of blocks in an array. Raises ValueError for shapes and axes that do not fit."""
     if not shape:
         raise ValueError("a single number given; give an array of one axis or more")
     check_switches(square=square)

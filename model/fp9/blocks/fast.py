@@ -1,4 +1,4 @@
-"""Blocks by vector kernels: elements to nearest even, along one axis or in squares, at a part of the memory's speed."""
+"""Quantisation of blocks with vector kernels: elements to nearest even, along one axis or in squares."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Work = Callable[[NDArray[np.uint32], NDArray[Any], NDArray[np.uint8]], None]
 
 _COUNTED = 8
-"""Magnitudes of an element's format that is encoded by counting limits."""
+"""Maximum number of element magnitudes for encoding by counting limits."""
 
 _ROW = 16
-"""What the size of blocks is a multiple of, a power of two itself."""
+"""Block sizes must be a multiple of this power of two."""
 
 
 def fast_blocks(
@@ -39,7 +39,9 @@ def fast_blocks(
     tensor_scale: float,
     threads: int | None,
 ) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
-    """Elements and scales of blocks (blocks, size); None where no kernel is made for the format, rule or rounding."""
+    """Return elements and scales of blocks (blocks, size), or None if no kernel supports the format, rule or
+    rounding.
+    """
     size = rows.shape[1]
     if rounding is not Rounding.RNE or rule.tries or block.levels or size % _ROW or size.bit_count() > 1:
         return None
@@ -68,7 +70,7 @@ def _powers(block: BlockFormat, rule: ScaleRule) -> Work | None:
 
 @functools.cache
 def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
-    """The rule as thresholds on the fraction of amax: found by bisection of the rule itself."""
+    """Return the rule as thresholds on the fraction of amax, found by bisection of the rule itself."""
     from fp9.kernels.block_casts import Steps  # slow to load
 
     def code(exponent: int, fraction: int) -> int:
@@ -83,7 +85,7 @@ def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
 
 
 def _first_above(code: Callable[[int], int]) -> int:
-    """The first fraction at which the code is above that of the fraction 0; one beyond all where there is none."""
+    """Return the first fraction whose code exceeds the code of fraction 0, or one beyond all fractions if none does."""
     low, high = 0, BINARY32.hidden
     start = code(0)
     while low + 1 < high:
@@ -129,11 +131,12 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 
 
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """From which pattern of float32 on a number is nearest to each of `numbers` times a factor but the first, or to a
-    larger one: (factors, numbers - 1). Beyond all numbers where the factor is 0 or NaN.
+    """Return limits (factors, numbers - 1): the first float32 pattern that rounds to each number times a factor, or
+    higher.
 
-    That is the smallest float32 above a middle of two neighbours, or equal to it where a tie goes up, to the even code.
-    Middles are exact: the product of a number and both scales has at most 53 bits.
+    The first number has no limit. If the factor is 0 or NaN, the limit is beyond all numbers. A limit is the
+    smallest float32 above the midpoint of two neighbours, or equal to it if a tie rounds up to the even code.
+    Midpoints are exact: the product of a number and both scales has at most 53 bits.
     """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):

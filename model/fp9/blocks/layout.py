@@ -1,4 +1,4 @@
-"""Where blocks lie in an array: along any axis, or as squares over the last two; the last ones may be shorter."""
+"""Layout of blocks in an array: along any axis, or as squares over the last two. The last blocks may be shorter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Blocks of `length` along `axis` of arrays of `shape`, or with `square` of length x length over the last two axes.
+    """Blocks of `length` along `axis` of arrays of `shape`; with `square`, length x length over the last two axes.
 
-    Raises ValueError for an axis that the array has not.
+    Raises ValueError for an axis that the array does not have.
     """
 
     shape: tuple[int, ...]
@@ -36,23 +36,23 @@ class Layout:
 
     @property
     def scales_shape(self) -> tuple[int, ...]:
-        """Shape of the scales: one for each block, in the place of its elements."""
+        """Return the shape of the scales: one per block, at the position of its elements."""
         axes = range(len(self.shape))
         blocked = (len(self.shape) - 2, len(self.shape) - 1) if self.square else (self.axis % len(self.shape),)
         return tuple(-(-n // self.length) if axis in blocked else n for axis, n in zip(axes, self.shape, strict=True))
 
     @property
     def block_size(self) -> int:
-        """Elements of a full block."""
+        """Return the number of elements in a full block."""
         return self.length**2 if self.square else self.length
 
     @property
     def divides(self) -> bool:
-        """Whether all blocks are full, and lie in memory one after the other."""
+        """Return whether all blocks are full and contiguous in memory."""
         return not self.square and self.axis in (-1, len(self.shape) - 1) and self.shape[-1] % self.length == 0
 
     def blocks(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Elements as (blocks, block_size), contiguous, in the order of the scales; zeros fill what is not there."""
+        """Return the elements as (blocks, block_size), contiguous, in the order of the scales, padded with zeros."""
         if self.divides:
             return np.ascontiguousarray(array).reshape(-1, self.length)
         moved = array if self.square else np.moveaxis(array, self.axis, -1)
@@ -67,7 +67,7 @@ class Layout:
         return np.ascontiguousarray(parted.swapaxes(-3, -2)).reshape(-1, self.block_size)
 
     def elements(self, blocks: NDArray[Any]) -> NDArray[Any]:
-        """The reverse of `blocks`: an array of `shape`."""
+        """Return blocks as an array of `shape`: the inverse of `blocks`."""
         if self.divides:
             return blocks.reshape(self.shape)
         counts = self._counts()
@@ -80,7 +80,7 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(whole, -1, self.axis))
 
     def scales(self, one_a_block: NDArray[Any]) -> NDArray[Any]:
-        """What stands once for each block, (blocks,), as an array of `scales_shape`."""
+        """Return values per block, (blocks,), as an array of `scales_shape`."""
         if self.square or self.divides:
             return one_a_block.reshape(self.scales_shape)
         moved = list(self.scales_shape)
@@ -88,12 +88,12 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(one_a_block.reshape(moved), -1, self.axis))
 
     def of_blocks(self, scales: NDArray[Any]) -> NDArray[Any]:
-        """The reverse of `scales`: (blocks,)."""
+        """Return scales as (blocks,): the inverse of `scales`."""
         moved = scales if self.square else np.moveaxis(scales, self.axis, -1)
         return np.ascontiguousarray(moved).reshape(-1)
 
     def _counts(self) -> tuple[int, ...]:
-        """Blocks along the last axis, and along the one before it where they are square."""
+        """Return the number of blocks along the last axis, and along the axis before it if blocks are square."""
         if self.square:
             return self.scales_shape[-1], self.scales_shape[-2]
         return (self.scales_shape[self.axis],)

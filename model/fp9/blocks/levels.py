@@ -1,4 +1,4 @@
-"""What multiplies each element of a block: its scale, and the bits of smaller groups within it (HiF4)."""
+"""Factors of a block's elements: its scale, and the bits of smaller groups within it (HiF4)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fp9.scaling import BlockFormat
 
 
 def own_codes(scales: NDArray[Any], block: BlockFormat) -> NDArray[Any]:
-    """The codes of the blocks' own scales, the bits of levels off."""
+    """Return the codes of the blocks' own scales, without the bits of levels."""
     own = scales & ((1 << block.scale.bits) - 1) if block.levels else scales
     return as_codes(own, block.scale)
 
 
 def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
-    """What multiplies each element: (blocks, 1), or (blocks, length) where there are levels."""
+    """Return the factor of each element: (blocks, 1), or (blocks, length) if there are levels."""
     factors = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
     place = block.scale.bits
     for group in block.levels:
@@ -31,8 +31,11 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 
 
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
-    """For every level the bits of its groups, (blocks, groups): set where the largest number, over the scales above,
-    reaches the power of two that the levels below can still bring it under."""
+    """Return for every level the bits of its groups, (blocks, groups).
+
+    A bit is set if the group's largest number, divided by the scales above, reaches the power of two below which
+    the lower levels can still bring it.
+    """
     if not block.levels:
         return []
     reciprocals = bf16_reciprocals(decode_to(codes, block.scale, np.float64))[:, np.newaxis]
@@ -46,7 +49,7 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Scales with the levels' bits above them: of HiF4 uint32, E6M2 below, then 8 bits, then 16."""
+    """Return scales with the levels' bits above them; for HiF4 uint32: E6M2 lowest, then 8 bits, then 16 bits."""
     if not bits:
         return codes
     words, place = codes.astype(np.uint32), block.scale.bits

@@ -1,4 +1,4 @@
-"""Blocks of any format by any rule, each number over its scale as float64, which a cast rounds once."""
+"""Quantisation of blocks of any format by any rule: a cast rounds each quotient of number and scale, as float64."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Quotients(NamedTuple):
-    """How numbers become elements: `scale` is the array's, or one for each block (blocks,)."""
+    """Settings of a quantisation; `scale` is the tensor scale, or one per block (blocks,)."""
 
     block: BlockFormat
     rule: ScaleRule
@@ -32,7 +32,7 @@ class Quotients(NamedTuple):
 
 
 def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Elements (blocks, block_size) and scales (blocks,)."""
+    """Return elements (blocks, block_size) and scales (blocks,)."""
     with np.errstate(invalid="ignore"):  # a NaN that signals
         numbers = rows.astype(np.float64)
     amax = np.abs(numbers).max(axis=1, initial=0.0)
@@ -45,8 +45,10 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 
 
 class _Try(NamedTuple):
-    """Elements (blocks, block_size) and scales (blocks,); with d an element times its scale, sums of d^2 and of d times
-    its number (blocks,)."""
+    """Elements (blocks, block_size), scales (blocks,), and sums for the error (blocks,).
+
+    With d an element times its scale, the sums are of d^2 and of d times its number.
+    """
 
     elements: NDArray[Any]
     scales: NDArray[Any]
@@ -54,7 +56,7 @@ class _Try(NamedTuple):
     products: NDArray[np.float64]
 
     def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums of squared errors over the array's scale, less those of squared numbers, which all tries have."""
+        """Return the squared errors divided by the tensor scale, minus the squared numbers, which all tries share."""
         with np.errstate(invalid="ignore"):
             return np.asarray(scale * self.squares - 2 * self.products)
 
@@ -62,7 +64,7 @@ class _Try(NamedTuple):
 def _best_of_tries(
     numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The try with the smallest squared error of each block."""
+    """Return the try with the smallest squared error for each block."""
     best, *others = _tries(numbers, amax, how)
     for other in others:
         better = other.error(how.scale) < best.error(how.scale)
@@ -71,13 +73,16 @@ def _best_of_tries(
 
 
 def _where(rows: NDArray[np.bool_], ours: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
-    """Our rows, and the others' elsewhere."""
+    """Return our rows if the mask is true, else the others' rows."""
     return np.where(rows.reshape(-1, *[1] * (ours.ndim - 1)), ours, others)
 
 
 def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients) -> Iterator[_Try]:
-    """Of two tries with sums d of element times block scale, sum (x - d t)^2 is smaller where t sum d^2 - 2 sum x d is;
-    float64 holds both of these sums exactly."""
+    """Yield the tries of a rule with the sums that their errors need.
+
+    With t the tensor scale and d element times block scale, sum (x - d t)^2 is smaller if t sum d^2 - 2 sum x d is
+    smaller. float64 holds both sums exactly.
+    """
     for divisor in how.rule.tries:
         codes = scale_codes(amax, how.block, how.rule, how.scale, divisor)
         elements = _elements(numbers, codes, how)
@@ -89,16 +94,20 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
 def errors_of_tries(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """Of each try of a rule the errors of blocks (blocks, block_size), over the array's scale and less the sum of
-    squared numbers, which all of them have."""
+    """Return for each try of a rule the errors of blocks (blocks, block_size), as `_Try.error` defines them.
+
+    These are squared errors divided by the tensor scale, minus the sum of squared numbers, which all tries share.
+    """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
 
 def balancing_scales(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Of blocks (blocks, block_size) the array's scale (blocks,) at which two tries would have the same error, with the
-    elements and scales of theirs at `scale`; NaN or no positive number where there is none."""
+    """Return the tensor scales (blocks,) at which two tries of blocks (blocks, block_size) would have equal errors.
+
+    Elements and block scales are computed at `scale`. The result is NaN or not positive if there is no such scale.
+    """
     first, second = _made(numbers, block, rule, scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(2 * (second.products - first.products) / (second.squares - first.squares))
@@ -107,13 +116,13 @@ def balancing_scales(
 def _made(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> Iterator[_Try]:
-    """The tries of a rule by its own roundings."""
+    """Yield the tries of a rule with the block format's rounding."""
     amax = np.abs(numbers).max(axis=1, initial=0.0)
     return _tries(numbers, amax, Quotients(block, rule, CastPolicy(block.rounding), scale, None))
 
 
 def _elements(numbers: NDArray[np.float64], scales: NDArray[Any], how: Quotients) -> NDArray[Any]:
-    """Codes of numbers (blocks, block_size) over their scales: zeros where the scale is NaN or zero."""
+    """Return the codes of numbers (blocks, block_size) divided by their scales; zeros if the scale is NaN or zero."""
     block, rule, policy, scale, random = how
     factors = factors_of(scales, block)
     shared = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]

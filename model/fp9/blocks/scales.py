@@ -1,4 +1,4 @@
-"""Scales of blocks from their amax, by a rule, exactly: float64 holds every quotient as far as a rounding asks."""
+"""Scales of blocks from their amax by a rule, exactly: float64 quotients are precise enough for every rounding."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _BF16 = format("bf16")
 
 
 def bf16_reciprocals(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 / numbers, rounded to bfloat16."""
+    """Return 1 / numbers, rounded to bfloat16."""
     return decode_to(encode(1.0 / numbers, _BF16), _BF16, np.float64)
 
 
 def _ties_up(sizes: NDArray[np.float64], precision: int) -> NDArray[np.float64]:
-    """Magnitudes rounded to so many bits, to nearest, ties up."""
+    """Round magnitudes to `precision` bits, to nearest, ties up."""
     significands, exponents = np.frexp(sizes)
     rounded: NDArray[np.float64] = np.ldexp(np.floor(np.ldexp(significands, precision) + 0.5), exponents - precision)
     return rounded
@@ -33,10 +33,11 @@ def scale_codes(
     tensor_scale: float | NDArray[np.float64] = 1.0,
     divisor: float | None = None,
 ) -> NDArray[Any]:
-    """Codes of the scales of blocks by their amax (float32 numbers, infinities and NaN as float64), shape (blocks,).
+    """Return the scale codes of blocks, shape (blocks,), from their amax (float32 numbers, infinities, NaN as
+    float64).
 
-    `divisor` stands in place of the largest element. A block with an infinity or a NaN has the scale NaN; one of zeros
-    has the smallest scale. Scales saturate at both ends of their format.
+    `divisor` replaces the largest element. A block with an infinity or a NaN has scale NaN; a block of zeros has
+    the smallest scale. Scales saturate at both ends of their format.
     """
     finite = np.isfinite(amax)
     sizes = np.where(finite, amax, 1.0)
