@@ -1,6 +1,7 @@
-"""What a block is: elements that share a scale, and the rules that give it (OCP MX, NVFP4, HiF4).
+"""Block formats (elements that share a scale) and scale rules (OCP MX, NVFP4, HiF4).
 
-Others use the records of `BLOCK_FORMATS` and `RULES`; arrays of blocks are `fp9.blocks`, circuits `fp9.units`.
+The public interface is the records of `BLOCK_FORMATS` and `RULES`. `fp9.blocks` has arrays of blocks, `fp9.units`
+has circuits.
 """
 
 from fp9.scaling.catalogue import BLOCK_FORMATS, BlockFormat, block_format, block_formats, blocks_of

@@ -1,4 +1,4 @@
-"""Block formats: what the elements and the scale of a block are, and the named ones."""
+"""Block formats: element format, scale format and length of a block, and the named block formats."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from fp9.scaling.rules import RULES, Divisor, ScaleRule
 
 @dataclass(frozen=True, slots=True)
 class BlockFormat:
-    """`length` elements that share one code of `scale`.
+    """A block of `length` elements that share one code of `scale`.
 
-    `levels`: lengths of smaller groups within a block, each of which has one more bit that doubles its elements (HiF4).
-    `rules`: names of the scale rules that it takes, its own first. `rounding`: that of its elements. `tensor`: a FP32
-    scale of the whole array may stand above the blocks' (NVFP4).
+    - `levels`: lengths of smaller groups within a block; each group has one more bit that doubles its elements
+      (HiF4).
+    - `rules`: names of the supported scale rules, with the default first.
+    - `rounding`: rounding of the elements.
+    - `tensor`: whether an FP32 tensor scale may multiply the blocks (NVFP4).
     """
 
     name: str
@@ -32,31 +34,31 @@ class BlockFormat:
 
     @property
     def largest(self) -> Fraction:
-        """What amax is divided by: the largest element, in the largest position that the levels allow."""
+        """Return the divisor of amax: the largest element, times the factors of all levels."""
         return self.element.max_magnitude * (1 << len(self.levels))
 
     @property
     def power(self) -> Fraction:
-        """The power of two of the largest element."""
+        """Return the power of two at or below the largest element."""
         return pow2(floor_log2(self.largest))
 
     @property
     def powers_of_two(self) -> bool:
-        """Whether scales are powers of two."""
+        """Return whether scales are powers of two."""
         return isinstance(self.scale, PowerOfTwo)
 
     @property
     def bits(self) -> Fraction:
-        """Bits for each element of a full block, its scale counted in whole bytes."""
+        """Return the bits per element of a full block, with its scale counted in whole bytes."""
         shared = 8 * self.scale.dtype.itemsize + sum(self.length // group for group in self.levels)
         return self.element.bits + Fraction(shared, self.length)
 
     def divisor(self, rule: ScaleRule) -> Fraction:
-        """What amax is divided by under a rule."""
+        """Return the divisor of amax under a rule."""
         return self.power if rule.divisor is Divisor.POWER else self.largest
 
     def rule(self, name: str | None) -> ScaleRule:
-        """The rule of a name, its own without one. Raises ValueError for a rule that it does not take."""
+        """Return the named rule, or the default rule for None. Raises ValueError for an unsupported rule."""
         chosen = name or self.rules[0]
         if chosen not in self.rules:
             raise ValueError(f"scale rule {chosen!r} given for {self.name}; choose one of {', '.join(self.rules)}")
@@ -101,8 +103,10 @@ BLOCK_FORMATS = {
 
 
 def blocks_of(element: Format, length: int) -> BlockFormat:
-    """Blocks of any length of a format of single numbers, with scales that are powers of two, the least that saturate
-    nothing (rule rceil) unless another rule of MX is named. Raises ValueError for lengths below 1.
+    """Return a block format of any length for a format of single numbers, with power-of-two scales.
+
+    The default rule, rceil, gives the lowest scale that saturates nothing; other MX rules can be named. Raises
+    ValueError for lengths below 1.
 
     >>> blocks_of(format("e4m3"), 128).name
     'e4m3(block=128)'
@@ -116,7 +120,7 @@ def blocks_of(element: Format, length: int) -> BlockFormat:
 
 
 def block_formats() -> tuple[BlockFormat, ...]:
-    """Every named block format.
+    """Return every named block format.
 
     >>> [block.name for block in block_formats() if block.element.bits == 4]
     ['mxfp4', 'nvfp4', 'hif4']
@@ -125,12 +129,12 @@ def block_formats() -> tuple[BlockFormat, ...]:
 
 
 def block_format(name: str | BlockFormat) -> BlockFormat:
-    """The block format of a name, synonyms counted (`BLOCK_NAMES`); a record is returned as it is.
+    """Return the block format of a name or synonym (`BLOCK_NAMES`); a record is returned unchanged.
 
     >>> block_format("NVFP4").length, block_format("MXFP8 (E5M2)").name
     (16, 'mxfp8_e5m2')
 
-    Raises ValueError for names that are not known or ambiguous, TypeError for what is no name.
+    Raises ValueError for unknown or ambiguous names, TypeError for objects that are not names.
     """
     if isinstance(name, BlockFormat):
         return name

@@ -1,7 +1,7 @@
-"""Rules that give a block its scale: one record for each name that the literature and other packages use.
+"""Scale rules of blocks: one record for each name that the literature and other packages use.
 
-Every rule is a rounding of amax / d into the scale's format, where amax is the largest magnitude of the block and d is
-either the largest number of the element format or the power of two below it.
+Every rule rounds amax / d to the scale's format. amax is the block's largest magnitude. d is the largest number of
+the element format or the power of two below it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fp9.rounding import Rounding
 
 
 class Divisor(Enum):
-    """What amax is divided by."""
+    """The divisor of amax."""
 
     LARGEST = "the largest element"
     POWER = "the power of two of the largest element"
@@ -22,12 +22,12 @@ class Divisor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScaleRule:
-    """A rule's divisor and rounding.
+    """A scale rule: its divisor and rounding, and further options.
 
-    `amax_first`: amax is first rounded to the precision of the elements, ties up. `tries`: divisors in place of the
-    largest element, tried in turn; the one with the smallest sum of squared errors stands, the first where they are
-    equal. `reciprocals`: the division is a product with reciprocals rounded to bfloat16, which elements are multiplied
-    by, too.
+    - `amax_first`: amax is first rounded to the precision of the elements, ties up.
+    - `tries`: divisors that replace the largest element. Each is tried in turn, and the try with the smallest sum
+      of squared errors is used, or the first of equal ones.
+    - `reciprocals`: the division is a multiplication by a reciprocal rounded to bfloat16, for scales and elements.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ScaleRule:
 
     @property
     def powers_alone(self) -> bool:
-        """Whether only scales that are powers of two make sense of it."""
+        """Return whether the rule applies only to power-of-two scales."""
         return self.divisor is Divisor.POWER
 
     def __str__(self) -> str:
@@ -61,11 +61,11 @@ RULES = {
         ScaleRule("hif4", Divisor.LARGEST, Rounding.RNE, "HiF4: arXiv 2602.11287", reciprocals=True),
     )
 }
-"""The rules by name."""
+"""The scale rules by name."""
 
 
 def scale_rule(name: str | ScaleRule) -> ScaleRule:
-    """The rule of a name; a record is returned as it is. Raises ValueError for names that are not known."""
+    """Return the rule of a name; a record is returned unchanged. Raises ValueError for unknown names."""
     if isinstance(name, ScaleRule):
         return name
     if name not in RULES:
