@@ -1,4 +1,4 @@
-"""The named formats, the families with parameters, and how a format is found."""
+"""The named formats, the families with parameters, and look-up of formats."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _NEAREST_UP = Rounding.RNA
 
 
 def p3109(bits: int, precision: int, signed: bool, extended: bool) -> Format:
-    """IEEE P3109's format Binary{K}p{P}{s,u}{e,f} (v4.0, sections 3.1, 3.2 and 4.7.2).
+    """Return IEEE P3109's format Binary{K}p{P}{s,u}{e,f} (v4.0, sections 3.1, 3.2 and 4.7.2).
 
-    Raises ValueError for widths and precisions that the draft does not have.
+    Raises ValueError for widths and precisions that the draft does not define.
     """
     name = f"binary{bits}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"
     if not 3 <= bits <= 8 or not 1 <= precision <= bits - signed:
@@ -105,7 +105,7 @@ FAMILIES: dict[str, Callable[..., Format]] = {
 }
 
 _MODULE = re.compile(r"^(?:[a-z]\w*\.)+", re.IGNORECASE)
-"""The modules before a dtype's name, as in torch.float8_e5m2."""
+"""Matches the modules before a dtype's name, as in torch.float8_e5m2."""
 
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
 _P3109 = re.compile(r"binary(\d+)p(\d+)([su])([ef])")
@@ -115,14 +115,15 @@ _DESCRIPTION = re.compile(
 
 
 def format(name: str | Format | object) -> Format:
-    """The format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)", "f143(bias=10)" or "1.4.3,b=10".
+    """Return the format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)", "f143(bias=10)" or
+    "1.4.3,b=10".
 
-    A `Format` is returned as it is; a NumPy, ml_dtypes, en_dtypes or torch dtype gives the format of its name.
-    "1.E.p,b=B" is Graphcore's family: subnormals, NaN at 0x80 alone. Any other format of fixed fields is described by
-    "specials=ieee" (or nan_only, negative_zero, merged, none, finite, p3109, p3109_finite) and "subnormals=false" after
-    it. "binary6p3uf" and the like are IEEE P3109's.
+    A `Format` is returned unchanged; a NumPy, ml_dtypes, en_dtypes or torch dtype gives the format of its name.
+    "1.E.p,b=B" is Graphcore's family: subnormals, NaN only at 0x80. Other fixed-field formats add "specials=ieee"
+    (or nan_only, negative_zero, merged, none, finite, p3109, p3109_finite) and "subnormals=false". Names such as
+    "binary6p3uf" are IEEE P3109's.
 
-    Raises ValueError for a name or parameter that is not known, TypeError for something that is no name.
+    Raises ValueError for an unknown name or parameter, TypeError for an object that is not a name.
     """
     if isinstance(name, Format):
         return name
@@ -133,7 +134,7 @@ def format(name: str | Format | object) -> Format:
 
 
 def fixed_format(name: str | Format | object) -> FixedFormat:
-    """The format of a name, whose sign, exponent and fraction stand at fixed places. Raises ValueError for others."""
+    """Return the fixed-field format of a name. Raises ValueError for formats without fixed fields."""
     found = format(name)
     if not isinstance(found, FixedFormat):
         raise ValueError(f"{found.name} given; give a format of fixed fields, such as fp32 or e4m3")
@@ -141,7 +142,7 @@ def fixed_format(name: str | Format | object) -> FixedFormat:
 
 
 def dtype_name(dtype: object) -> str | None:
-    """The name that a NumPy, ml_dtypes, en_dtypes or torch dtype (or scalar type) goes by, else None."""
+    """Return the name of a NumPy, ml_dtypes, en_dtypes or torch dtype (or scalar type), else None."""
     kind = type(dtype)
     if kind.__module__ == "torch" and kind.__name__ == "dtype":
         return str(dtype).removeprefix("torch.")
@@ -209,9 +210,9 @@ def _described(name: str, given: dict[str, str | None]) -> Format:
 
 
 def with_bias(fmt: Format, bias: int) -> Format:
-    """The format of the same family with another `bias` parameter (hfp8_143: the extra bias).
+    """Return the format of the same family with another `bias` parameter (for hfp8_143: the extra bias).
 
-    Raises ValueError where the format has no such parameter or the bias is out of its range.
+    Raises ValueError if the format has no such parameter or the bias is out of range.
     """
     family = fmt.name.partition("(")[0]
     if family not in FAMILIES:

@@ -1,6 +1,6 @@
-"""Codes and numbers of other packages, without a copy: ml_dtypes and en_dtypes arrays, torch tensors.
+"""Zero-copy exchange of codes and numbers with other packages: ml_dtypes and en_dtypes arrays, torch tensors.
 
-Neither package is imported unless an object of it is given or asked for.
+No package is imported unless one of its objects is given or requested.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _is_torch(thing: object, kind: str) -> bool:
 
 
 def tensor_numbers(x: Any) -> NDArray[Any]:
-    """An array of numbers; of a torch tensor the memory itself, bfloat16 as ml_dtypes' type."""
+    """Return an array of numbers; a torch tensor is not copied, and bfloat16 becomes ml_dtypes' type."""
     if not _is_torch(x, "Tensor"):
         return np.asarray(x)
     tensor = x.detach()
@@ -35,9 +35,9 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
 
 
 def carried(codes: Any) -> Format | None:
-    """The format that codes bring with them: an fp9 array or operand, an array or tensor of another package's type.
+    """Return the format that codes carry: an fp9 array or operand, or an array or tensor of another package's type.
 
-    None for plain integers, float64 and what is no array.
+    Return None for plain integers, float64 and objects that are not arrays.
     """
     fmt = getattr(codes, "format", None)
     if isinstance(fmt, Format):
@@ -47,9 +47,9 @@ def carried(codes: Any) -> Format | None:
 
 
 def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") -> Format:
-    """The format that is named, or else the one that the codes bring with them; `what` is the parameter's name.
+    """Return the named format, or else the format that the codes carry; `what` is the parameter's name.
 
-    Raises TypeError where there is neither.
+    Raises TypeError if there is neither.
     """
     found = carried(codes) if fmt is None else format(fmt)
     if found is None:
@@ -58,9 +58,9 @@ def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") ->
 
 
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
-    """The integers behind an array of codes: unsigned integers as they are, another package's 8-bit floats as bytes.
+    """Return the integers of an array of codes: unsigned integers unchanged, another package's 8-bit floats as bytes.
 
-    Raises ValueError where the array's dtype is that of another format.
+    Raises ValueError if the array's dtype belongs to another format.
     """
     array, name = codes, None
     if isinstance(getattr(codes, "format", None), Format):
@@ -89,7 +89,7 @@ def _torch_integer(tensor: Any) -> Any:
 
 
 def _check_named(name: str | None, fmt: Format) -> None:
-    """Refuse an array that says by its dtype that it holds another format's codes."""
+    """Raise ValueError if an array's dtype belongs to another format."""
     if name in ALIASES and format(name) != fmt:
         raise ValueError(
             f"an array of {name} given as codes of {fmt.name}; name its own format, {ALIASES[name]}, or view it as "
@@ -98,9 +98,9 @@ def _check_named(name: str | None, fmt: Format) -> None:
 
 
 def as_dtype(codes: NDArray[Any], fmt: Format | str, package: str = "ml_dtypes") -> Any:
-    """Codes as an array of ml_dtypes or en_dtypes (a view), or as a torch tensor that shares their memory.
+    """Return codes as an array of ml_dtypes or en_dtypes, or as a torch tensor, sharing their memory.
 
-    Raises ValueError where the package has no type for the format.
+    Raises ValueError if the package has no type for the format.
     """
     target = format(fmt)
     if package not in ("ml_dtypes", "en_dtypes", "torch"):

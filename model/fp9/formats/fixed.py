@@ -1,4 +1,4 @@
-"""Formats whose sign, exponent and fraction stand at fixed places."""
+"""Formats whose sign, exponent and fraction have fixed bit positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9.rounding import Rounding
 
 
 class Specials(Enum):
-    """Which codes of a fixed-field format are not numbers."""
+    """The codes of a fixed-field format that are not numbers."""
 
     IEEE = "top exponent: infinity where the fraction is 0, NaN elsewhere"
     NAN_ONLY = "NaN where all bits but the sign are 1, no infinity"
@@ -29,12 +29,12 @@ class Specials(Enum):
 
 @dataclass(frozen=True)
 class FixedFormat(Format):
-    """1 sign bit, `exponent_bits`, `fraction_bits` and `padding` bits of zero, in this order.
+    """A format of 1 sign bit, `exponent_bits`, `fraction_bits` and `padding` zero bits, in this order.
 
-    Normal numbers are (-1)^s 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is (-1)^s 2^(1-bias) (m/2^p);
-    without, e = 0 is an ordinary binade in which only m = 0 is taken, for zero.
+    Normal numbers are (-1)^s 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is (-1)^s 2^(1-bias) (m/2^p). Without
+    `subnormals`, e = 0 is an ordinary binade in which m = 0 means zero.
 
-    Raises ValueError where the fields cannot be a format.
+    Raises ValueError if the fields do not form a format.
     """
 
     name: str
@@ -90,12 +90,12 @@ class FixedFormat(Format):
 
     @cached_property
     def sign_mask(self) -> int:
-        """The sign bit's place value."""
+        """Return the mask of the sign bit."""
         return 1 << (self.bits - 1)
 
     @cached_property
     def magnitude_mask(self) -> int:
-        """All bits but the sign and the padding."""
+        """Return the mask of all bits except sign and padding."""
         return self.sign_mask - (1 << self.padding)
 
     @property
@@ -133,12 +133,12 @@ class FixedFormat(Format):
 
     @cached_property
     def lowest_exponent(self) -> int:
-        """Exponent of the lowest binade with a full significand."""
+        """Return the exponent of the lowest binade with a full significand."""
         return 1 - self.bias if self.subnormals else -self.bias
 
     @property
     def highest_exponent(self) -> int:
-        """Exponent of the largest finite number."""
+        """Return the exponent of the largest finite number."""
         return floor_log2(self.value_of(self.max_code))
 
     @property
@@ -199,4 +199,4 @@ class FixedFormat(Format):
 _NAN_AT_ZERO = (Specials.NEGATIVE_ZERO, Specials.P3109, Specials.P3109_FINITE)
 
 _NATIVE = {(5, 10, 15): "float16", (8, 7, 127): "bfloat16", (8, 23, 127): "float32"}
-"""Types of the host by exponent bits, fraction bits and bias."""
+"""Host types by exponent bits, fraction bits and bias."""

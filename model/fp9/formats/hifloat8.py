@@ -1,4 +1,4 @@
-"""HiFloat8: tapered precision (HiF8 section 2)."""
+"""HiFloat8, a format with tapered precision (HiF8 section 2)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from fp9.rounding import Rounding
 class HiFloat8(Format):
     """HiFloat8: sign, prefix-coded dot field, D exponent bits in sign-magnitude with a hidden leading 1, fraction.
 
-    Fraction bits: 3 for |E| <= 3, 2 for 4..7, 1 for 8..15; the denormals are the powers of two 2^(M-23), M = 1..7
-    (HiF8 sections 2.1 and 2.2, Tables 2 to 4). One zero (0x00), one NaN (0x80), infinities 0x6F and 0xEF.
+    It has 3 fraction bits for |E| <= 3, 2 for 4..7, and 1 for 8..15. The denormal numbers are the powers of two
+    2^(M-23), M = 1..7 (HiF8 sections 2.1 and 2.2, Tables 2 to 4). It has one zero (0x00), one NaN (0x80), and
+    infinities 0x6F and 0xEF.
     """
 
     name: str = "hif8"
@@ -34,9 +35,11 @@ class HiFloat8(Format):
     NAN: ClassVar[int] = 0x80
 
     STOCHASTIC_FROM: ClassVar[int] = 4
-    """Least |E| at which hybrid rounding compares a field with a threshold; below, ties go away (HiF8 section 3.2)."""
+    """Smallest |E| at which hybrid rounding compares a field with a threshold; below it, ties go away (HiF8 section
+    3.2).
+    """
     CERTAIN_OVERFLOW: ClassVar[Fraction] = Fraction(40960)
-    """Magnitude from which hybrid rounding overflows whatever the threshold is."""
+    """Smallest magnitude that overflows in hybrid rounding with any threshold."""
 
     @property
     def bits(self) -> int:
@@ -51,14 +54,16 @@ class HiFloat8(Format):
 
     @classmethod
     def is_stochastic_at(cls, exponent: int) -> bool:
-        """Whether hybrid rounding of magnitudes in [2^exponent, 2^(exponent+1)) is decided by a threshold."""
+        """Return whether hybrid rounding of magnitudes in [2^exponent, 2^(exponent+1)) uses a threshold."""
         return abs(exponent) >= cls.STOCHASTIC_FROM and exponent >= -cls.DENORMAL_OFFSET
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Bits of a source's pattern that make hybrid rounding's threshold T, and ones below them (HiF8 section 3.2).
+        """Return the number of source bits in hybrid rounding's threshold T, and of ones below them (HiF8 section
+        3.2).
 
-        T14 is the low 14 bits of FP32; T2 = {src[0], 1} of FP16 and BF16 (CANN `Cast`). Raises ValueError for others.
+        T14 is the low 14 bits of FP32; T2 = {src[0], 1} for FP16 and BF16 (CANN `Cast`). Raises ValueError for
+        other sources.
         """
         match source.native_dtype:
             case "float32":
@@ -84,7 +89,7 @@ class HiFloat8(Format):
 
     @staticmethod
     def fraction_bits_at(exponent: int) -> int:
-        """Fraction bits of the numbers at `exponent`; none in the denormal area."""
+        """Return the number of fraction bits at `exponent`; 0 in the denormal range."""
         size = abs(exponent)
         if exponent < HiFloat8.LOWEST_NORMAL:
             return 0
@@ -125,7 +130,7 @@ class HiFloat8(Format):
 
 
 def _hif8_magnitude(code: int) -> Fraction:
-    """Value of a 7-bit HiF8 magnitude code that is not infinity (HiF8 Tables 2 and 3)."""
+    """Return the value of a 7-bit HiF8 magnitude code that is not infinity (HiF8 Tables 2 and 3)."""
     if code < 0b0000_111 + 1:
         return Fraction(0) if code == 0 else pow2(code - HiFloat8.DENORMAL_OFFSET)
     # The dot field is a prefix code: (number of exponent bits, width of the dot field).

@@ -15,7 +15,7 @@ from fp9.rounding import Rounding
 
 @dataclass(frozen=True)
 class ScaledInteger(Format):
-    """Two's complement n of 8 bits, -127..127, standing for n * 2^-bias (GC 1.0.7); the code 0x80 is never produced."""
+    """An 8-bit two's complement integer n, -127..127, that means n * 2^-bias (GC 1.0.7). Casts never produce 0x80."""
 
     name: str
     bias: int
@@ -42,7 +42,9 @@ class ScaledInteger(Format):
 
     @property
     def sign_magnitude(self) -> FixedFormat:
-        """The float of the same numbers and a negative zero: its one bit of exponent leaves every step the same."""
+        """Return the float format with the same numbers and a negative zero; its single exponent bit keeps the
+        spacing.
+        """
         fraction_bits = self.precision - 1
         return FixedFormat(self.name, 1, fraction_bits, self.bias - fraction_bits + 1, True, Specials.FINITE)
 

@@ -15,7 +15,7 @@ from fp9.rounding import Rounding
 
 @dataclass(frozen=True)
 class PowerOfTwo(Format):
-    """8 exponent bits alone: the code e stands for 2^(e-127); 0xFF is NaN; there is no sign, no zero, no infinity.
+    """A format of 8 exponent bits: the code e means 2^(e-127), 0xFF is NaN; it has no sign, zero or infinity.
 
     Zero and negative numbers become NaN. Positive numbers below 2^-127 become 2^-127.
     """
@@ -86,7 +86,7 @@ class PowerOfTwo(Format):
 
 
 def exact_exponent(magnitude: Fraction) -> int | None:
-    """The exponent of a power of two; None for other magnitudes."""
+    """Return the exponent of a power of two, or None for other magnitudes."""
     wide, narrow = max(magnitude.numerator, magnitude.denominator), min(magnitude.numerator, magnitude.denominator)
     if narrow != 1 or wide & (wide - 1):
         return None

@@ -1,4 +1,4 @@
-"""What other packages, vendors and standards call the named formats."""
+"""Names of the formats in other packages, vendor documents and standards."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALIASES = {
     "float32": "fp32",
     "float": "fp32",
 }
-"""Names of dtypes of NumPy, ml_dtypes, en_dtypes and torch, by which arrays bring their format with them."""
+"""Names of dtypes of NumPy, ml_dtypes, en_dtypes and torch, by which arrays carry their format."""
 
 _EIGHT_BITS = {
     "e4m3": "OCP, weights and activations",
@@ -180,7 +180,7 @@ FORMAT_NAMES = Synonyms(
         "p3109": {f"binary8p{p}se": f"precision {p}" for p in (3, 4, 5)},
     },
 )
-"""What others call the formats; a name of several formats is refused with the choices."""
+"""Names of the formats in other sources; an ambiguous name raises an error that lists the choices."""
 
 BLOCK_NAMES = Synonyms(
     "block format",
@@ -212,4 +212,4 @@ BLOCK_NAMES = Synonyms(
         "mxf8f6f4": {"mxfp8_e4m3": "FP8", "mxfp6_e2m3": "FP6", "mxfp4": "FP4"},
     },
 )
-"""The block formats (`fp9.scaling.BLOCK_FORMATS`) by their own names, and what others call them."""
+"""Names of the block formats (`fp9.scaling.BLOCK_FORMATS`), their own and those in other sources."""

@@ -14,13 +14,15 @@ from fp9.rounding import Rounding
 
 @dataclass(frozen=True)
 class UnsignedFloat(Format):
-    """`exponent_bits` and `fraction_bits` without a sign; all ones is NaN, the code below it infinity where there is
-    one.
+    """A float without a sign: `exponent_bits` and `fraction_bits`.
 
-    Numbers are 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is 2^(1-bias) (m/2^p), and 0 is zero; without, e = 0 is
-    an ordinary binade, and there is no zero. Negative numbers become NaN, or what the overflow policy says of numbers
-    below zero where the format `ends_at_zero`; -0 is zero. Where there is no zero, zero becomes NaN too, and positive
-    numbers below the smallest become the smallest, as in E8M0.
+    All ones is NaN; an infinity is the code below it.
+
+    Numbers are 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is 2^(1-bias) (m/2^p), and 0 is zero. Without
+    `subnormals`, e = 0 is an ordinary binade, and there is no zero.
+
+    Negative numbers become NaN, or follow the overflow policy if the format `ends_at_zero`; -0 becomes zero. In a
+    format without zero, zero becomes NaN, and positive numbers below the smallest become the smallest, as in E8M0.
     """
 
     name: str
@@ -57,7 +59,7 @@ class UnsignedFloat(Format):
 
     @property
     def lowest_exponent(self) -> int:
-        """Exponent of the lowest binade with a full significand."""
+        """Return the exponent of the lowest binade with a full significand."""
         return self.subnormals - self.bias
 
     def kind_of(self, code: int) -> Kind:
