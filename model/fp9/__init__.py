@@ -1,4 +1,4 @@
-"""fp9: the reference for 8-bit floating-point hardware, as a bit-accurate model.
+"""fp9: a bit-accurate reference model for 8-bit floating-point hardware.
 
 >>> import fp9
 >>> import numpy as np
@@ -104,16 +104,18 @@ _HOMES = {
     "sums.operands": ("Operand", "operand"),
     "units": ("unit",),
 }
-"""The names of each module, which is loaded on the first use of one of them."""
+"""The public names of each module. A module is loaded when one of its names is first used."""
 _HOME = {name: f"fp9.{module}" for module, names in _HOMES.items() for name in names}
 _AMERICAN = {"fake_quantize": "fake_quantise", "quantize": "quantise", "dequantize": "dequantise"}
 _MODULES = ("blocks", "formats", "units", "vectors")
 _PACKAGES = "fp9.names"
-"""Group of entry points by which the packages above give names of theirs: `verilog`, `write_verilog`, `regress`."""
+"""Entry point group by which higher packages provide names: `verilog`, `write_verilog`, `regress`."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load a module, or a name of a package above, on first use, so that `import fp9` and `fp9 --help` stay quick."""
+    """Load a module, or a name of a higher package, on first use, so that `import fp9` and `fp9 --help` start
+    quickly.
+    """
     if name in _MODULES:
         return import_module(f"fp9.{name}")
     own = _AMERICAN.get(name, name)

@@ -1,4 +1,4 @@
-"""Names of entries of catalogues: synonyms with their sources, and one sentence for names that nobody has."""
+"""Names of catalogue entries: synonyms with their sources, and the error message for unknown names."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 from collections.abc import Iterable, Mapping
 
 _FEW = 8
-"""Names that a sentence lists whole."""
+"""Maximum number of names that a message lists completely."""
 
 _NEAR = 0.7
-"""Similarity (difflib's ratio) from which a name may be what was meant."""
+"""Minimum similarity (difflib's ratio) of a suggested name."""
 
 _SEPARATORS = re.compile(r"[\s_().:/-]+")
 
 
 def plain(name: str) -> str:
-    """A name in lower case without blanks and punctuation: what spellings of one name have in common.
+    """Return a name in lower case without blanks and punctuation, so that different spellings compare equal.
 
     >>> plain("MXFP8 E4M3"), plain("round_ties-to-Even")
     ('mxfp8e4m3', 'roundtiestoeven')
@@ -25,10 +25,10 @@ def plain(name: str) -> str:
 
 
 class Synonyms:
-    """Names that others have for the entries of a catalogue: letter case, blanks and punctuation do not matter.
+    """Names in other sources for the entries of a catalogue. Letter case, blanks and punctuation are ignored.
 
-    `by_source`: source -> name -> entry. `ambiguous`: name -> entry -> whose name it is; such a name is refused.
-    Raises ValueError for a name that two sources have for different entries.
+    `by_source` maps source -> name -> entry. `ambiguous` maps name -> entry -> source; such a name raises an error.
+    Raises ValueError if two sources use one name for different entries.
     """
 
     def __init__(
@@ -44,7 +44,10 @@ class Synonyms:
                 raise ValueError(f"{what} {name!r} given for {entry}, and for another entry; call it ambiguous")
 
     def find(self, name: str) -> str | None:
-        """The entry of a name, None where nobody has it. Raises ValueError with the choices for an ambiguous name."""
+        """Return the entry of a name, or None if it is unknown.
+
+        Raises ValueError with the choices for an ambiguous name.
+        """
         key = plain(name)
         if key in self.ambiguous:
             choices = [f"{entry} ({whose})" for entry, whose in self.ambiguous[key].items()]
@@ -52,17 +55,17 @@ class Synonyms:
         return self._found.get(key)
 
     def of(self, entry: str) -> dict[str, list[str]]:
-        """The names of an entry by source."""
+        """Return the names of an entry by source."""
         named = {source: [n for n, e in names.items() if e == entry] for source, names in self.by_source.items()}
         return {source: names for source, names in named.items() if names}
 
     def names(self) -> list[str]:
-        """All names that are found."""
+        """Return all known names."""
         return [name for names in self.by_source.values() for name in names]
 
 
 def unknown(what: str, name: object, known: Iterable[str], listing: str) -> str:
-    """The sentence for a name that is not among the known ones; `listing` says where all of them stand.
+    """Return the error message for an unknown name; `listing` says how to list all names.
 
     >>> unknown("unit", "fma_fp23", [f"unit_{i}" for i in range(9)] + ["fma_fp32"], "`fp9 units` lists all")
     "unknown unit 'fma_fp23'; did you mean fma_fp32? `fp9 units` lists all"

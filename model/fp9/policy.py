@@ -1,4 +1,4 @@
-"""What a cast does besides the format: rounding, overflow, NaN (numerics.md, conversion)."""
+"""Cast policies: rounding, overflow and NaN (numerics.md, conversion)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from fp9.rounding import NanSign, Overflow, Payload, Rounding, choice
 
 @dataclass(frozen=True, slots=True)
 class CastPolicy:
-    """Everything besides source and target that decides a cast's result.
+    """The options that decide a cast's result, apart from source and target.
 
-    `rounding` None means the target family's default. `inf_clip` applies to FNUZ and Graphcore targets: an infinite
-    source saturates to the largest number instead of becoming NaN. `nan_sign` says which NaN results have a sign.
-    `nan` is the code of NaN without a sign, None for the format's own; `payload` what becomes of a source's NaN.
-    `flush_source`: subnormal numbers of the source's type count as zero of their sign (x86's DAZ).
+    - `rounding`: None means the default of the target's family.
+    - `inf_clip`: for FNUZ and Graphcore targets, an infinite source saturates to the largest number instead of
+      becoming NaN.
+    - `nan_sign`: which NaN results have a sign.
+    - `nan`: the code of NaN without a sign; None means the format's own.
+    - `payload`: treatment of a source NaN's payload.
+    - `flush_source`: treat subnormal numbers of the source type as zero with their sign (x86's DAZ).
     """
 
     rounding: Rounding | None = None
@@ -31,7 +34,10 @@ class CastPolicy:
     flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Whether finite numbers of this sign beyond the largest, or below zero where that is the lowest, become it."""
+        """Return whether finite numbers of this sign beyond the range become the end of the range.
+
+        The end is the largest number, or zero if zero is the lowest number.
+        """
         match self.overflow:
             case Overflow.SATURATE | Overflow.PROPAGATE:
                 return True
@@ -46,7 +52,9 @@ class CastPolicy:
         return ends_odd or not fmt.has_inf
 
     def clips(self, fmt: Format, negative: bool) -> bool:
-        """Whether infinite sources of this sign become the largest number, or zero where that is the lowest."""
+        """Return whether infinite sources of this sign become the largest number, or zero if zero is the lowest
+        number.
+        """
         exists = fmt.has_inf and (fmt.signed or not negative)
         match self.overflow:
             case Overflow.SATURATE:
@@ -58,18 +66,18 @@ class CastPolicy:
         return False
 
     def nan_code(self, fmt: Format, negative: bool) -> int | None:
-        """The code of a NaN with or without a sign; None where the format has none."""
+        """Return the code of a NaN with or without a sign, or None if the format has none."""
         plain, own = fmt.nan_code(False), fmt.nan_code(negative)
         if plain is None or own is None:
             return None
         return own if self.nan is None else self.nan ^ plain ^ own
 
     def rounding_for(self, fmt: Format) -> Rounding:
-        """The rounding that applies to a target."""
+        """Return the rounding that applies to a target."""
         return self.rounding or fmt.default_rounding
 
     def check(self, fmt: Format) -> None:
-        """Raise ValueError where the policy does not fit the target format."""
+        """Raise ValueError if the policy does not fit the target format."""
         if self.rounding and not fmt.offers(self.rounding):
             offered = ", ".join(mode.value for mode in Rounding if fmt.offers(mode))
             raise ValueError(f"{self.rounding.value} rounding is not defined for {fmt.name}; choose one of {offered}")
@@ -98,9 +106,9 @@ def cast_policy(
     payload: Payload | str = Payload.LOST,
     flush_source: bool = False,
 ) -> CastPolicy:
-    """The policy of names, checked against a target.
+    """Return the policy of the given names, checked against a target.
 
-    Raises ValueError for unknown names and what does not fit, TypeError for what is no name or no code.
+    Raises ValueError for unknown names and options that do not fit, TypeError for options of wrong types.
     """
     names = {"rounding": rounding, "overflow": overflow, "nan_sign": nan_sign, "payload": payload}
     for name, value in names.items():

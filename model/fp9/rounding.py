@@ -1,6 +1,7 @@
-"""What a rounding is: the modes with their facts and words, what overflow becomes, the exception flags.
+"""Roundings with their properties and descriptions, overflow policies, and exception flags.
 
-Everything that asks "which modes ...?" asks a fact of `Rounding` here, so that a new mode is a row of its table.
+Code that depends on a property of a rounding reads it from `Rounding`, so that a new rounding is one row of its
+table.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from fp9.names import Synonyms, plain
 
 
 class Bits(Enum):
-    """Where a rounding that is not decided by the dropped bits alone gets other bits from."""
+    """Source of the additional bits of a rounding that the dropped bits alone do not decide."""
 
     GIVEN = "given"
-    """random integers, given beside the number"""
+    """random integers, given with the number"""
     SOURCE = "source"
     """the last bits of the source's own pattern"""
 
@@ -34,11 +35,11 @@ class _Facts(NamedTuple):
 
 
 class Rounding(Enum):
-    """Rounding of an exact value to the neighbours that a format offers (IEEE 754-2019 section 4.3).
+    """Rounding of an exact value to a neighbour in a format (IEEE 754-2019 section 4.3).
 
     `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`: numerics.md.
     `hybrid`: HiF8 section 3.2. `sr`, `srb` and `src` are P3109's StochasticA, B and C (v4.0, 4.7.4). `bias`: x86's
-    conversions with bias (Bochs, fp8.cc). Pairs of facts hold for positive and for negative numbers.
+    conversions with bias (Bochs, fp8.cc). Pairs of properties apply to positive and negative numbers.
     """
 
     RNE = "rne"
@@ -55,59 +56,59 @@ class Rounding(Enum):
 
     @property
     def words(self) -> str:
-        """The mode as a reader is told."""
+        """Return a description of the rounding."""
         return _FACTS[self].words
 
     @property
     def is_nearest(self) -> bool:
-        """Whether the result is always the nearest number, whatever becomes of ties."""
+        """Return whether the result is always the nearest number, with any rule for ties."""
         return _FACTS[self].is_nearest
 
     @property
     def grows_from_half(self) -> bool:
-        """Whether a magnitude becomes larger, if it does at all, only where half an ulp or more is dropped."""
+        """Return whether a magnitude can grow only if half an ulp or more is dropped."""
         return _FACTS[self].grows_from_half
 
     @property
     def is_monotone(self) -> bool:
-        """Whether a larger number never gives a smaller result: true where the number alone decides."""
+        """Return whether a larger number never gives a smaller result: true if the number alone decides."""
         return _FACTS[self].bits is None
 
     @property
     def needs_bits(self) -> bool:
-        """Whether random bits must be given."""
+        """Return whether random bits must be given."""
         return _FACTS[self].bits is Bits.GIVEN
 
     @property
     def is_carry(self) -> bool:
-        """Whether it is nothing but a carry out of the dropped bits and the random ones."""
+        """Return whether the rounding is the carry out of adding random bits to the dropped bits."""
         return _FACTS[self].is_carry
 
     @property
     def needs_places(self) -> bool:
-        """Whether it is defined for formats alone whose numbers have equally many places, but subnormal ones."""
+        """Return whether the rounding requires that all normal numbers of a format have equally many fraction bits."""
         return _FACTS[self].needs_places
 
     @property
     def reads_source(self) -> bool:
-        """Whether the decision takes bits of the source's own pattern."""
+        """Return whether the rounding uses bits of the source's own pattern."""
         return _FACTS[self].bits is Bits.SOURCE
 
     def moves_away(self, negative: bool) -> bool:
-        """Whether every number of this sign that is not representable moves away from zero."""
+        """Return whether every inexact number of this sign moves away from zero."""
         return _FACTS[self].away_from_zero[negative]
 
     def moves_toward_zero(self, negative: bool) -> bool:
-        """Whether every number of this sign that is not representable moves toward zero."""
+        """Return whether every inexact number of this sign moves toward zero."""
         return _FACTS[self].toward_zero[negative]
 
     def keeps_nonzero(self, negative: bool) -> bool:
-        """Whether no number of this sign but zero becomes zero."""
+        """Return whether no non-zero number of this sign becomes zero."""
         return _FACTS[self].keeps_nonzero[negative]
 
     @property
     def cancels_to_minus(self) -> bool:
-        """Whether the exact sum of a number and its negative is -0 (IEEE 754-2019 section 6.3)."""
+        """Return whether the exact sum of a number and its negation is -0 (IEEE 754-2019 section 6.3)."""
         return _FACTS[self].away_from_zero == (False, True)
 
 
@@ -137,49 +138,52 @@ _FACTS = {
 
 
 class Overflow(Enum):
-    """What becomes of magnitudes above the largest number."""
+    """Result for magnitudes above the largest number."""
 
     SATURATE = "saturate"
-    """the largest number, of infinite numbers too"""
+    """the largest number, also for infinite sources"""
     INF = "inf"
     """infinity, or NaN in a format without infinities"""
     DIRECTED = "directed"
-    """the largest number where the rounding leads toward zero on that side, else as `inf` (IEEE 754-2019, 7.4)"""
+    """the largest number if the rounding moves toward zero for that sign, else as `inf` (IEEE 754-2019, 7.4)"""
     PROPAGATE = "propagate"
-    """the largest number; infinities stay where there are such (P3109's SatPropagate)"""
+    """the largest number; infinities stay if the format has them (P3109's SatPropagate)"""
     SAT_NONE = "sat_none"
-    """as `directed`, but the largest number in a format without that infinity, and where rounding to odd ends at it
-    (P3109's SatNone; NaN of negative numbers where there are none)"""
+    """as `directed`, with two exceptions (P3109's SatNone)
+
+    The result is the largest number in a format without that infinity, and if rounding to odd ends at it. In a
+    format without negative numbers, a negative number becomes NaN.
+    """
 
 
 class NanSign(Enum):
-    """Which results that are NaN have a sign, in a format whose NaN has one."""
+    """Which NaN results have a sign, in a format whose NaN has one."""
 
     KEPT = "kept"
-    """all: that of the source"""
+    """all NaN results, with the source's sign"""
     OVERFLOW = "overflow"
-    """those that stand for infinity; NaN gives the positive one (Arm FPConvertFP8)"""
+    """only a NaN that replaces an infinity; a NaN source gives the positive NaN (Arm FPConvertFP8)"""
     LOST = "lost"
-    """none (RISC-V Zvfofp8min)"""
+    """no NaN result (RISC-V Zvfofp8min)"""
 
 
 class Payload(Enum):
-    """What becomes of the payload of a source's NaN, in a format with the special codes of IEEE 754."""
+    """Treatment of a source NaN's payload, in a format with IEEE 754's special codes."""
 
     LOST = "lost"
-    """the format's canonical NaN stands for all"""
+    """every NaN becomes the format's canonical NaN"""
     QUIETED = "quieted"
-    """its upper bits are kept, and the first one is set (x86)"""
+    """the payload's upper bits are kept, and the quiet bit is set (x86)"""
     KEPT = "kept"
-    """its upper bits are kept, so that signalling NaN stay signalling"""
+    """the payload's upper bits are kept, so that signalling NaN stays signalling"""
 
 
 @dataclass(frozen=True, slots=True)
 class Hybrid:
     """Switches of HiF8 hybrid rounding (numerics.md).
 
-    `strict` rounds up when F > T instead of F >= T; `doc_overflow` keeps [40960, 1.5 * 2^15) stochastic, as CANN's page
-    writes it; `bf16_via_fp32` takes bfloat16 sources through FP32, as Ascend does.
+    `strict` rounds up if F > T instead of F >= T. `doc_overflow` keeps [40960, 1.5 * 2^15) stochastic, as CANN's
+    page describes. `bf16_via_fp32` converts bfloat16 sources to FP32 first, as Ascend does.
     """
 
     strict: bool = False
@@ -188,13 +192,13 @@ class Hybrid:
 
 
 PUBLISHED = Hybrid()
-"""Hybrid rounding as the paper has it."""
+"""Hybrid rounding as published in the paper."""
 
 
 class Flags(IntFlag):
     """IEEE 754-2019 section 7 exceptions; tininess is detected after rounding. Division by zero cannot occur.
 
-    The bits are those of Berkeley TestFloat and RISC-V `fflags`.
+    The bits are the same as in Berkeley TestFloat and RISC-V `fflags`.
     """
 
     INEXACT = 1
@@ -272,7 +276,7 @@ ROUNDING_NAMES = Synonyms(
         "half_up": {"rna": "ties away from zero, as Python's decimal", "rup": "toward plus infinity"},
     },
 )
-"""What others call the roundings. microxcaling calls ties away from zero `nearest`: there, name `rna`."""
+"""Names of the roundings in other sources. microxcaling calls ties away from zero `nearest`; use `rna` for it."""
 
 OVERFLOW_NAMES = Synonyms(
     "overflow policy",
@@ -282,7 +286,7 @@ OVERFLOW_NAMES = Synonyms(
         "common words": {"sat": "saturate", "saturating": "saturate", "clip": "saturate", "infinity": "inf"},
     },
 )
-"""What others call the overflow policies."""
+"""Names of the overflow policies in other sources."""
 
 _SYNONYMS: dict[type[Enum], Synonyms] = {Rounding: ROUNDING_NAMES, Overflow: OVERFLOW_NAMES}
 
@@ -290,9 +294,9 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """The member of `kind` that `value` is or names, in any letter case; synonyms count.
+    """Return the member of `kind` that `value` is or names, in any letter case, including synonyms.
 
-    Raises ValueError for a name that nobody has or several members have, TypeError for what is no name.
+    Raises ValueError for an unknown or ambiguous name, TypeError for an object that is not a name.
     """
     if isinstance(value, kind):
         return value
