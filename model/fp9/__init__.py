@@ -113,8 +113,9 @@ _PACKAGES = "fp9.names"
 
 
 def __getattr__(name: str) -> Any:
-    """Load a module, or a name of a higher package, on first use, so that `import fp9` and `fp9 --help` start
-    quickly.
+    """Load a module, or a name of a higher package, on first use.
+
+    Thus `import fp9` and `fp9 --help` start quickly.
     """
     if name in _MODULES:
         return import_module(f"fp9.{name}")

@@ -52,8 +52,9 @@ class CastPolicy:
         return ends_odd or not fmt.has_inf
 
     def clips(self, fmt: Format, negative: bool) -> bool:
-        """Return whether infinite sources of this sign become the largest number, or zero if zero is the lowest
-        number.
+        """Return whether infinite sources of this sign become the end of the range.
+
+        The end is the largest number, or zero if zero is the lowest number.
         """
         exists = fmt.has_inf and (fmt.signed or not negative)
         match self.overflow:

@@ -39,9 +39,7 @@ def fast_blocks(
     tensor_scale: float,
     threads: int | None,
 ) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
-    """Return elements and scales of blocks (blocks, size), or None if no kernel supports the format, rule or
-    rounding.
-    """
+    """Return elements and scales of blocks (blocks, size), or None if no kernel supports the request."""
     size = rows.shape[1]
     if rounding is not Rounding.RNE or rule.tries or block.levels or size % _ROW or size.bit_count() > 1:
         return None
@@ -131,8 +129,9 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 
 
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return limits (factors, numbers - 1): the first float32 pattern that rounds to each number times a factor, or
-    higher.
+    """Return the first float32 patterns that round to each number times a factor, or to a higher one.
+
+    The shape is (factors, numbers - 1).
 
     The first number has no limit. If the factor is 0 or NaN, the limit is beyond all numbers. A limit is the
     smallest float32 above the midpoint of two neighbours, or equal to it if a tie rounds up to the even code.

@@ -33,8 +33,9 @@ def scale_codes(
     tensor_scale: float | NDArray[np.float64] = 1.0,
     divisor: float | None = None,
 ) -> NDArray[Any]:
-    """Return the scale codes of blocks, shape (blocks,), from their amax (float32 numbers, infinities, NaN as
-    float64).
+    """Return the scale codes of blocks, shape (blocks,), from their amax.
+
+    `amax` holds float32 numbers, infinities and NaN as float64.
 
     `divisor` replaces the largest element. A block with an infinity or a NaN has scale NaN; a block of zeros has
     the smallest scale. Scales saturate at both ends of their format.

@@ -82,7 +82,7 @@ def finfo(fmt: Format | str | object) -> Finfo:
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
     """Cast numbers to a format and back, with `scale` undone, in the dtype of x (float32 for integers).
 
-    The options are those of `encode`, except `out`. Numbers that the dtype cannot hold are rounded to it.
+    Options are as for `encode`, except `out`. Numbers that the dtype cannot hold are rounded to it.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

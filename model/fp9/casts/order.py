@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _NAN = np.int64(1) << 40
-"""Magnitude of a NaN's ordinal, above that of every number."""
+"""Magnitude of a NaN's ordinal, above every number's ordinal."""
 
 UNORDERED = 2
 """Result of `compare` if an operand is NaN."""

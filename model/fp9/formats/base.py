@@ -68,7 +68,7 @@ class Format(abc.ABC):
 
     @property
     def can_underflow(self) -> bool:
-        """Return whether small results lose relative precision; those of a fixed-point format do not."""
+        """Return whether small results lose relative precision. Results of a fixed-point format do not."""
         return True
 
     @property
@@ -183,8 +183,9 @@ class Format(abc.ABC):
 
     @property
     def native_dtype(self) -> str | None:
-        """Return the name of the host type (NumPy's, or bfloat16) with the same bits as this format's codes,
-        or None.
+        """Return the name of the host type with the same bits as this format's codes, or None.
+
+        The host types are NumPy's and bfloat16.
         """
         return None
 

@@ -115,8 +115,7 @@ _DESCRIPTION = re.compile(
 
 
 def format(name: str | Format | object) -> Format:
-    """Return the format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)", "f143(bias=10)" or
-    "1.4.3,b=10".
+    """Return the format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)" or "1.4.3,b=10".
 
     A `Format` is returned unchanged; a NumPy, ml_dtypes, en_dtypes or torch dtype gives the format of its name.
     "1.E.p,b=B" is Graphcore's family: subnormals, NaN only at 0x80. Other fixed-field formats add "specials=ieee"

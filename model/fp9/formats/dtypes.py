@@ -58,7 +58,7 @@ def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") ->
 
 
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
-    """Return the integers of an array of codes: unsigned integers unchanged, another package's 8-bit floats as bytes.
+    """Return the integers of an array of codes; another package's 8-bit floats become bytes.
 
     Raises ValueError if the array's dtype belongs to another format.
     """

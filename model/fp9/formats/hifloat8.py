@@ -35,8 +35,9 @@ class HiFloat8(Format):
     NAN: ClassVar[int] = 0x80
 
     STOCHASTIC_FROM: ClassVar[int] = 4
-    """Smallest |E| at which hybrid rounding compares a field with a threshold; below it, ties go away (HiF8 section
-    3.2).
+    """Smallest |E| at which hybrid rounding compares a field with a threshold (HiF8 section 3.2).
+
+    Below it, hybrid rounding is to nearest, ties away.
     """
     CERTAIN_OVERFLOW: ClassVar[Fraction] = Fraction(40960)
     """Smallest magnitude that overflows in hybrid rounding with any threshold."""
@@ -59,8 +60,9 @@ class HiFloat8(Format):
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return the number of source bits in hybrid rounding's threshold T, and of ones below them (HiF8 section
-        3.2).
+        """Return the numbers of source bits and of ones in hybrid rounding's threshold T (HiF8 section 3.2).
+
+        The ones are below the source bits.
 
         T14 is the low 14 bits of FP32; T2 = {src[0], 1} for FP16 and BF16 (CANN `Cast`). Raises ValueError for
         other sources.

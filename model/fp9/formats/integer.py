@@ -42,8 +42,9 @@ class ScaledInteger(Format):
 
     @property
     def sign_magnitude(self) -> FixedFormat:
-        """Return the float format with the same numbers and a negative zero; its single exponent bit keeps the
-        spacing.
+        """Return the float format with the same numbers and a negative zero.
+
+        Its single exponent bit keeps the spacing.
         """
         fraction_bits = self.precision - 1
         return FixedFormat(self.name, 1, fraction_bits, self.bias - fraction_bits + 1, True, Specials.FINITE)

@@ -41,8 +41,9 @@ _ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.
 
 
 class Operand(NamedTuple):
-    """Operands with individual formats: codes, numbers, signalling NaN masks, and properties of the formats; (n,)
-    each.
+    """Operands with individual formats, as arrays of shape (n,).
+
+    The arrays are codes, numbers, masks of signalling NaN, and properties of the formats.
 
     `nan_code` is the canonical NaN. `one_zero` and `one_nan` are true if zero and NaN have no sign. `normal` is the
     smallest normal magnitude.

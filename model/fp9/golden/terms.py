@@ -46,8 +46,9 @@ def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
 
 
 def _grouped(group: int, sides: list[Terms], scales: list[Terms]) -> tuple[Terms, Terms]:
-    """Return the sums of groups times both scales, aligned by the scales alone; a group of zero products has
-    power 0.
+    """Return the sums of groups times both scales, aligned by the scales alone.
+
+    A group of zero products has power 0.
     """
     products = (sides[0].numbers * sides[1].numbers).reshape(len(sides[0].numbers), -1, group)
     factors = scales[0].numbers[:, ::group] * scales[1].numbers[:, ::group]

@@ -92,7 +92,9 @@ def with_sign(code: int, negative: bool, fmt: Format) -> int:
 
 
 def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
-    """Return the scale code and elements that map the largest magnitude to 6 or to 4, with the smaller squared error.
+    """Return scale code and elements that map the largest magnitude to 6 or 4, with the smaller error.
+
+    The error is the sum of squared errors.
 
     If both errors are equal, the largest magnitude is mapped to 6.
     """

@@ -200,7 +200,7 @@ def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | Hybri
 
 
 def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridBits | None = None) -> tuple[int, Flags]:
-    """Return code and flags of `x` in `fmt`: one rounding, then overflow and NaN policy, then the code (numerics.md).
+    """Return code and flags of `x` in `fmt`: rounding, then overflow and NaN policy (numerics.md).
 
     Raises ValueError if the format can express neither NaN nor the policy's replacement for it.
     """

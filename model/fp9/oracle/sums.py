@@ -160,8 +160,9 @@ def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomB
 
 
 def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
-    """Return the products without cancelled infinities: at most one infinity remains, or one of each sign, which is
-    NaN.
+    """Return the products without cancelled infinities.
+
+    At most one infinity remains, or one of each sign, which gives NaN.
     """
     if engine.infinity_run is None:
         return products

@@ -162,8 +162,9 @@ def _magnitude_code(code: int, target: Format) -> int:
 
 
 def _tiny_below(cast: Callable[[int], tuple[int, Flags]], end: int) -> int:
-    """Return the pattern below which inexact results raise underflow; exact patterns, which raise nothing, are
-    skipped.
+    """Return the pattern below which inexact results raise underflow.
+
+    Exact patterns, which raise nothing, are skipped.
     """
 
     def not_tiny(pattern: int) -> bool:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 
 def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the step's result fed back as addend, chunk by chunk if there are chunks, or the exact sum of all
-    products.
+    """Yield the results of an accumulator.
+
+    The step's result is fed back as addend, chunk by chunk if there are chunks. An exact engine sums all products.
     """
     if unit.engine.exact:
         return _whole(unit, rows)

@@ -1,6 +1,6 @@
 """The smoke suite: a few hundred corner operations, chosen by their classes and bit patterns.
 
-Selections, flags and the upper result bits determine the class of an operation. Candidates are drawn from all
+Selections, flags and the upper result bits determine the class of an operation. Candidates are sampled from all
 classes equally. Of each handful, the candidate with the rarest combinations of two bits is taken (pairwise
 coverage). Half of the choices consider all bits. The other half consider the bits whose inversion changes the
 golden result. First, one operation for each rare cover point is taken (module `cover_points`). The choice does not

@@ -100,7 +100,7 @@ def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
 
 
 def _other_inputs(vectors: VectorSet) -> list[str]:
-    """Return a description of inputs that differ from their suite. Inputs that were given or joined are not checked."""
+    """Return a description of inputs that differ from their suite. Inputs without a suite are not checked."""
     from fp9.suites import SUITES, inputs_of  # slow to load
 
     origin = vectors.origin
