@@ -251,7 +251,6 @@ class Array(Held):
 
 
 def _plain_index(where: Any) -> Any:
-    """Replace arrays of a format in an index by NumPy arrays."""
     if isinstance(where, tuple):
         return tuple(_plain_index(one) for one in where)
     return where.numbers() if isinstance(where, Array) else where

@@ -94,7 +94,6 @@ def _function(called: Callable[..., Any], arguments: tuple[Any, ...], options: d
 
 
 def _joined(called: Callable[..., Any], arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Join arrays of one format. Raises ValueError for different formats."""
     first = arrays[0]
     for other in arrays[1:]:
         if type(other) is not type(first) or other.format != first.format:

@@ -146,7 +146,7 @@ def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
     """Return x as float32 if that holds every number, else as float64 with bits below the first 44 rounded to odd.
 
     Rounding a quotient by a scale gives the same result. Midpoints of two elements or scales, times a scale and a
-    tensor scale, have at most 32 bits, and float64 quotients distinguish them from numbers of 44 bits.
+    tensor scale, have at most 32 bits. float64 quotients distinguish them from numbers of 44 bits.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):

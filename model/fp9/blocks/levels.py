@@ -33,8 +33,8 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
     """Return for every level the bits of its groups, (blocks, groups).
 
-    A bit is set if the group's largest number, divided by the scales above, reaches the power of two below which
-    the lower levels can still bring it.
+    The group's largest number is divided by the scales above. The bit is set if this quotient is at least 2^n,
+    where n is the number of levels from this one on: the lower levels alone could not bring it into range.
     """
     if not block.levels:
         return []

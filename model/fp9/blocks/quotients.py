@@ -80,8 +80,8 @@ def _where(rows: NDArray[np.bool_], ours: NDArray[Any], others: NDArray[Any]) ->
 def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients) -> Iterator[_Try]:
     """Yield the tries of a rule with the sums that their errors need.
 
-    With t the tensor scale and d element times block scale, sum (x - d t)^2 is smaller if t sum d^2 - 2 sum x d is
-    smaller. float64 holds both sums exactly.
+    Let t be the tensor scale and d an element times its block scale. The try with the smaller sum (x - d t)^2 is
+    the try with the smaller t sum d^2 - 2 sum x d. float64 holds both sums exactly.
     """
     for divisor in how.rule.tries:
         codes = scale_codes(amax, how.block, how.rule, how.scale, divisor)

@@ -20,7 +20,6 @@ def bf16_reciprocals(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _ties_up(sizes: NDArray[np.float64], precision: int) -> NDArray[np.float64]:
-    """Round magnitudes to `precision` bits, to nearest, ties up."""
     significands, exponents = np.frexp(sizes)
     rounded: NDArray[np.float64] = np.ldexp(np.floor(np.ldexp(significands, precision) + 0.5), exponents - precision)
     return rounded

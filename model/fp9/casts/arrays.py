@@ -218,7 +218,6 @@ def _encode(
 
 
 def _has_nan(flat: NDArray[Any]) -> bool:
-    """Return whether the array has a NaN, in constant memory."""
     if flat.dtype.kind in "iu":
         return False
     return any(bool(np.isnan(flat[start : start + CACHED]).any()) for start in range(0, flat.size, CACHED))

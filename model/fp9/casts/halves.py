@@ -1,8 +1,9 @@
 """Lookup tables over all 16-bit patterns, for 16-bit sources and for the upper half of float32 sources.
 
-The upper half of a float32 pattern, with bit 0 set if the lower half is not 0, is the number as bfloat16 rounded to
-odd. If it has two bits more than the target, every rounding to nearest and every directed rounding gives the same
-result from both (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
+Take the upper half of a float32 pattern, and set bit 0 if the lower half is not 0. The result is the number as
+bfloat16 rounded to odd. With two bits more than the target has, it rounds like the original number. This holds for
+every rounding to nearest and every directed rounding (Boldo and Melquiond, "When double rounding is odd", IMACS
+2005).
 """
 
 from __future__ import annotations

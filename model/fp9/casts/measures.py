@@ -99,7 +99,6 @@ def dtype_of_result(x: ArrayLike) -> np.dtype[Any]:
 
 
 def _doubles(x: ArrayLike) -> NDArray[np.float64]:
-    """Return the numbers as float64; decode arrays that carry their format."""
     return as_numbers(np.asarray(x) if carried(x) else x).astype(np.float64)
 
 

@@ -43,7 +43,6 @@ def _patterns(source: NDArray[Any]) -> tuple[NDArray[np.uint64], int, int]:
 
 
 def _flushed(source: NDArray[Any]) -> NDArray[Any]:
-    """Return the numbers with subnormal numbers replaced by zeros of the same sign."""
     patterns, fraction, sign = _patterns(source)
     is_small = patterns & np.uint64((1 << sign) - (1 << fraction)) == 0
     kept = np.where(is_small, patterns & np.uint64(1 << sign), patterns)
@@ -51,7 +50,6 @@ def _flushed(source: NDArray[Any]) -> NDArray[Any]:
 
 
 def _payloads(source: NDArray[Any], fmt: FixedFormat, policy: CastPolicy) -> NDArray[Any]:
-    """Return NaN codes with as many payload bits as the format holds."""
     patterns, fraction, sign = _patterns(source)
     drop = fraction - fmt.fraction_bits
     payload = patterns & np.uint64((1 << fraction) - 1)

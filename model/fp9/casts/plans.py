@@ -210,7 +210,6 @@ _DOC_OVERFLOW = Fraction(3, 2) * 2**15
 
 
 def _hybrid_edges(policy: CastPolicy, hybrid: Hybrid) -> HybridEdges:
-    """Return the edge codes for a policy and the switches of hybrid rounding."""
     from fp9.kernels.hif8 import HybridEdges  # slow to load
 
     fmt = HiFloat8()

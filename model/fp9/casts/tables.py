@@ -150,7 +150,6 @@ def _row(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> tuple[
 
 
 def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> int:
-    """Return the ordinal of 2^exponent."""
     if fmt.flushes and exponent == fmt.min_normal_exponent:
         return 0
     code = fmt.code_of(pow2(exponent))

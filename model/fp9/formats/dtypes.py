@@ -89,7 +89,6 @@ def _torch_integer(tensor: Any) -> Any:
 
 
 def _check_named(name: str | None, fmt: Format) -> None:
-    """Raise ValueError if an array's dtype belongs to another format."""
     if name in ALIASES and format(name) != fmt:
         raise ValueError(
             f"an array of {name} given as codes of {fmt.name}; name its own format, {ALIASES[name]}, or view it as "

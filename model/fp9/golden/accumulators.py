@@ -58,7 +58,6 @@ def _kulisch(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.
 
 
 def _any(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-    """Compute the results for any engine."""
     engine = unit.engine
     a, b = terms_of(unit, inputs)
     numbers, limb_count = engine_numbers(engine, _product_bits(unit, inputs))
@@ -80,7 +79,6 @@ def _any(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint
 
 
 def _product_bits(unit: Mac, inputs: Columns) -> range:
-    """Return the range of exponents of all product bits."""
     ranges = [
         [bit_range(fmt) for fmt, _ in variants(inputs, operand, formats)]
         for operand, formats in (("a", unit.a), ("b", unit.b))

@@ -1,8 +1,8 @@
 """Golden results of a `MultiFpu`: exact sums rounded to odd in float64, then rounded once to the result's format.
 
 float64 holds every product of two operands exactly. The sum of a product and an addend is rounded to odd, using the
-rounded sum and its error (Knuth's TwoSum). A result has at most 24 significand bits, so rounding the odd sum again
-gives the same result as rounding the exact sum once (Boldo and Melquiond, IEEE ToC 2008).
+rounded sum and its error (Knuth's TwoSum). A result has at most 24 significand bits. Therefore rounding the odd sum
+equals rounding the exact sum once (Boldo and Melquiond, IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -91,7 +91,6 @@ def _vector(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
 
 
 def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return codes and flags of one operation on the whole word."""
     count = len(inputs["a"])
     op = np.broadcast_to(chosen(inputs, "op", len(unit.operations)), count)
     formats = {
@@ -126,7 +125,6 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
 
 
 def _isin(unit: MultiFpu, op: NDArray[Any], *some: MultiFpuOp) -> Bools:
-    """Return a mask of the operations that are among `some`."""
     found: Bools = np.array([each in some for each in unit.operations])[op]
     return found
 

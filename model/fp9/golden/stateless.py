@@ -186,7 +186,6 @@ def step(unit: Dot, inputs: Columns) -> Results:
 
 
 def _scales(unit: Dot, inputs: Columns, here: Where) -> dict[str, Any]:
-    """Return the scales of operations as keyword arguments of `dot`."""
     if unit.scale is None:
         return {}
     codes: dict[str, Any] = {}

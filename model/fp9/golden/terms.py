@@ -58,7 +58,6 @@ def _grouped(group: int, sides: list[Terms], scales: list[Terms]) -> tuple[Terms
 
 
 def _powers(unit: Dot, inputs: Columns, operand: str) -> Floats:
-    """Return the alignment powers of all lanes of each operation."""
     lanes = unit.lane_names(operand)
     powers = np.empty((len(inputs[lanes[0]]), len(lanes)))
     for fmt, here in variants(inputs, operand, unit.a if operand == "a" else unit.b):

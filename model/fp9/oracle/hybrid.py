@@ -135,7 +135,6 @@ def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, nega
 
 
 def _patterns(source: FixedFormat, exponent: int) -> tuple[int, int]:
-    """Return the source patterns of a binade, [first, end)."""
     first = source.code_of(pow2(exponent))
     return first, first + min(first, 1 << source.fraction_bits)
 

@@ -155,7 +155,6 @@ def _steps(
 
 
 def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomBits | None) -> tuple[int, Flags]:
-    """Return code and flags of one exact sum, rounded once."""
     return rounded(engine, [*_infinities(engine, products), c], bits)
 
 

@@ -1,10 +1,10 @@
 """Threshold tables of casts: for each code, the first source pattern that rounds to it, from exact arithmetic.
 
 At most 129 patterns define a monotone rounding completely, whatever algorithm computes it. Therefore the table
-connects the oracle with a proof. It is computed from the oracle by bisection over source codes, can be checked for
-monotonicity by itself, and can be compared with a circuit by plain comparisons.
+connects the oracle with a proof. It is computed from the oracle by bisection over source codes. It can be checked
+for monotonicity by itself, and compared with a circuit by plain comparisons.
 
-Hybrid rounding of HiFloat8 is not monotone where it is stochastic. There the table gives the number below, and a
+Hybrid rounding of HiFloat8 is not monotone where it is stochastic. There the table gives the number below. A
 comparison of two source fields decides whether to round up, as in the paper (HiF8 section 3.2).
 """
 
@@ -156,7 +156,6 @@ def _rank_thresholds(
 
 
 def _magnitude_code(code: int, target: Format) -> int:
-    """Return the code of a number's absolute value."""
     number = decode(code, target)
     return 0 if number.kind is Kind.ZERO else target.code_of(number.magnitude)
 

@@ -158,7 +158,6 @@ def _truth(op: Op, a: _Number, c: _Number) -> tuple[int, Flags]:
 
 
 def _class_of(a: _Number) -> int:
-    """Return the bit index of a class mask (RISC-V, FCLASS)."""
     x = a.exact
     match x.kind:
         case Kind.NAN:

@@ -87,7 +87,6 @@ def sum_errors(
 
 
 def _exact(a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str]) -> NDArray[np.float64]:
-    """Return the exact sums, rounded once to FP32."""
     numbers: NDArray[np.float64] = decode(dot(a, b, *formats, "exact"), "fp32").astype(np.float64)
     return numbers
 
@@ -155,7 +154,6 @@ MOST_PRODUCTS = 1 << 27
 
 
 def _loaded(file: Path) -> NDArray[Any]:
-    """Return the numbers of a .npy file."""
     try:
         numbers = np.load(file, allow_pickle=False)
     except (ValueError, EOFError):

@@ -1,7 +1,10 @@
 """Figures printed in the formats' papers, next to the values that fp9 computes.
 
-The sources are Graphcore Table 1 (Noune et al., arXiv 2206.02915), the ranges of HFP8 (Sun et al., NeurIPS 2019),
-and Tables 2 to 4 of HiFloat8 (Luo et al., arXiv 2409.16626).
+The sources are:
+
+- Graphcore, Table 1 (Noune et al., arXiv 2206.02915),
+- the ranges of HFP8 (Sun et al., NeurIPS 2019),
+- HiFloat8, Tables 2 to 4 (Luo et al., arXiv 2409.16626).
 """
 
 from __future__ import annotations

@@ -76,7 +76,6 @@ def _smoke(unit: Unit, seed: int) -> Inputs:
 
 
 def _uniform(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
-    """Return uniformly random bits for every port."""
     return {port.name: drawn_port(port, count, rng) for port in unit.inputs}
 
 

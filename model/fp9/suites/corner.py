@@ -45,7 +45,6 @@ _SPECIAL = 1 / 16
 
 
 def _every_code(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
-    """Return every code under every format select and every bias."""
     return table_columns(unit, list(itertools.product(*(every_value(port) for port in unit.inputs))))
 
 
@@ -141,7 +140,6 @@ def _fpu_corner(unit: Fpu, rng: np.random.Generator) -> Inputs:
 
 
 def _packed(lanes: Inputs) -> Inputs:
-    """Pack two 8-bit operands into the halves of a 16-bit operand."""
     both = {name: lanes[f"{name}0"] | lanes[f"{name}1"] << 8 for name in ("a", "b")}
     return both | {name: column for name, column in lanes.items() if name[0] not in "ab" or name.endswith("_format")}
 

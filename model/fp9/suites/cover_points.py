@@ -93,7 +93,6 @@ def _most_special(values: Sequence[NDArray[np.float64]]) -> Numbers:
 
 
 def _specials(values: NDArray[np.float64]) -> Numbers:
-    """Return 1 for infinities, 2 for NaN, else 0."""
     return np.asarray(np.isinf(values) + 2 * np.isnan(values), dtype=np.int64)
 
 
@@ -103,7 +102,6 @@ def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
 
 
 def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
-    """Return the class of each code."""
     magnitudes = codes.astype(np.int64) & fmt.magnitude_mask
     normal = fmt.code_of(Fraction(fmt.smallest_normal))
     is_class = {

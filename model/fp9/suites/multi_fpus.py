@@ -1,10 +1,10 @@
 """Corner and random operations of a `multi_fpu`.
 
-They cover results next to every boundary of their format, cancellations and classes.
+They cover results next to every boundary of their format, cancellations and classes. Operations come in blocks that
+share the operation and the formats, so that each operation runs with many combinations of formats.
 
-Operations come in blocks that share the operation and the formats, so that each operation runs with many
-combinations of formats. Within a block, the last operand that is read is chosen so that the exact result is a code
-of the result format, the midpoint after it, or a value next to one of them.
+Within a block, the last operand that is read determines the exact result. This result is a code of the result
+format, the midpoint after it, or a value next to one of them.
 """
 
 from __future__ import annotations

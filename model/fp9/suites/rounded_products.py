@@ -57,7 +57,6 @@ def _rounding_class(products: NDArray[np.float64], unit: Mul) -> NDArray[np.int6
 
 
 def _columns(unit: Mul, pair: tuple[int, int], a: Codes, b: Codes) -> Inputs:
-    """Return the operations of a pair of formats."""
     columns: Inputs = {"a": a.reshape(-1).astype(np.uint8), "b": b.reshape(-1).astype(np.uint8)}
     for name, index in zip("ab", pair, strict=True):
         columns[f"{name}_format"] = np.full(a.size, index, dtype=np.uint8)

@@ -61,13 +61,11 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
 
 
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
-    """Return the operations of groups of `span` operations, in order."""
     indices = (np.sort(groups)[:, None] * span + np.arange(span)).reshape(-1)
     return {name: column[indices] for name, column in columns.items()}
 
 
 def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
-    """Return the class number of each group of operations."""
     outputs = evaluate(unit, columns)
     selects = [columns[port.name].astype(np.int64) for port in unit.inputs if port.choices]
     uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]

@@ -199,8 +199,11 @@ def check_name(name: str) -> None:
 def check_shared(unit: Unit, lowest: int = 0) -> None:
     """Check the fields that all units share.
 
-    Raises ValueError if the name is not valid in hardware languages, if the number of stages is below `lowest` or
-    above `MAX_STAGES`, or if a register option is set for a unit without registers.
+    Raises ValueError in three cases:
+
+    - the name is not valid in hardware languages,
+    - the number of stages is below `lowest` or above `MAX_STAGES`,
+    - a register option is set for a unit without registers.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

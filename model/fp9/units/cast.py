@@ -95,13 +95,11 @@ class Cast(Unit):
                 raise ValueError(f"{self.name}: {error}") from None
 
     def _check_targets(self) -> None:
-        """Raise ValueError if a target is not an 8-bit format with a NaN."""
         for f in self.targets:
             if f.bits != 8 or f.nan_code(False) is None:
                 raise ValueError(f"{self.name}: {f.name} given as target; give 8-bit formats with a NaN")
 
     def _check_source_bits(self) -> None:
-        """Raise ValueError if hybrid rounding is not defined for the source format."""
         try:
             HiFloat8.threshold_bits(self.source)
         except ValueError as error:

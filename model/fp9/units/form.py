@@ -52,7 +52,6 @@ def _is_tuple(hint: object) -> bool:
 
 
 def _offered(hint: object) -> tuple[str, ...]:
-    """Return the names that a field of this type accepts."""
     if _is_tuple(hint) or isinstance(hint, types.UnionType):
         return _offered(typing.get_args(hint)[0])
     if isinstance(hint, type) and issubclass(hint, Enum):

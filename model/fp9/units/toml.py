@@ -150,7 +150,6 @@ def _reader(hint: object) -> _Reader:
 
 
 def _items(value: object) -> list[object]:
-    """Return a list's items, or the items of a comma-separated text."""
     if isinstance(value, list | tuple):
         return list(value)
     return [_value(item.strip()) for item in _OUTER_COMMA.split(value)] if isinstance(value, str) else [value]
@@ -238,7 +237,6 @@ def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
 
 
 def _engine_table(spec: Engine) -> dict[str, object]:
-    """Return the engine's fields that differ from their defaults."""
     said = [f for f in dataclasses.fields(Engine) if getattr(spec, f.name) != f.default]
     return {f.name: _plain(getattr(spec, f.name)) for f in said}
 

@@ -74,7 +74,6 @@ def read_for(unit: Unit, path: Path | str) -> VectorSet:
 
 
 def _damages(path: Path) -> list[str]:
-    """Return a description of damaged bytes, or an empty list."""
     same = hashlib.sha256(path.read_bytes()).hexdigest() == read_manifest(path)["sha256"]
     return [] if same else ["its SHA-256 is not that of the manifest"]
 

@@ -52,7 +52,6 @@ def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = Fals
 
 
 def _lines(vectors: VectorSet) -> bytes:
-    """Return the lines of a set, without a file heading."""
     columns = {
         port.name: np.ma.masked_array(
             {**vectors.inputs, **vectors.expected}[port.name],
@@ -105,7 +104,6 @@ def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
 
 
 def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
-    """Return the lines of a batch that differ."""
     columns = hex_columns({number: line.split() for number, line in batch}, (*unit.inputs, *unit.outputs))
     model = from_inputs(unit, {port.name: columns[port.name].data for port in unit.inputs})
     differs = np.zeros(len(batch), dtype=np.bool_)

@@ -46,8 +46,13 @@ _OPPOSITE = 0.25
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the corner operations of an accumulator with chunks.
 
-    The corners `step` of a single sum are used in three ways: as the addend and the chunk that is added to it, as
-    products in one chunk, and as a product added to a chunk of any length. Further operations are:
+    The corners `step` of a single sum are used in three ways:
+
+    - as an addend and a chunk that is added to it,
+    - as products in one chunk,
+    - as a product added to a chunk of any length.
+
+    Further operations are:
 
     - chunks of any length added to the total,
     - products of every class added to a chunk of every class,

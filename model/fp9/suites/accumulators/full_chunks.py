@@ -22,9 +22,8 @@ _TOP = 8
 def full_chunks(unit: Mac, group: int) -> Inputs:
     """Return sequences in which the first lane sums powers of two to a chunk. Lengths are multiples of `group`.
 
-    The next power of two cancels a chunk of ones down to its last bit, for both signs. If a chunk can hold the
-    largest number, this chunk is added to every class of product of the first formats, and to totals of every
-    class.
+    The next power of two cancels a chunk of ones down to its last bit, for both signs. A chunk of the largest
+    number, if possible, is added to products of every class and to totals of every class.
     """
     fmt = fixed(unit.engine.result)
     powers = power_products(unit)

@@ -74,7 +74,6 @@ def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return the codes of all classes without a sign."""
     return np.array([code for code in classes(fmt) if code >> (fmt.bits - 1) == 0])
 
 

@@ -52,7 +52,6 @@ def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fa
 
 
 def _chooses_hybrid(unit: Cast, selects: list[Port], choices: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Return a mask of the selections that round to hif8 with hybrid rounding."""
     meant = {"target": {f.name for f in unit.targets if isinstance(f, HiFloat8)}, "rounding": {Rounding.HYBRID.value}}
     chosen = np.ones(len(choices), dtype=np.bool_)
     for i, port in enumerate(selects):

@@ -207,7 +207,6 @@ def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.rando
 
 
 def _scales(unit: Quantiser, rule: ScaleRule, amax: Codes) -> NDArray[np.float64]:
-    """Return the scales for maxima, as numbers."""
     codes = scale_codes(_numbers(unit, amax), unit.block, rule).astype(np.int64)
     return np.exp2(codes + unit.block.scale.min_normal_exponent)
 

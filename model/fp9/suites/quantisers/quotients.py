@@ -255,7 +255,6 @@ def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes
 
 
 def _ahead(unit: Quantiser, rule: ScaleRule, numbers: Numbers, tensors: Codes) -> Codes:
-    """Return the sign of the second try's error minus the first try's error."""
     first, second = errors_of_tries(numbers, unit.block, rule, _tensor_numbers(tensors))
     return np.sign(second - first).astype(np.int64)
 
@@ -272,13 +271,11 @@ def _begins(unit: Quantiser, rule: ScaleRule) -> Numbers:
 
 
 def _middles(unit: Quantiser) -> Numbers:
-    """Return the midpoints between elements."""
     numbers = _elements(unit)
     return np.asarray((numbers[:-1] + numbers[1:]) / 2)
 
 
 def _elements(unit: Quantiser) -> Numbers:
-    """Return the non-negative element numbers in rising order."""
     return np.asarray(unit.block.element.table[: unit.block.element.max_code + 1], dtype=np.float64)
 
 
@@ -304,7 +301,6 @@ def _below(unit: Quantiser, amax: Codes, rng: np.random.Generator) -> Codes:
 
 
 def _drawn_tensors(rng: np.random.Generator, count: int) -> Codes:
-    """Return tensor scales with random exponents and fractions."""
     bits = TENSOR_SCALE.fraction_bits
     return rng.integers(1, TENSOR_SCALE.max_code >> bits, count) << bits | rng.integers(0, 1 << bits, count)
 
@@ -328,7 +324,6 @@ def _source(unit: Quantiser, numbers: Numbers) -> Codes:
 
 
 def _numbers_of(unit: Quantiser, codes: Codes) -> Numbers:
-    """Return the numbers of scale codes."""
     numbers: Numbers = decode_to(codes, unit.block.scale, np.float64)
     return numbers
 

@@ -176,7 +176,6 @@ def _signs(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np.int6
 
 
 def _lowest_bit(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the value of the lowest set bit."""
     mantissas, exponents = np.frexp(numbers)
     bits = np.ldexp(mantissas, 53).astype(np.int64)
     lowest: NDArray[np.float64] = np.ldexp((bits & -bits).astype(np.float64), exponents - 53)

@@ -247,14 +247,12 @@ def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _kinds(fmt: Format) -> list[int]:
-    """Return codes of both signs: zero, smallest, smallest normal and largest number, infinity, NaN."""
     normal = fmt.code_of(Fraction(fmt.smallest_normal))
     magnitudes = [0, fmt.smallest_code, normal, fmt.max_code, fmt.inf_code(False), fmt.nan_code(False)]
     return sorted({code for m in magnitudes if m is not None for code in (m, m ^ int(sign_bits((fmt,))[0]))})
 
 
 def _started_anew(unit: Mac) -> Inputs:
-    """Return LOAD after a product of every kind."""
     rows: list[tuple[MacOp, Product | None]] = []
     for i, fmt in enumerate(unit.a):
         products = [(code, unit.b[0].max_code, i, 0) for code in _kinds(fmt)]
@@ -270,7 +268,6 @@ def _filled(unit: Mac) -> list[Inputs]:
 
 
 def _largest(unit: Mac) -> Product:
-    """Return the largest product."""
     (i, a), (j, b) = (max(enumerate(formats), key=lambda f: f[1].max_magnitude) for formats in (unit.a, unit.b))
     return a.max_code, b.max_code, i, j
 

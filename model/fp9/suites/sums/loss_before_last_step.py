@@ -1,7 +1,7 @@
 """Corner operations of chunks with several steps: bits that one step discards, and their effect on later steps.
 
 In one step the products are at the window's end or at the rounding position. The other steps add nothing, or cancel
-the large term, so that the step's last bits decide the result, and its lost bits decide the flags.
+the large term. Thus the step's last bits decide the result, and its lost bits decide the flags.
 """
 
 from __future__ import annotations

@@ -36,7 +36,6 @@ def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator
 
 
 def _highest(a: Operand, b: Operand) -> int:
-    """Return the exponent of the largest product."""
     return int(several_products.by_exponent(a.format, b.format)[2][-1])
 
 

@@ -251,7 +251,6 @@ def product(x: Codes, y: Codes, a: Format, b: Format) -> Floats:
 
 
 def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return random finite non-zero factors."""
     return rng.choice(finite(a), count), rng.choice(finite(b), count)
 
 
@@ -271,14 +270,12 @@ def _floor_log2(values: Floats) -> NDArray[np.int64]:
 
 
 def _lowest_bit(values: Floats) -> NDArray[np.int64]:
-    """Return the exponent of the lowest set bit."""
     significand, exponent = np.frexp(values)
     whole = (significand * 2.0**53).astype(np.int64)
     return _floor_log2((whole & -whole).astype(np.float64)) + exponent - 53
 
 
 def _lowest_step(fmt: FixedFormat) -> float:
-    """Return the spacing of the smallest numbers."""
     return fmt.smallest if fmt.subnormals else fmt.smallest_normal * 2.0**-fmt.fraction_bits
 
 

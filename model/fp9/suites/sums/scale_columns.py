@@ -103,7 +103,6 @@ def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _is_power(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask of the codes that are powers of two."""
     numbers = np.asarray(fmt.table, dtype=np.float64)
     return np.asarray(np.isfinite(numbers) & (numbers > 0) & (np.frexp(numbers)[0] == 0.5))
 

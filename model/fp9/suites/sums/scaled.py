@@ -188,12 +188,10 @@ def powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], 
 
 
 def _selects(first: int, second: int, count: int) -> Inputs:
-    """Return the format select ports for a pair of formats."""
     return {f"{operand}_format": np.full(count, index, np.uint32) for operand, index in (("a", first), ("b", second))}
 
 
 def _scale_of(unit: Dot, columns: Inputs, lane: Codes) -> NDArray[np.float64]:
-    """Return the product of both scales for the products in a lane."""
     assert unit.scale is not None
     block = lane // unit.products_of_scales
     codes = (

@@ -1,9 +1,15 @@
 """Corner operations of sums of several products: each lane alone, and interactions of lanes.
 
-The families are products that cancel fully or except for one bit, products at every distance from the largest,
-equal products with every pattern of signs, zeros of every sign, and infinities with NaN. The addends are around the
-sum. Further operations have few terms: the addend alone, one product and the addend, two products, or one special
-operand.
+The families are:
+
+- products that cancel fully or except for one bit,
+- products at every distance from the largest,
+- equal products with every pattern of signs,
+- zeros of every sign,
+- infinities and NaN next to each other.
+
+The addends are around the sum. Further operations have few terms: the addend alone, one product and the addend, two
+products, or one special operand.
 """
 
 from __future__ import annotations

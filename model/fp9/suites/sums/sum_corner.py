@@ -88,7 +88,6 @@ def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Genera
 
 
 def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
-    """Return products and addends of uniformly random exponents, so that terms have every distance."""
     products, sign = unit.products, 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]
     wanted = rng.integers(exponents[0], exponents[-1] + 1, count * products)
