@@ -172,8 +172,8 @@ class Mac(Dot):
     operation's flags combine all its roundings; the flags of the sum are the OR over all operations. FOLD of an
     empty chunk changes nothing. Until the first chunk is added, the result is c unchanged.
 
-    If the engine is `exact` (Kulisch), the register holds the exact sum of the products since LOAD or CLEAR, as a
-    fixed-point number of `sum_bits` bits. There is no addend c: LOAD starts from the products alone. Every
+    If the engine is `exact` (Kulisch), the register holds the exact sum of the products since LOAD or CLEAR. It is
+    a fixed-point number of `sum_bits` bits. There is no addend c: LOAD starts from the products alone. Every
     operation gives the result and flags of `fp9.dot` for these products, also for CLEAR and HOLD. Infinities and
     NaN persist until the next LOAD or CLEAR. A sum beyond the register wraps around; it is correct again once it
     returns into range. The rounding follows the register, in stages of its own.
