@@ -1,8 +1,9 @@
 """Machine learning with 8-bit formats: recipes, PyTorch layers that follow them, and experiments that check papers.
 
-`fp9_ml.recipes` holds the recipes: formats by role, accumulators, scaling of tensors and of the loss. `fp9_ml.torch`
-holds layers, optimizers and converters for PyTorch; import it by its name, as torch is an optional package.
-`fp9_ml.recorded` turns a recorded training step into golden vectors of a unit. Every number is computed by `fp9`.
+`fp9_ml.recipes` holds the recipes: formats by role, accumulators, scaling of tensors and of the loss.
+`fp9_ml.torch` holds layers, optimizers and converters for PyTorch; import it explicitly, since torch is an
+optional package. `fp9_ml.recorded` converts a recorded training step to golden vectors of a unit. `fp9` computes
+every number.
 """
 
 from importlib import import_module
@@ -15,7 +16,7 @@ __all__ = ["recipes"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the recipes on first use: the commands of this package answer `--help` without them."""
+    """Load the recipes on first use, so that this package's commands answer `--help` without them."""
     if name != "recipes":
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return import_module("fp9_ml.recipes")

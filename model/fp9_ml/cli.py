@@ -1,4 +1,4 @@
-"""The command of recipes: how the formats are used."""
+"""Command `fp9 recipes`: how networks use the formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOTHING = {
     **dict.fromkeys(("rounding", "backward_rounding"), "the format's own"),
     **dict.fromkeys(("first", "last", "depthwise"), "as all layers"),
 }
-"""What it means that a field has none."""
+"""Meaning of each field that is none."""
 
 
 def _recipes() -> Iterable[str]:
@@ -67,9 +67,9 @@ def recipes(
 ) -> None:
     """List the recipes, show RECIPE, or measure papers' claims.
 
-    A recipe says how formats are used: formats by role, engines, scaling of tensors and of the loss. RECIPE is a name,
-    fields changed in parentheses where they shall be, or a TOML file. Exit code 1 where a measured value does not pass
-    its bar.
+    A recipe defines how a network uses formats: formats by role, engines, scaling of tensors and of the loss.
+    RECIPE is a name, with changed fields in parentheses if needed, or a TOML file. The exit code is 1 if a
+    measured value misses its limit.
 
     \b
       fp9 recipes "hfp8(weights=f143(bias=14),wgrad=chunked(L=128))"
@@ -110,8 +110,11 @@ def recipes(
 
 
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
-    """Measure a claim, and show how the values stand to its bars, and over several seeds the least and the largest of
-    each; below it what was not reproduced, and why. Exit code 1 where a value does not pass its bar."""
+    """Measure a claim and print its values against their limits.
+
+    Over several seeds, print the smallest and largest of each value. Then print the claims that were not
+    reproduced, and why. The exit code is 1 if a value misses its limit.
+    """
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load
     from fp9_ml.experiments.reproduce import SEEDS, reproduce, write
 
@@ -136,7 +139,7 @@ def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: boo
 
 
 def _spread(record: dict[str, Any]) -> Any:
-    """The least and the largest value of each bar over all seeds."""
+    """Return a table with the smallest and largest value of each bar over all seeds."""
     rows = []
     for bars in zip(*(run["bars"] for run in record["runs"]), strict=True):
         found = [bar["measured"] for bar in bars]
@@ -150,7 +153,7 @@ def _limit(bar: dict[str, Any]) -> list[str]:
 
 
 def _record(spec: Recipe) -> dict[str, Any]:
-    """The recipe as its fields' texts (None for none), and the units that compute it."""
+    """Return the recipe as the texts of its fields (None for none), and the units that compute it."""
     said = {field: None if text == "none" else text for field, text in spec.spelled().items()}
     return said | {"units": {what: list(names) for what, names in spec.units().items()}}
 

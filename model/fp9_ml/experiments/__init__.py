@@ -1,1 +1,1 @@
-"""The formats as they are used: what their papers claim of casts, biases and scales, on small trained networks."""
+"""Experiments on small trained networks: papers' claims about casts, biases and scales."""

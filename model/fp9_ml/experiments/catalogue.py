@@ -1,4 +1,4 @@
-"""All claims by name, and those that are not reproduced here."""
+"""All claims by name, and the claims that are not reproduced here."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ NOT_REPRODUCED: dict[str, str] = {
     "networks for speech, translation, detection and language keep their quality (HFP8 Fig. 4, Graphcore Tables 5 "
     "to 7, HiFloat8 Tables 5 to 8)": "days of training, and data that fp9 does not bring",
 }
-"""Claims that nothing here shows, each with the reason."""
+"""Claims that no experiment here reproduces, each with the reason."""
 
 
 def claim(name: str) -> Claim:
-    """A claim by name. Raises ValueError for an unknown one."""
+    """Return a claim by name; raise ValueError for an unknown name."""
     if name not in CLAIMS:
         raise ValueError(f"claim {name!r} is not known; choose one of {', '.join(CLAIMS)}")
     return CLAIMS[name]

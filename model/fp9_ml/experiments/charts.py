@@ -1,4 +1,4 @@
-"""Charts of records: points for ways of conversion, curves over the bias of a format."""
+"""Charts of records: points for conversion methods, curves over the bias of a format."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _BIASED = re.compile(r"(\w+)\(bias=(-?\d+)\)")
 
 
 _LINE = 60
-"""Letters of a line below the axes; longer ones would leave the picture."""
+"""Most characters of a line below the axes; longer lines would leave the picture."""
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
-    """Draw a record of `reproduce` as SVG, the median of its seeds; the same record gives the same bytes."""
+    """Draw a record of `reproduce` as SVG, with the median over its seeds; the same record gives the same bytes."""
     names = list(record["runs"][0]["values"])
     middle = {name: float(np.median([run["values"][name] for run in record["runs"]])) for name in names}
     curves: dict[str, list[tuple[int, float]]] = {}
@@ -60,7 +60,7 @@ def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict
 
 
 def _points(axes: Axes, values: dict[str, float]) -> None:
-    """Points with their figures; zeros, which a logarithmic axis has not, stand left of all others."""
+    """Draw points with their values; zeros, which a logarithmic axis cannot show, are left of all others."""
     left = min(value for value in values.values() if value > 0) / 2
     shown = [max(value, left) for value in values.values()]
     axes.plot(shown, range(len(values)), "o", markersize=5)

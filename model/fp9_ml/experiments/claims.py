@@ -1,4 +1,4 @@
-"""A claim of a paper, how it is measured here, and the bars that a measurement has to pass."""
+"""Claims of papers, how they are measured here, and the limits (bars) that measured values must meet."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ HIF8 = "HiFloat8 (Luo et al., arXiv 2409.16626)"
 HFP8 = "HFP8 (Sun et al., NeurIPS 2019)"
 GRAPHCORE = "Graphcore (Noune et al., arXiv 2206.02915)"
 WANG = "Wang et al. (NeurIPS 2018)"
-"""Sources."""
+"""Names of sources."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A statement on measured values: a quantity that is at most, or else at least, a limit."""
+    """Limit on measured values: a quantity must be at most, or at least, a limit."""
 
     text: str
     quantity: Callable[[Values], float]
@@ -28,18 +28,18 @@ class Bar:
     at_most: bool
 
     def holds(self, values: Values) -> bool:
-        """Whether the values pass."""
+        """Return whether the values meet the limit."""
         found = self.quantity(values)
         return found <= self.limit if self.at_most else found >= self.limit
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim with its source, the set-up that tries it, the measurement of one seed, and its bars.
+    """Claim with its source, its set-up, the measurement for one seed, and its limits.
 
-    `measure` is asked with a seed, whom to tell of progress, and where to keep what is done. `quantity` is what the
-    values are; those named "PREFIX(bias=B)" are curves over B in the chart. `minutes` of one core are what a seed takes
-    where that is too long for a test: such a claim stands in its record alone.
+    `measure` takes a seed, a progress callback, and a store for partial results. `quantity` describes the values;
+    values named "PREFIX(bias=B)" are curves over B in the chart. `minutes` is the time of one seed on one core if
+    that is too long for a test; such a claim is only in its record.
     """
 
     name: str
@@ -53,25 +53,25 @@ class Claim:
 
 
 def at_most(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """A bar from above."""
+    """Return an upper limit."""
     return Bar(text, quantity, limit, True)
 
 
 def at_least(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """A bar from below."""
+    """Return a lower limit."""
     return Bar(text, quantity, limit, False)
 
 
 def over(first: str, second: str) -> Callable[[Values], float]:
-    """One value over another."""
+    """Return a function that divides one value by another."""
     return lambda v: v[first] / v[second]
 
 
 def value(name: str) -> Callable[[Values], float]:
-    """One value."""
+    """Return a function that reads one value."""
     return lambda v: v[name]
 
 
 def excess(first: str, second: str) -> Callable[[Values], float]:
-    """One value less another."""
+    """Return a function that subtracts one value from another."""
     return lambda v: v[first] - v[second]

@@ -1,4 +1,4 @@
-"""The page of what was reproduced, made of the records."""
+"""Documentation page of reproduced claims, generated from the records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logits.
 
 
 def page(folder: Path) -> str:
-    """The page of the records in a folder. Raises OSError where one is missing."""
+    """Return the page of the records in a folder; raise OSError if a record is missing."""
     parts = [HEAD]
     for name in CLAIMS:
         parts.append(_section(json.loads((folder / f"{name}.json").read_text())))

@@ -1,7 +1,7 @@
 """Conversion of a trained character model to eight bits: direct casts, powers of two, smoothing, biases of weights.
 
-The measure is the Kullback-Leibler divergence of the next character's shares from those of the float32 model, in nat a
-character: the likelihood of the text itself moves by less than its noise.
+The measure is the Kullback-Leibler divergence of the next character's probabilities from the float32 model, in
+nats a character. The change of the text's likelihood is smaller than its noise.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from fp9_ml.recipes import smooth
 from fp9_ml.recipes.calibration import best_pair, pairs_of
 
 CALIBRATION = 16
-"""Windows at the start of the held-out text that calibrate: 1,024 characters."""
+"""Calibration windows at the start of the held-out text: 1,024 characters."""
 MEASURED = 64
-"""Windows behind them that measure: 4,096 characters."""
+"""Measurement windows after the calibration windows: 4,096 characters."""
 
 
 class Divergence:
-    """The distance of a converted model from a float32 model, over the measured characters, in nat a character."""
+    """Divergence of a converted model from a float32 model, over the measured characters, in nats a character."""
 
     def __init__(self, trained: Trained) -> None:
         self._tokens = trained.windows(64 * CALIBRATION, MEASURED)[:, :-1]
         self._logs = log_softmax(forward(trained.parameters, self._tokens).logits)
 
     def of(self, parameters: Parameters, product: Product = blas) -> float:
-        """Mean of sum p (log p - log q) with p of the float32 model."""
+        """Return the mean of sum p (log p - log q), with p of the float32 model."""
         logs = log_softmax(forward(parameters, self._tokens, product).logits)
         return float((np.exp(self._logs) * (self._logs - logs)).sum(-1).mean())
 
 
 def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]:
-    """What each linear layer receives in float32 from the calibrating characters, (rows, in)."""
+    """Return the float32 input of each linear layer for the calibration characters, (rows, in)."""
     found: dict[str, Numbers] = {}
 
     def watch(name: str, x: Numbers, weight: Numbers) -> Numbers:
@@ -50,7 +50,7 @@ def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]
 
 
 def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
-    """Largest powers of two that keep both operands of every layer at or below `top` (amax of the calibration)."""
+    """Return the largest powers of two that keep both operands of every layer at or below `top` (calibration amax)."""
 
     def exponent(x: Numbers) -> int:
         return math.floor(math.log2(top / float(np.abs(x).max())))
@@ -60,9 +60,10 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 
 
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
-    """HiFloat8's Algorithm 1: layer after layer, the pair of the least mean square error of the layer's result.
+    """Return the exponents that HiFloat8's Algorithm 1 finds, layer by layer: the pair with the least mean square
+    error.
 
-    The layer's input is that of the model whose earlier layers are converted, its target that of the float32 model.
+    The layer's input comes from the model with earlier layers converted. Its target comes from the float32 model.
     """
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
@@ -83,10 +84,10 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 
 
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
-    """SmoothQuant (Xiao et al., arXiv 2211.10438, eq. 4) on the layers behind a layer norm.
+    """Return parameters after SmoothQuant (Xiao et al., arXiv 2211.10438, eq. 4) on the layers after a layer norm.
 
-    The factors of `fp9_ml.recipes.smooth` divide the norm's gain and offset and multiply the weights' rows, so that the
-    float32 model stays the same function.
+    The factors of `fp9_ml.recipes.smooth` divide the norm's gain and offset and multiply the rows of the weights.
+    The function of the float32 model does not change.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -96,9 +97,11 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
 
 
 def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
-    """The same function with outliers: some channels of every layer norm times 2^exponent, the weights behind divided.
+    """Return parameters of the same function with outliers: some channels of every layer norm are multiplied by
+    2^exponent.
 
-    A synthetic stand-in for the outlier channels of large language models; powers of two change no float32 result.
+    The following weights are divided by the same factor. This is a synthetic model of the outlier channels of
+    large language models. Powers of two change no float32 result.
     """
     rng, changed = np.random.default_rng(seed), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -109,7 +112,7 @@ def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10,
 
 
 def _shifted(parameters: Parameters, name: str, norm: str, factors: Numbers) -> Parameters:
-    """The norm's results times `factors`, the weights behind it divided by them."""
+    """Return parameters with a norm's results multiplied by `factors` and the following weights divided by them."""
     return {
         f"{norm}.gain": parameters[f"{norm}.gain"] * factors,
         f"{norm}.bias": parameters[f"{norm}.bias"] * factors,
@@ -124,12 +127,12 @@ DIRECT = ("e4m3", "hfp8_143", "e5m2", "hfp8_152", "hif8")
 
 
 def conversions(trained: Trained) -> dict[str, float]:
-    """Divergence of each way to eight bits, in nat a character."""
+    """Return the divergence of each conversion to eight bits, in nats a character."""
     return _conversions(trained, trained.parameters)
 
 
 def conversions_with_outliers(trained: Trained) -> dict[str, float]:
-    """The same for the model with outlier channels."""
+    """Return the divergence of each conversion for the model with outlier channels, in nats a character."""
     found = _conversions(trained, with_outliers(trained.parameters))
     scaled = top_exponents(trained, trained.parameters, format("e4m3").max)
     without = Divergence(trained).of(trained.parameters, eight_bit("e4m3", exponents=scaled))
@@ -151,7 +154,9 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
 
 
 def weight_biases(trained: Trained) -> dict[str, float]:
-    """Divergence with the weights alone cast, over the biases of Graphcore's formats; products in float32."""
+    """Return the divergence with only the weights cast, over the biases of Graphcore's formats; products are in
+    float32.
+    """
     divergence = Divergence(trained)
     names = [f"f143(bias={bias})" for bias in range(0, 25)] + [f"f152(bias={bias})" for bias in range(4, 37)]
     names += [f"int8(bias={bias})" for bias in range(0, 16)] + [f"hfp8_143(bias={bias})" for bias in range(0, 5)]

@@ -1,4 +1,4 @@
-"""What eight bits leave of a trained model's gradients, over the bias of the format, and of its softmax."""
+"""Effect of eight bits on a trained model's gradients, over the bias of the format, and on its softmax."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ BATCH = 16
 
 
 def gradient_errors(trained: Trained) -> dict[str, float]:
-    """Relative error of all weight gradients where the gradients that arrive at linear layers are cast, per format.
+    """Return the relative error of all weight gradients for each format of the gradients that enter linear layers.
 
-    One backward pass over 1,024 characters without loss scaling, the mean loss, products in float32: the root of the
-    summed squares of the differences over that of the gradients.
+    The measurement is one backward pass over 1,024 characters, with the mean loss, no loss scaling, and products
+    in float32. The error is the root of the summed squared differences, divided by the same root of the gradients.
     """
     batch = trained.windows(0, BATCH)
     run = forward(trained.parameters, batch[:, :-1])
@@ -49,10 +49,10 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Ties and errors of the logits cast to eight bits, as they are and after their maximum is subtracted.
+    """Return ties and errors of the logits cast to eight bits, directly and after subtracting their maximum.
 
-    Per format: the share of rows whose two largest logits become one number, and the root mean square error of the
-    five largest. HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
+    For each format: the share of rows whose two largest logits become equal, and the root mean square error of the
+    five largest. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])

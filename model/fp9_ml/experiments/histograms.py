@@ -1,7 +1,7 @@
-"""What the rules do to a histogram of exponents: tensors of the trained model before and after, with a format's range;
-and what scaling of the loss does over steps.
+"""Histograms of exponents that show the effect of rules: tensors before and after, with a format's range.
 
-`python -m fp9_ml.experiments.histograms docs/recipes` measures the histograms, as `rules.json`, and draws them.
+Another chart shows the loss scale over steps. `python -m fp9_ml.experiments.histograms docs/recipes` measures the
+histograms, as `rules.json`, and draws them.
 """
 
 from __future__ import annotations
@@ -44,13 +44,15 @@ if TYPE_CHECKING:
 
 RECORD = "rules.json"
 LOWEST, HIGHEST = -44, 20
-"""Binades that are counted; what lies below or above counts at the end."""
+"""Range of counted binades; numbers outside it count at its ends."""
 LAYER = "1.up"
 Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Shares in % of the numbers of each tensor by binade, zeros apart, and the format whose range is shaded."""
+    """Return the share in % of each tensor's numbers by binade, zeros separately, and the format whose range is
+    shaded.
+    """
     series = {}
     for name, x in tensors.items():
         x = x.reshape(-1)
@@ -64,7 +66,7 @@ def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
 
 
 def measured(trained: Trained) -> dict[str, list[Panel]]:
-    """The panels of every picture, by its name."""
+    """Return the panels of every picture, by its name."""
     x, w = layer_inputs(trained, trained.parameters)[LAYER], trained.parameters[f"{LAYER}.weight"]
     arrived = _gradient(trained)
     return {
@@ -87,7 +89,7 @@ STEPS, SHOWN_EVERY = 800, 5
 
 
 def _machines() -> list[Panel]:
-    """The scales of the loss over the steps of a run whose gradients fall."""
+    """Return the loss scales of each rule over the steps of a run with falling gradients."""
     rules: dict[str, LossRule] = {
         "constant": Constant(1000.0),
         "backoff": Backoff(),
@@ -102,7 +104,7 @@ def _machines() -> list[Panel]:
 
 
 def _gradient(trained: Trained) -> Numbers:
-    """What arrives at the layer of one batch, the loss unscaled."""
+    """Return the gradient that enters the layer for one batch, with the loss unscaled."""
     found: dict[str, Numbers] = {}
 
     def watch(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
@@ -145,7 +147,7 @@ def _losses(arrived: Numbers) -> list[Panel]:
 
 
 def _residual(trained: Trained, w: Numbers) -> list[Panel]:
-    """Updates of a step at rate 1e-3, the distance of weights to the next 1-4-3 number, and the residual."""
+    """Return updates of a step at rate 1e-3, the distance of weights to the next 1-4-3 number, and the residual."""
     fmt, rule = format("hfp8_143"), RoundOff(format("hfp8_143"), format("dlfloat16"))
     batch = trained.windows(0, 16)
     run = forward(trained.parameters, batch[:, :-1])
@@ -164,7 +166,9 @@ def _residual(trained: Trained, w: Numbers) -> list[Panel]:
 
 
 def _ring(trained: Trained, w: Numbers) -> list[Panel]:
-    """The gradients of four learners, a batch each, their sum in 1-6-9 round the ring, and the weights gathered."""
+    """Return the gradients of four learners, one batch each, their sum in 1-6-9 around the ring, and the gathered
+    weights.
+    """
     shares = []
     for learner in range(4):
         batch = trained.windows(4 * learner * CONTEXT, 4)
@@ -179,7 +183,7 @@ def _ring(trained: Trained, w: Numbers) -> list[Panel]:
 
 
 def _calibrated(x: Numbers, w: Numbers) -> list[Panel]:
-    """Operands of the layer before and after the exponents that Algorithm 1 finds for it."""
+    """Return operands of the layer before and after scaling by the exponents of Algorithm 1."""
     fmt = format("hif8")
     best, _ = best_pair(x, w.T, x @ w, (fmt, fmt), ENGINES["fma_fp32"], pairs_of())
     return [
@@ -189,7 +193,7 @@ def _calibrated(x: Numbers, w: Numbers) -> list[Panel]:
 
 
 def _softmax(trained: Trained) -> list[Panel]:
-    """The five largest logits of each row, rounded to 1-4-3: their distance to the largest."""
+    """Return the five largest logits of each row, and their distances to the largest, for rounding to 1-4-3."""
     logits = forward(trained.parameters, trained.windows(0, 16)[:, :-1]).logits
     rows = np.sort(logits.reshape(-1, logits.shape[-1]), -1)[:, -5:]
     return [
@@ -211,7 +215,7 @@ def _smoothed(trained: Trained) -> list[Panel]:
 
 
 def draw(panels: list[Panel]) -> str:
-    """Panels one below the other, as SVG; the same panels give the same text."""
+    """Return panels as SVG, one above the other; the same panels give the same text."""
     import matplotlib  # optional
     from matplotlib.figure import Figure
 

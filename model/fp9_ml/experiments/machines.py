@@ -1,4 +1,4 @@
-"""What loss scaling does as a machine, without a network: where it lands, and whether it follows."""
+"""Loss scaling rules without a network: the scale they reach, and how well they follow falling gradients."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fp9_ml.recipes import Adaptive, Backoff, LogMax, LossRule
 FORMAT = format("hfp8_152")
 STEPS = 3000
 EVERY, FALLS = 20, 24
-"""Gradients fall by 2 every so many steps, so many times."""
+"""Number of steps between falls by 2, and number of falls."""
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Distance of LogMax's scale from the one its rule asks for, in binades; steps lost by Backoff and Adaptive.
+    """Return the distance of LogMax's scale from its target, in binades, and the steps lost by Backoff and Adaptive.
 
-    LogMax sees 4,000 log-normal amaxes. Falling gradients: amax 1 falls by 2 every 20 steps, 24 times; it is lost where
-    it is rounded to zero in 1-5-2, and overflows where it is not finite there.
+    LogMax sees 4,000 log-normal amaxes. In the other test, amax 1 falls by 2 every 20 steps, 24 times. A step is
+    lost if the gradient rounds to zero in 1-5-2, and skipped if it overflows there.
     """
     rng = np.random.default_rng(seed)
     found = {}
@@ -39,7 +39,7 @@ def machines(seed: int) -> dict[str, float]:
 
 
 def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, bool]]:
-    """Gradients that fall, step by step: the scale, what 1-5-2 makes of the gradient, and whether the step is taken."""
+    """Yield for each step with falling gradients: the scale, the gradient in 1-5-2, and whether the step is taken."""
     scaler = rule.start(FORMAT)
     for step in range(steps):
         amax, scale = falling_amax(step), scaler.scale
@@ -48,11 +48,11 @@ def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, 
 
 
 def falling_amax(step: int) -> float:
-    """The largest gradient of a step."""
+    """Return the largest gradient of a step."""
     return 2.0 ** -min(step // EVERY, FALLS)
 
 
 def _falling(rule: LossRule) -> tuple[float, float]:
-    """Steps whose gradient was rounded to zero, and steps that were skipped."""
+    """Return the number of steps whose gradient rounds to zero, and the number of skipped steps."""
     steps = list(falling(rule))
     return float(sum(seen == 0 for _, seen, _ in steps)), float(sum(not taken for _, _, taken in steps))

@@ -1,6 +1,6 @@
-"""What recipes cost a network, as the records of the claims measured it: one small table that comes with the package.
+"""Measured cost of recipes to a network, from the records of the claims: one small table in the package.
 
-`python -m fp9_ml.experiments.measured docs/recipes` makes it of the records.
+`python -m fp9_ml.experiments.measured docs/recipes` generates it from the records.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TABLE = Path(__file__).with_name("measured.json")
 
 @dataclass(frozen=True)
 class Row:
-    """A recipe, the unit that computes its products, and where the records have its accuracy.
+    """Recipe, the unit that computes its products, and the names of its accuracy values in the records.
 
     `training` and `conversion` name values of the claims `training` and `ptq`.
     """
@@ -43,11 +43,11 @@ ROWS = (
         "hfp8_152",
     ),
 )
-"""Recipes with a unit of their own in the catalogue."""
+"""Recipes whose products a unit in the catalogue computes."""
 
 
 def measured(folder: Path) -> list[dict[str, Any]]:
-    """For each row the medians of its seeds: loss of training above float32's, and divergence after conversion."""
+    """Return each row's medians over seeds: training loss above float32, and divergence after conversion."""
     training, conversion = (_values(folder / f"{name}.json") for name in ("training", "ptq"))
     rows = []
     for row in ROWS:
@@ -63,13 +63,13 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """What `TABLE` holds: name, recipe, unit, and both costs in nat a character."""
+    """Return the contents of `TABLE`: name, recipe, unit, and both costs in nats a character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 
 
 def main() -> None:
-    """Make the table."""
+    """Generate the table."""
     parser = argparse.ArgumentParser(description="Make the table of what recipes cost of the records of the claims.")
     parser.add_argument("records", type=Path)
     write_whole(TABLE, json.dumps(measured(parser.parse_args().records), indent=1) + "\n")

@@ -1,6 +1,6 @@
-"""Weights of 8 bits while a small network learns scikit-learn's digits: the residual, and the ring of learners.
+"""Training of a small network with 8-bit weights on scikit-learn's digits: the residual, and the ring of learners.
 
-HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; stochastic rounding: Wang et al. (NeurIPS 2018).
+Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; for stochastic rounding, Wang et al. (NeurIPS 2018).
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ RULES = {
 
 
 class Network:
-    """Linear layers with ReLU between; every product goes through the recipe."""
+    """Network of linear layers with ReLU between them; the recipe computes every product."""
 
     def __init__(self, spec: Recipe, images: Numbers, labels: NDArray[Any]) -> None:
         self.spec, self.images, self.labels = spec, images, labels
 
     def loss(self, weights: list[Numbers]) -> float:
-        """Mean cross entropy over all images."""
+        """Return the mean cross entropy over all images."""
         h = self.images
         for number, w in enumerate(weights):
             h, _ = self.spec.linear(np.maximum(h, 0) if number else h, w)
         return cross_entropy(h, self.labels)[0]
 
     def gradients(self, weights: list[Numbers], rows: NDArray[Any]) -> list[Numbers]:
-        """Gradients of the loss over some images with respect to the weights."""
+        """Return gradients of the loss over some images with respect to the weights."""
         h, kept, outputs = self.images[rows], [], []
         for number, w in enumerate(weights):
             h, saved = self.spec.linear(np.maximum(h, 0) if number else h, w)
@@ -61,14 +61,14 @@ class Network:
 
 
 def digits() -> Network:
-    """The network under HFP8 in all layers, on the first 512 digits."""
+    """Return the network under HFP8 in all layers, on the first 512 digits."""
     images, labels = images_and_labels()
     spec = recipe("hfp8(first=none,last=none)")
     return Network(spec, (images[:IMAGES] / 16).astype(np.float32), labels[:IMAGES])
 
 
 class Outcome(NamedTuple):
-    """Loss before and after training, and the share of updates that moved a weight's code."""
+    """Loss before and after training, and the share of updates that changed a weight's code."""
 
     before: float
     after: float
@@ -76,22 +76,22 @@ class Outcome(NamedTuple):
 
 
 def drawn(seed: int) -> list[Numbers]:
-    """Weights before training."""
+    """Return random weights before training."""
     rng = np.random.default_rng(seed)
     return [rng.normal(0, np.sqrt(2 / a), (b, a)).astype(np.float32) for a, b in pairwise(SIZES)]
 
 
 def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
-    """The rows of every step."""
+    """Return the rows of every step."""
     rng = np.random.default_rng([seed, 1])
     orders = [rng.permutation(images) for _ in range(epochs)]
     return [order[i : i + BATCH] for order in orders for i in range(0, images - BATCH + 1, BATCH)]
 
 
 def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
-    """Stochastic gradient descent with momentum.
+    """Train with stochastic gradient descent with momentum, and return the outcome.
 
-    With `master` the weights are FP32, and only start in the rule's format.
+    With `master`, weights are FP32; only their initial values are in the rule's format.
     """
     random = np.random.default_rng([seed, 2])
     states = [rule.start(w, random) for w in drawn(seed)]
@@ -113,7 +113,10 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Progress in the loss of every rule, as a share of that of FP32 weights; how often nearest moved a weight."""
+    """Return the loss reduction of every rule, as a share of the reduction with FP32 weights.
+
+    Also returns how often rounding to nearest changed a weight.
+    """
     net = digits()
     whole = train(net, RULES["1-4-3, nearest"], seed, master=True)
     outcomes = {name: train(net, rule, seed) for name, rule in RULES.items()}
@@ -132,7 +135,7 @@ RING_EPOCHS = 8
 
 
 def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
-    """The same descent by learners in a ring, each with its share of every batch; gradients in 1-6-9."""
+    """Train with learners in a ring, each with its share of every batch; gradients are in 1-6-9."""
     start = drawn(seed)
     ring = Ring(rule, np.concatenate([w.reshape(-1) for w in start]), learners)
     velocity = [np.zeros(part.stop - part.start, np.float32) for part in ring.parts]
@@ -151,15 +154,17 @@ def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int =
 
 
 def _layers(weights: Numbers) -> list[Numbers]:
-    """Layers' weights from one vector."""
+    """Return the layers' weights from one vector."""
     shapes = [(b, a) for a, b in pairwise(SIZES)]
     ends = np.cumsum([b * a for b, a in shapes])[:-1]
     return [part.reshape(shape) for part, shape in zip(np.split(weights, ends), shapes, strict=True)]
 
 
 def rings(seed: int) -> dict[str, float]:
-    """Progress of four learners that share 8-bit weights, as a share of that of one learner with FP32 weights; codes in
-    which the learners' copies differ at the end.
+    """Return the loss reduction of four learners with shared 8-bit weights, relative to one learner with FP32
+    weights.
+
+    Also returns the number of codes in which the learners' copies differ at the end.
     """
     net, found = digits(), {}
     whole = train(net, RULES["1-4-3, nearest"], seed, epochs=RING_EPOCHS, master=True)

@@ -1,6 +1,6 @@
 """Claims about trained models: conversion, biases, gradients, softmax, batch norm.
 
-The bars were set on other networks, trained with other seeds, than those that are measured here.
+The limits were set on other networks, trained with other seeds, than the measured networks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fp9_ml.experiments.store import Store
 
 
 def model(seed: int, progress: Progress | None = None) -> Trained:
-    """The character model of a seed: the package's own, or one trained now."""
+    """Return the character model of a seed: the package's own, or a newly trained model."""
     return load() if seed == SEED else train(seed, progress=progress)
 
 
@@ -25,7 +25,7 @@ def _of_model(measure: Callable[[Trained], Values]) -> Callable[[int, Progress |
 
 
 def family(values: Values, prefix: str) -> list[float]:
-    """The values of a format at all its biases."""
+    """Return the values of a format at all its biases."""
     return [value for name, value in values.items() if name.startswith(f"{prefix}(")]
 
 

@@ -1,6 +1,6 @@
-"""Claims about training: sums, weights and gradients in few bits, scaling of the loss, learners in a ring.
+"""Claims about training: sums, weights and gradients in few bits, loss scaling, learners in a ring.
 
-The bars were set on other seeds than those that are measured here.
+The limits were set on other seeds than the measured seeds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FALLING = "amax falls by 2 every 20 steps, 24 times, in 3,000 steps"
 
 
 def _dearer(first: str, second: str) -> Callable[[Values], float]:
-    """What one costs over float32, over what the other does."""
+    """Return a function that divides the first recipe's loss increase over float32 by the second's."""
     base = "fp32: training"
     return lambda v: (v[first] - v[base]) / (v[second] - v[base])
 

@@ -1,6 +1,6 @@
-"""Sums over many pixels: a small network that paints a photograph, with its weight gradients summed in 16 bits.
+"""Sums over many pixels: a small network paints a photograph, with weight gradients summed in 16 bits.
 
-Wang et al. (NeurIPS 2018), Fig. 3b: sums of long vectors in 1-6-9 swamp and spoil training, chunks of 64 cure it.
+Wang et al. (NeurIPS 2018), Fig. 3b: long sums in 1-6-9 swamp and harm training; chunks of 64 prevent it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ ENGINES = ("chunked", "dlfloat")
 
 @functools.cache
 def pixels() -> tuple[Numbers, Numbers]:
-    """Waves of a pixel's place (24576, 33), and its colour (24576, 3), of scikit-learn's photograph of China."""
+    """Return sine waves of each pixel's position (24576, 33), and its colour (24576, 3), of scikit-learn's China
+    photograph.
+    """
     from PIL import Image  # optional
 
     image = np.asarray(Image.open(data_set("images", "china.jpg")), dtype=np.float32) / np.float32(255)
@@ -33,7 +35,7 @@ def pixels() -> tuple[Numbers, Numbers]:
 
 
 def initial(seed: int, hidden: int) -> dict[str, Numbers]:
-    """Weights (out, in) of both layers before training."""
+    """Return the weights (out, in) of both layers before training."""
     rng, width = np.random.default_rng(seed), 4 * WAVES + 1
     return {
         "first": rng.normal(0, 1 / np.sqrt(width), (hidden, width)).astype(np.float32),
@@ -42,7 +44,7 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 
 
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
-    """Mean square error of all pixels, and the weights' gradients of the halved sum of squares, by a recipe."""
+    """Return the mean square error of all pixels, and the weight gradients of half the sum of squares, by a recipe."""
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])
     painted, second = spec.linear(np.maximum(hidden, 0), weights["second"])
@@ -57,7 +59,9 @@ def _recipe(engine: str) -> Recipe:
 
 
 def swamping(seed: int) -> dict[str, float]:
-    """Error of the first layer's weight gradient over 24,576 pixels, relative to the exact sum of the same codes."""
+    """Return the error of the first layer's weight gradient over 24,576 pixels, relative to the exact sum of the same
+    codes.
+    """
     weights = initial(seed, hidden=16)
     found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
     size = np.linalg.norm(found["exact"])
@@ -71,7 +75,7 @@ FP32_SUMS = "fma_fp32"
 
 
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Mean square error of all pixels after 60 steps of Adam, the weights' gradients summed by each engine."""
+    """Return the mean square error of all pixels after 60 steps of Adam, for each engine that sums weight gradients."""
     found: dict[str, float] = {}
     for engine in (FP32_SUMS, *ENGINES):
 

@@ -1,4 +1,4 @@
-"""Batch norm tuned again after a cast to eight bits (HFP8, Sun et al., NeurIPS 2019, section 3, eq. 2 and Fig. 6)."""
+"""Batch norm re-tuned after a cast to eight bits (HFP8, Sun et al., NeurIPS 2019, section 3, eq. 2 and Fig. 6)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WAYS = ("cast", "tuned again", "tuned again, depthwise in 16 bits")
 
 
 def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] | None = None) -> Parameters:
-    """The network after 25 epochs of Adam in float32, the rate falling linearly."""
+    """Return the network after 25 epochs of Adam in float32, with a linearly falling rate."""
     images, labels = data[:2]
     parameters = initial(seed)
     adam, rng = Adam(parameters), np.random.default_rng([seed, 3])
@@ -49,7 +49,8 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 
 
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
-    """The network's sums with operands cast, all but the first convolution's; added up in FP32, one product a step.
+    """Return the network's sums with cast operands, except in the first convolution; FP32 accumulates, one product a
+    step.
 
     Depthwise layers of more than 8 bits multiply in float32.
     """
@@ -69,9 +70,10 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 
 
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
-    """Accuracy and relative mean square error of the logits, of each format and way, over the test images of digits.
+    """Return accuracy and relative mean square error of the logits for each format and method, over the digits' test
+    images.
 
-    The moments are those of all training images, in float32 or, tuned again, in the precision of inference.
+    The moments come from all training images: in float32 or, if re-tuned, in the precision of inference.
     """
     data = digits(seed)
     parameters = trained(seed, data, progress)
@@ -88,7 +90,7 @@ def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = No
 
 
 def _logits(parameters: Parameters, calibration: Numbers, images: Numbers, moments: Moments, fmt: str) -> list[Numbers]:
-    """Logits of the three ways."""
+    """Return the logits of the three methods."""
     eight, mixed = sums_in(format(fmt), format(fmt)), sums_in(format(fmt), format("dlfloat16"))
     found = [forward(parameters, images, moments, eight).logits]
     for sums in (eight, mixed):

@@ -1,4 +1,4 @@
-"""Claims measured again, as records; `python -m fp9_ml.experiments.reproduce` writes them with their charts."""
+"""Measurement of claims, with records; `python -m fp9_ml.experiments.reproduce` writes records and charts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from fp9_ml.experiments.store import Store
 
 PAGE = "reproduced.md"
 SEEDS = (7, 8, 9)
-"""Seeds of the records; no bar was set on them, and the first is that of the model in the package."""
+"""Seeds of the records; no limit was set on them. The first is the seed of the model in the package."""
 
 
 def reproduce(
     name: str, seeds: Sequence[int] = SEEDS[:1], progress: Progress | None = None, part: Path | None = None
 ) -> dict[str, Any]:
-    """The record of a claim: its text, and of each seed the measured values and how they stand to the bars.
+    """Return the record of a claim: its text, and for each seed the measured values and their limits.
 
-    `part` is a folder that keeps what is done, so that a run that was stopped goes on where it was; it is removed at
-    the end. Raises ValueError for an unknown name, and where no seed is given.
+    `part` is a folder of partial results from which a stopped run continues; it is removed at the end. Raises
+    ValueError for an unknown name, and if no seed is given.
     """
     chosen = claim(name)
     if not seeds:
@@ -56,12 +56,12 @@ def _run(chosen: Claim, seed: int, values: Values) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float:
-    """Four digits: more differ from one BLAS to the next."""
+    """Return a value rounded to four digits; further digits differ between BLAS libraries."""
     return float(f"{value:.4g}")
 
 
 def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None) -> dict[str, Any]:
-    """Reproduce a claim, and write its record and chart, NAME.json and NAME.svg, into a folder."""
+    """Reproduce a claim, and write its record and chart, NAME.json and NAME.svg, to a folder."""
     from fp9_ml.experiments.charts import draw  # slow to load
 
     record = reproduce(name, seeds, progress, folder / f".{name}.part")
@@ -71,7 +71,7 @@ def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progr
 
 
 def main() -> None:
-    """Measure and write."""
+    """Measure claims and write records."""
     parser = argparse.ArgumentParser(description="Measure what the papers claim of the formats in use.")
     parser.add_argument("names", nargs="*", default=list(CLAIMS), metavar="NAME")
     parser.add_argument("--out", type=Path, required=True)

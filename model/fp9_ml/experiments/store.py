@@ -1,4 +1,4 @@
-"""What a long measurement has done so far, so that one that was stopped goes on where it was."""
+"""Partial results of a long measurement, from which a stopped run continues."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 from fp9.system.files import write_whole
 
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
-"""Arrays by name, and what JSON holds."""
+"""Arrays by name, and data that JSON can hold."""
 
 
 class Store:
-    """Finished values and running states in a folder that `clear` removes; without a folder nothing is kept."""
+    """Folder of finished values and running states, removed by `clear`; without a folder, nothing is stored."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def within(self, name: str) -> Store:
-        """The store of a part of the measurement."""
+        """Return the store of a part of the measurement."""
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
-        """The values of a part: those kept, or else measured now and kept; its running states go then."""
+        """Return the stored values of a part; if missing, measure and store them, and remove its running states."""
         path = self._folder and self._folder / f"{_slug(name)}.json"
         if path and path.exists():
             kept: dict[str, float] = json.loads(path.read_text())
@@ -44,7 +44,7 @@ class Store:
         return found
 
     def state(self, name: str) -> State | None:
-        """A running state as it was kept last, or None."""
+        """Return the last stored running state, or None."""
         path = self._folder and self._folder / f"{_slug(name)}.npz"
         if not path or not path.exists():
             return None
@@ -53,7 +53,7 @@ class Store:
         return found, json.loads(found.pop("_").tobytes())
 
     def keep(self, name: str, state: State) -> None:
-        """Keep a running state, whole or not at all."""
+        """Store a running state atomically."""
         if not self._folder:
             return
         arrays, rest = state
@@ -64,7 +64,7 @@ class Store:
         write_whole(self._folder / f"{_slug(name)}.npz", buffer.getvalue())
 
     def clear(self) -> None:
-        """Remove what is kept."""
+        """Remove the stored results."""
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 

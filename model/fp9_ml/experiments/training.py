@@ -1,7 +1,8 @@
-"""The character model trained under recipes: all linear layers' three products with the bits of the engines.
+"""Training of the character model under recipes: engines compute all three products of the linear layers,
+bit-exactly.
 
-Everything between the products, the optimiser (Adam) and its weights are float32. A run that was stopped goes on bit
-for bit from its last kept step.
+All other operations, the optimiser (Adam) and its weights are float32. A stopped run continues bit-exactly from
+its last stored step.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from fp9_ml.recipes import LayerState, Recipe, Saved, gradients_are_finite, reci
 
 Progress = Callable[[str, int, int], None]
 KEPT_EVERY = 25
-"""Steps between two kept states."""
+"""Steps between two stored states."""
 VALIDATED = 64
-"""Windows of held-out text that measure: 4,096 characters."""
+"""Windows of held-out text for validation: 4,096 characters."""
 
 
 class ByRecipe:
-    """The products of the model's linear layers, forward and backward, by one recipe; every layer has its scales."""
+    """Products of the model's linear layers, forward and backward, by one recipe; every layer has its own scales."""
 
     def __init__(self, spec: Recipe) -> None:
         self.recipe = spec
@@ -40,14 +41,16 @@ class ByRecipe:
         return y
 
     def back(self, name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-        """Gradients with respect to rows and weights of the layer's last forward product."""
+        """Return gradients with respect to rows and weights of the layer's last forward product."""
         found = self.recipe.linear_backward(arrived, self._saved[name])
         return found.dx, found.dw.T
 
 
 @dataclass(frozen=True)
 class Course:
-    """How long is trained, from which rate down to 0, after a linear warm-up, on which batches."""
+    """Schedule of a training run: its steps, its rate, which falls to 0 after a linear warm-up, and the seed of its
+    batches.
+    """
 
     steps: int
     rate: float
@@ -55,12 +58,12 @@ class Course:
     seed: int
 
     def rate_of(self, step: int) -> float:
-        """The learning rate of a step."""
+        """Return the learning rate of a step."""
         return self.rate * min((step + 1) / self.warm_up, 1 - step / self.steps)
 
 
 class Run:
-    """One training run, step by step: parameters, losses, and all that the next step depends on."""
+    """One training run, step by step: parameters, losses, and all data that the next step depends on."""
 
     def __init__(self, spec: Recipe, start: Parameters, course: Course, text: NDArray[np.uint8]) -> None:
         self.course, self.losses, self.skipped = course, list[float](), 0
@@ -70,7 +73,7 @@ class Run:
         self._scaler, self._rng = spec.loss_scaler(), np.random.default_rng([course.seed, 4])
 
     def step(self) -> float:
-        """Take one step; its loss."""
+        """Take one step and return its loss."""
         places = self._rng.integers(0, len(self._text) - CONTEXT, BATCH)[:, None] + np.arange(CONTEXT + 1)
         batch = self._text[places]
         run = forward(self.parameters, batch[:, :-1], self.products)
@@ -88,14 +91,14 @@ class Run:
         return loss
 
     def validation(self, windows: NDArray[np.uint8]) -> float:
-        """Loss over windows of text, in nat a character, by the recipe; no scale moves."""
+        """Return the loss over windows of text by the recipe, in nats a character; scales do not change."""
         self.products.training = False
         run = forward(self.parameters, windows[:, :-1], self.products)
         self.products.training = True
         return cross_entropy(run.logits, windows[:, 1:])[0]
 
     def state(self) -> State:
-        """All of it, as arrays and as what JSON holds."""
+        """Return the full state, as arrays and as data that JSON can hold."""
         arrays: dict[str, NDArray[Any]] = {"losses": np.array(self.losses)}
         for name, value in self.parameters.items():
             mean, square = self._adam.moments[name]
@@ -105,7 +108,7 @@ class Run:
         return arrays, rest | {"skipped": self.skipped, "adam": self._adam.steps}
 
     def resume(self, state: State) -> None:
-        """Go on from a state of the same run."""
+        """Continue from a state of the same run."""
         arrays, rest = state
         self.losses, self.skipped = arrays["losses"].tolist(), rest["skipped"]
         for name, value in self.parameters.items():
@@ -120,7 +123,7 @@ class Run:
 
 
 def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = None) -> Run:
-    """Take the steps of a run that are left, from its kept state where there is one."""
+    """Take the remaining steps of a run, starting from its stored state if there is one."""
     kept = store.state("run")
     if kept:
         run.resume(kept)
@@ -145,16 +148,16 @@ TUNED = {
     "1-5-2 everywhere, sums in 1-6-9": "hfp8(activations=hfp8_152,weights=hfp8_152)",
     "HFP8, sums in 1-6-9": "hfp8",
 }
-"""Recipes under which a model trained in float32 is trained on."""
+"""Recipes that continue the training of a float32 model."""
 TUNING_STEPS, TUNING_RATE = 100, 1e-3
 AVERAGED = 50
-"""Last steps whose mean loss counts."""
+"""Last steps over which the loss is averaged."""
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Loss of the package's model trained on for 100 steps under each recipe, in nat a character.
+    """Return the loss of the package's model after 100 more training steps under each recipe, in nats a character.
 
-    The seed draws the batches, which are the same for all recipes.
+    The seed selects the batches, which are the same for all recipes.
     """
     text, trained = manual(), load()
     windows = trained.windows(0, VALIDATED)
@@ -193,7 +196,7 @@ SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
 
 
 def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Loss of held-out text after 150 steps from scratch under each recipe, in nat a character."""
+    """Return the loss on held-out text after 150 steps from scratch under each recipe, in nats a character."""
     text = manual()
     windows = Trained({}, text[-HELD_OUT:], {}).windows(0, VALIDATED)
     found: dict[str, float] = {}

@@ -1,1 +1,1 @@
-"""Small networks in NumPy, forward and backward, and the data that they learn."""
+"""Small networks in NumPy, forward and backward, and their training data."""

@@ -1,7 +1,7 @@
-"""A character model of about 100 thousand parameters: a transformer of two blocks, forward and backward in NumPy.
+"""Character model with about 100 thousand parameters: a transformer of two blocks, forward and backward in NumPy.
 
-Every linear layer asks a `Product` for its matrix product, so that a study says what a product is: BLAS on float32, or
-`fp9.matmul` on codes of eight bits.
+Every linear layer calls a `Product` for its matrix product. A study can therefore replace it: BLAS on float32, or
+`fp9.matmul` on 8-bit codes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HEADS = 4
 CONTEXT = 64
 BLOCKS = 2
 ALPHABET = "\n" + "".join(map(chr, range(32, 127)))
-"""The characters that the model knows: printable ASCII and the end of a line."""
+"""Characters that the model knows: printable ASCII and the end of a line."""
 
 LINEAR = (*(f"{i}.{part}" for i in range(BLOCKS) for part in ("qkv", "mix", "up", "down")), "output")
 """Names of the linear layers, in the order of the forward pass."""
@@ -38,32 +38,32 @@ AFTER_NORM = {
     **{f"{i}.{part}": f"{i}.{norm}" for i in range(BLOCKS) for part, norm in (("qkv", "norm1"), ("up", "norm2"))},
     "output": "norm",
 }
-"""Linear layers that follow a layer norm, and which."""
+"""Linear layers that follow a layer norm, with the norm's name."""
 
 Parameters: TypeAlias = dict[str, Numbers]
 Product: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
 Back: TypeAlias = Callable[[str, Numbers, Numbers, Numbers], tuple[Numbers, Numbers]]
-"""Of a layer's name, the gradient that arrives (n, out), its rows and weights: their gradients."""
+"""Function from a layer's name, its output gradient (n, out), rows and weights to the gradients of rows and weights."""
 
 
 def blas(name: str, x: Numbers, weight: Numbers) -> Numbers:
-    """The product of a layer's rows (n, in) with its weights (in, out), in float32."""
+    """Return the product of a layer's rows (n, in) with its weights (in, out), in float32."""
     return x @ weight
 
 
 def blas_back(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-    """Gradients with respect to a layer's rows and weights, in float32."""
+    """Return gradients with respect to a layer's rows and weights, in float32."""
     return arrived @ weight.T, x.T @ arrived
 
 
 def codes_of(text: str) -> NDArray[np.uint8]:
-    """Places in the alphabet of a text's characters; those outside it are left out."""
+    """Return the alphabet indices of a text's characters; characters outside the alphabet are left out."""
     place = {character: i for i, character in enumerate(ALPHABET)}
     return np.array([place[character] for character in text if character in place], dtype=np.uint8)
 
 
 def initial(seed: int, width: int = WIDTH) -> Parameters:
-    """Parameters before training: normal with deviation 0.02, gains 1, offsets 0; weights are (in, out)."""
+    """Return parameters before training: normal with deviation 0.02, gains 1, offsets 0; weights are (in, out)."""
     rng = np.random.default_rng(seed)
     letters = len(ALPHABET)
     shapes = {"embedding": (letters, width), "position": (CONTEXT, width), "output.weight": (width, letters)}
@@ -79,7 +79,7 @@ def initial(seed: int, width: int = WIDTH) -> Parameters:
 
 @dataclass
 class Pass:
-    """One forward pass: its logits (batch, time, letters), and what the backward pass needs of it."""
+    """One forward pass: its logits (batch, time, letters), and the data for the backward pass."""
 
     parameters: Parameters
     tokens: NDArray[Any]
@@ -88,7 +88,9 @@ class Pass:
 
 
 def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = blas) -> Pass:
-    """Logits of the next character after each of `tokens`, (batch, time) with time of at most CONTEXT."""
+    """Return the forward pass with the next character's logits after each of `tokens`, (batch, time), time at most
+    CONTEXT.
+    """
     saved: dict[str, Saved] = {}
 
     def linear(name: str, x: Numbers) -> Numbers:
@@ -111,9 +113,9 @@ def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = bla
 
 
 def backward(run: Pass, gradient: Numbers, back: Back = blas_back) -> Parameters:
-    """Gradients with respect to all parameters, from that with respect to the logits.
+    """Return gradients with respect to all parameters, from the gradient with respect to the logits.
 
-    `back` gives a linear layer's two backward products.
+    `back` computes a linear layer's two backward products.
     """
     found: Parameters = {}
 

@@ -1,8 +1,8 @@
-"""A small convolutional network with depthwise layers and batch norm, forward and backward in NumPy.
+"""Small convolutional network with depthwise layers and batch norm, forward and backward in NumPy.
 
-Images are (n, height, width, channels). The first convolution is 3 x 3 from one channel; then come blocks of a
-depthwise 3 x 3 and a pointwise 1 x 1 convolution, each with batch norm and ReLU, and a linear layer on the means over
-all places.
+Images are (n, height, width, channels). The first convolution is 3 x 3 from one channel. Then follow blocks of a
+depthwise 3 x 3 and a pointwise 1 x 1 convolution, each with batch norm and ReLU. A linear layer takes the means
+over all pixels.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ CLASSES = 10
 Parameters: TypeAlias = dict[str, Numbers]
 Moments: TypeAlias = dict[str, tuple[Numbers, Numbers]]
 Sums: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
-"""The sums of a layer: its name, operands (rows, in), weights (in, out); of a depthwise layer (9, rows, c), (9, c)."""
+"""Function that computes a layer's sums from its name, operands (rows, in) and weights (in, out).
+
+For a depthwise layer, the shapes are (9, rows, c) and (9, c).
+"""
 
 LAYERS = ("first", *(f"{i}.{part}" for i in range(BLOCKS) for part in ("depthwise", "pointwise")), "output")
 NORMED = LAYERS[:-1]
 
 
 def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
-    """The sums of a layer in float32."""
+    """Return the sums of a layer in float32."""
     if x.ndim == 2:
         return x @ weight
     result: Numbers = (x * weight[:, None]).sum(0)
@@ -40,20 +43,20 @@ def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
 
 
 def total(rows: Numbers) -> Numbers:
-    """The sum over the first axis, as a product with ones, which is faster than a sum along a long axis."""
+    """Return the sum over the first axis, as a product with ones, which is faster than a sum along a long axis."""
     flat = np.ones(len(rows), dtype=np.float32) @ rows.reshape(len(rows), -1)
     return flat.reshape(rows.shape[1:])
 
 
 def moments_of(rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Mean and variance of every channel of rows (n, channels)."""
+    """Return mean and variance of every channel of rows (n, channels)."""
     count = np.float32(len(rows))
     mean = total(rows) / count
     return mean, total(np.square(rows - mean)) / count
 
 
 def initial(seed: int) -> Parameters:
-    """Parameters before training: normal with variance 2 over the fan-in, gains 1, offsets 0."""
+    """Return parameters before training: normal with variance 2 / fan-in, gains 1, offsets 0."""
     rng = np.random.default_rng(seed)
     shapes: dict[str, tuple[tuple[int, ...], int]] = {"first": ((9, CHANNELS), 9)}
     for i in range(BLOCKS):
@@ -69,7 +72,7 @@ def initial(seed: int) -> Parameters:
 
 
 def patches(x: Numbers) -> Numbers:
-    """The 3 x 3 neighbours of every place, zeros beyond the border: (n, h, w, c) to (9, n h w, c)."""
+    """Return the 3 x 3 neighbours of every pixel, with zeros outside the border: (n, h, w, c) to (9, n h w, c)."""
     n, height, width, channels = x.shape
     around = np.zeros((n, height + 2, width + 2, channels), dtype=x.dtype)
     around[:, 1:-1, 1:-1] = x
@@ -81,7 +84,7 @@ def patches(x: Numbers) -> Numbers:
 
 
 def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
-    """The gradient with respect to x of `patches`, x of a shape."""
+    """Return the gradient of `patches` with respect to its input, which has the given shape."""
     n, height, width, channels = shape
     parts = gradient.reshape(9, *shape)
     around = np.zeros((n, height + 2, width + 2, channels), dtype=gradient.dtype)
@@ -93,7 +96,7 @@ def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
 
 @dataclass
 class Pass:
-    """One forward pass: logits (n, classes), moments of every norm's input, and what the backward pass needs."""
+    """One forward pass: logits (n, classes), moments of every norm's input, and the data for the backward pass."""
 
     parameters: Parameters
     logits: Numbers
@@ -102,7 +105,7 @@ class Pass:
 
 
 def forward(parameters: Parameters, images: Numbers, moments: Moments | None = None, sums: Sums = plain) -> Pass:
-    """Logits of images; norms take the given means and variances, or without them those of the images themselves."""
+    """Return the forward pass of images; norms use the given means and variances, else the images' own."""
     saved: dict[str, Saved] = {}
     found: Moments = {}
 
@@ -130,7 +133,7 @@ def forward(parameters: Parameters, images: Numbers, moments: Moments | None = N
 
 
 def backward(run: Pass, gradient: Numbers) -> Parameters:
-    """Gradients with respect to all parameters, norms with the moments of the images themselves."""
+    """Return gradients with respect to all parameters; norms use the images' own moments."""
     found: Parameters = {"output.bias": gradient.sum(0)}
     weights, saved = run.parameters, run.saved
 
@@ -166,7 +169,7 @@ Digits: TypeAlias = tuple[Numbers, NDArray[Any], Numbers, NDArray[Any]]
 
 
 def digits(seed: int, tested: int = 449) -> Digits:
-    """Images (n, 8, 8, 1) in 0..1 and labels of scikit-learn's digits: to train on, and to test on."""
+    """Return scikit-learn's digits as images (n, 8, 8, 1) in 0..1 with labels, for training and for testing."""
     images, labels = images_and_labels()
     order = np.random.default_rng([seed, 2]).permutation(len(images))
     pictures = (images[order] / 16).astype(np.float32).reshape(-1, SIDE, SIDE, 1)

@@ -1,7 +1,7 @@
-"""Handwritten digits: the test part of UCI's optical recognition set, as it lies inside scikit-learn.
+"""Handwritten digits: the test part of UCI's optical recognition set, from the files of scikit-learn.
 
-The file is read where the package is installed, without importing it: neither SciPy nor the rest of what scikit-learn
-needs has to be there.
+The file is read from the installed package without importing it. SciPy and scikit-learn's other dependencies are
+not needed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from fp9.system.missing import MissingTool, install_hint
 
 
 def images_and_labels() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """1,797 images of 8 x 8 pixels in 0..16, shape (1797, 64), and their classes 0..9, as `load_digits` gives them.
+    """Return 1,797 images of 8 x 8 pixels in 0..16, shape (1797, 64), and their classes 0..9, as `load_digits` does.
 
-    Raises MissingTool where scikit-learn is not installed.
+    Raises MissingTool if scikit-learn is not installed.
     """
     rows: NDArray[Any] = np.loadtxt(data_set("data", "digits.csv.gz"), delimiter=",")
     return rows[:, :-1], rows[:, -1].astype(np.int64)
 
 
 def data_set(*parts: str) -> Path:
-    """Where a file of scikit-learn's data sets lies. Raises MissingTool where scikit-learn is not installed."""
+    """Return the path of a file of scikit-learn's data sets; raise MissingTool if scikit-learn is not installed."""
     package = importlib.util.find_spec("sklearn")
     if package is None or package.origin is None:
         raise MissingTool(f"scikit-learn is not installed; install it with: {install_hint('demo')}")

@@ -1,4 +1,4 @@
-"""What a matrix product of a layer is: codes of eight bits summed by an engine, each operand with a power of two."""
+"""Matrix products of layers on 8-bit codes, summed by an engine, with a power of two for each operand."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fp9.sums.products import matmul
 from fp9_ml.experiments.networks.layers import Numbers
 
 Pair = tuple[int, int]
-"""Exponents of two that multiply a layer's activations and weights before their cast."""
+"""Exponents of powers of two that multiply a layer's activations and weights before their cast."""
 
 
 @dataclass(frozen=True)
 class EightBit:
-    """Products of operands cast to a format, to nearest and saturating, summed bit for bit as an engine sums.
+    """Product of operands cast to a format, to nearest and saturating, summed bit-exactly by an engine.
 
-    `exponents` are those of the layers that are scaled; the result is divided by both powers of two, exactly.
+    `exponents` holds the exponents of the scaled layers. The result is divided by both powers of two, exactly.
     """
 
     fmt: Format
@@ -32,7 +32,7 @@ class EightBit:
         return self.with_pair(x, weight, self.exponents.get(name, (0, 0)))
 
     def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
-        """The product of rows (n, in) with weights (in, out), their exponents given."""
+        """Return the product of rows (n, in) with weights (in, out), scaled by the given exponents."""
         a = encode(x, self.fmt, "rna", scale=-pair[0])
         b = encode(weight, self.fmt, "rna", scale=-pair[1])
         sums = decode(matmul(a, b, self.fmt, self.fmt, self.engine), self.engine.output)
@@ -42,11 +42,11 @@ class EightBit:
 def eight_bit(
     fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
 ) -> EightBit:
-    """`EightBit` by names of a format and an engine. Raises ValueError for unknown ones."""
+    """Return `EightBit` from the names of a format and an engine; raise ValueError for unknown names."""
     return EightBit(format(fmt), engine(sums), exponents or {})
 
 
 def through(x: Numbers, fmt: str | Format) -> Numbers:
-    """Numbers after a cast to a format, to nearest with ties away from zero, saturating."""
+    """Return numbers after a cast to a format, to nearest with ties away from zero, saturating."""
     codes = encode(x, fmt, "rna")
     return decode(codes, fmt).astype(np.float32, copy=False)

@@ -1,7 +1,7 @@
-"""Layers of small networks in NumPy, each with its backward pass: what stands between the matrix products.
+"""Layers of small networks in NumPy, each with its backward pass, except the matrix products.
 
-Numbers are float32. A forward function returns its result and what the backward function needs of it; a backward
-function takes the gradient with respect to the result and that.
+Numbers are float32. A forward function returns its result and saved data. A backward function takes the gradient
+with respect to the result, and the saved data.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Numbers: TypeAlias = NDArray[np.float32]
 Saved: TypeAlias = tuple[Any, ...]
 
 EPSILON = np.float32(1e-5)
-"""Added to variances before the root, in both norms."""
+"""Constant added to variances before the root, in both norms."""
 
 
 def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Saved]:
-    """Mean 0 and variance 1 over the last axis, times `gain` plus `offset`."""
+    """Return x normalised to mean 0 and variance 1 over the last axis, times `gain` plus `offset`, and saved data."""
     centred = x - x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + EPSILON)
     unit = centred * inverse
@@ -28,7 +28,7 @@ def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Sav
 
 
 def layer_norm_back(gradient: Numbers, saved: Saved) -> tuple[Numbers, Numbers, Numbers]:
-    """Gradients with respect to x, gain and offset."""
+    """Return gradients with respect to x, gain and offset."""
     unit, inverse, gain = saved
     rows = tuple(range(gradient.ndim - 1))
     scaled = gradient * gain
@@ -42,13 +42,15 @@ _CUBE = np.float32(0.044715)
 
 
 def gelu(x: Numbers) -> tuple[Numbers, Saved]:
-    """Gaussian error linear unit in its form with tanh (Hendrycks and Gimpel, arXiv 1606.08415)."""
+    """Return the Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, arXiv 1606.08415), and saved
+    data.
+    """
     bent = np.tanh(_GELU * (x + _CUBE * x * x * x))
     return x * (1 + bent) / 2, (x, bent)
 
 
 def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Gradient with respect to x."""
+    """Return the gradient with respect to x."""
     x, bent = saved
     slope = (1 - bent * bent) * _GELU * (1 + 3 * _CUBE * x * x)
     result: Numbers = gradient * ((1 + bent) + x * slope) / 2
@@ -56,14 +58,16 @@ def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
 
 
 def softmax(x: Numbers) -> Numbers:
-    """Shares along the last axis; the maximum is subtracted first, in float32."""
+    """Return probabilities along the last axis; the maximum is subtracted first, in float32."""
     powers = np.exp(x - x.max(-1, keepdims=True))
     result: Numbers = powers / powers.sum(-1, keepdims=True)
     return result
 
 
 def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
-    """Causal attention of queries, keys and values that are stacked: (batch, time, 3 d) to (batch, time, d)."""
+    """Return causal attention of stacked queries, keys and values, (batch, time, 3 d) to (batch, time, d), and saved
+    data.
+    """
     batch, time, width = qkv.shape[0], qkv.shape[1], qkv.shape[2] // 3
     q, k, v = qkv.reshape(batch, time, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
     root = np.float32(1 / math.sqrt(width // heads))
@@ -74,7 +78,7 @@ def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
 
 
 def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Gradient with respect to the stacked queries, keys and values."""
+    """Return the gradient with respect to the stacked queries, keys and values."""
     q, k, v, shares, root = saved
     batch, heads, time, depth = q.shape
     mixed = gradient.reshape(batch, time, heads, depth).transpose(0, 2, 1, 3)
@@ -85,7 +89,9 @@ def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
 
 
 def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Numbers]:
-    """Mean negative log likelihood in nats of the classes `targets`, and its gradient with respect to the logits."""
+    """Return the mean negative log likelihood of the classes `targets`, in nats, and its gradient with respect to the
+    logits.
+    """
     shares = softmax(logits).reshape(-1, logits.shape[-1])
     rows = np.arange(len(shares))
     chosen = shares[rows, targets.reshape(-1)]
@@ -95,7 +101,7 @@ def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Number
 
 
 def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
-    """Logarithms of the shares, in float64."""
+    """Return the logarithms of softmax, in float64."""
     shifted = x.astype(np.float64) - x.max(-1, keepdims=True)
     result: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
     return result
@@ -104,7 +110,7 @@ def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
 class Adam:
     """Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1) on arrays that it changes in place.
 
-    `steps` and `moments` (mean and mean square of each array's gradients) are all that its next step depends on.
+    The next step depends only on `steps` and `moments` (mean and mean square of each array's gradients).
     """
 
     def __init__(self, parameters: dict[str, Numbers], betas: tuple[float, float] = (0.9, 0.999)) -> None:
@@ -112,7 +118,7 @@ class Adam:
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in parameters.items()}
 
     def step(self, gradients: dict[str, Numbers], rate: float) -> None:
-        """One update at a learning rate."""
+        """Do one update at a learning rate."""
         self.steps += 1
         first, second = self._betas
         size = np.float32(rate * math.sqrt(1 - second**self.steps) / (1 - first**self.steps))

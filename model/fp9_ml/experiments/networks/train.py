@@ -1,8 +1,8 @@
-"""Training of the character model, and the trained one that comes with the package.
+"""Training of the character model, and the trained model in the package.
 
-`python -m fp9_ml.experiments.networks.train` made `manual.npz`, in a minute of one core. The text is Python's
-help on its language (`pydoc_data.topics` of the interpreter that trains), under the PSF License Agreement, which stands
-in `manual.LICENSE`; its last 20 thousand characters are never trained on and are kept beside the weights.
+`python -m fp9_ml.experiments.networks.train` generated `manual.npz` in a minute on one core. The text is Python's
+help on its language (`pydoc_data.topics` of the interpreter), under the PSF License Agreement in `manual.LICENSE`.
+Its last 20 thousand characters are held out from training and stored with the weights.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ COPYRIGHT = (
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained character model: float32 parameters, text never trained on as places in ALPHABET, and its origin."""
+    """Trained character model: float32 parameters, held-out text as indices in ALPHABET, and its origin."""
 
     parameters: Parameters
     text: NDArray[np.uint8]
     origin: dict[str, Any]
 
     def windows(self, start: int, count: int) -> NDArray[np.uint8]:
-        """`count` windows of CONTEXT + 1 characters of the held-out text, (count, 65), one behind the other.
+        """Return `count` consecutive windows of CONTEXT + 1 characters of the held-out text, (count, 65).
 
-        Raises ValueError where the text ends before them.
+        Raises ValueError if the text is too short.
         """
         end = start + count * CONTEXT + 1
         if not 0 <= start < end <= len(self.text):
@@ -58,16 +58,16 @@ class Trained:
 
 
 def manual() -> NDArray[np.uint8]:
-    """The text of Python's help on its language, topic after topic, as places in ALPHABET."""
+    """Return Python's help on its language, topic by topic, as indices in ALPHABET."""
     from pydoc_data.topics import topics  # slow to load
 
     return codes_of("\n".join(topics[name] for name in sorted(topics)))
 
 
 def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], None] | None = None) -> Trained:
-    """A model trained by Adam on windows drawn at random, the rate falling linearly after a warm-up of 20 steps.
+    """Return a model trained by Adam on random windows; the rate falls linearly after a warm-up of 20 steps.
 
-    The parameters are rounded to float16 at the end, as they are kept.
+    The parameters are rounded to float16 at the end, as they are stored.
     """
     text = manual()
     learnt, kept = text[:-HELD_OUT], text[-HELD_OUT:]
@@ -89,7 +89,7 @@ def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], Non
 
 
 def save(trained: Trained, path: Path) -> None:
-    """Write a model whole or not at all, its parameters as float16."""
+    """Write a model atomically, with parameters as float16."""
     arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in trained.parameters.items()}
     arrays |= {"text": trained.text, "origin": np.frombuffer(json.dumps(trained.origin).encode(), dtype=np.uint8)}
     buffer = io.BytesIO()
@@ -98,9 +98,9 @@ def save(trained: Trained, path: Path) -> None:
 
 
 def load(path: Path | None = None) -> Trained:
-    """The model of a file, or the one that comes with the package.
+    """Return the model of a file, or the model in the package.
 
-    Raises ValueError for a file that holds no such model.
+    Raises ValueError for a file without such a model.
     """
     data = path.read_bytes() if path else resources.files(__package__).joinpath(FILE).read_bytes()
     try:
@@ -119,7 +119,7 @@ COMMAND = "python -m fp9_ml.experiments.networks.train"
 
 
 def main() -> None:
-    """Train and write."""
+    """Train a model and write it."""
     parser = argparse.ArgumentParser(description="Train the character model on Python's help on its language.")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--steps", type=int, default=STEPS)
