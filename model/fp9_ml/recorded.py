@@ -1,4 +1,4 @@
-"""Recorded products and casts as operations of a unit: what a chip that computed them would see, step by step."""
+"""Recorded products and casts as operations of a unit: the inputs of a chip that computes them, step by step."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 Columns = dict[str, "NDArray[Any]"]
 
 SUMS = 16
-"""Sums taken from each recorded product, where nothing else is asked for."""
+"""Default number of sums from each recorded product."""
 NUMBERS = 256
-"""Operations taken from each recorded cast, where nothing else is asked for."""
+"""Default number of operations from each recorded cast."""
 
 
 def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed: int = 0) -> VectorSet:
-    """Golden vectors of a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
+    """Return golden vectors of a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
 
-    `count` sums of each product that the unit can compute, from their first step to the last, or operations of each
-    cast, at places that `seed` draws. Raises ValueError for another kind of unit, for what the unit cannot compute, and
-    for a file that is no recording.
+    `count` is the number of sums from each product that the unit can compute, or of operations from each cast. A
+    sum runs from its first step to its last. `seed` selects the positions. Raises ValueError for another kind of
+    unit, for recordings that the unit cannot compute, and for a file that is not a recording.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if isinstance(unit, Cast):
@@ -52,9 +52,9 @@ def _origin(seed: int, **counts: int) -> dict[str, Any]:
 
 
 def of_casts(unit: Cast, casts: Sequence[RecordedCast], generator: np.random.Generator, count: int) -> Columns:
-    """Input columns of a cast unit: `count` operations of each cast that it can do.
+    """Return input columns of a cast unit: `count` operations of each cast that it can compute.
 
-    The recorded numbers are FP32, and so is the source of the unit. Raises ValueError where it can do none.
+    The recorded numbers are FP32, and so is the unit's source. Raises ValueError if the unit can compute no cast.
     """
     fitting = [cast for cast in casts if _casts(unit, cast)]
     if not fitting:
@@ -92,10 +92,11 @@ def _casts(unit: Cast, cast: RecordedCast) -> bool:
 
 
 def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.Generator, sums: int = SUMS) -> Columns:
-    """Input columns of a unit: sums of the products, one after the other. Raises ValueError as `from_recording` does.
+    """Return input columns of a unit: sums of the products, one after another.
 
-    A multiply-add has the running sum as its addend, from +0; an accumulator loads the first products, accumulates the
-    others, and is read once more. Where a unit takes several products a step, the last step is filled up with zeros.
+    A multiply-add has the running sum as its addend, starting from +0. An accumulator loads the first products,
+    accumulates the others, and is read once more. If a unit takes several products a step, the last step is filled
+    with zeros. Raises ValueError as `from_recording` does.
     """
     if not isinstance(unit, Dot):
         raise ValueError(
@@ -113,7 +114,7 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
 
 
 def _orders(product: Recorded) -> tuple[Recorded, ...]:
-    """A product as it is; with its operands exchanged too where they are of two formats."""
+    """Return a product, followed by the product with exchanged operands if their formats differ."""
     if product.a.format == product.b.format:
         return (product,)
     turned = replace(product, a=product.b.transposed, b=product.a.transposed, result=product.result.T)
@@ -127,7 +128,7 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 
 
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
-    """What the operand's select and bias ports say; None where the unit does not take its format."""
+    """Return the values of the operand's select and bias ports; None if the unit does not accept its format."""
     for index, fmt in enumerate(offered):
         biases: Sequence[int | None] = HFP8_BIASES if unit.bias_port and fmt.programmable_bias else (None,)
         for bias in biases:
@@ -137,7 +138,7 @@ def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) 
 
 
 def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: int) -> Columns:
-    """Sums at random places of one product, step by step."""
+    """Return sums at random positions of one product, step by step."""
     rows = generator.integers(product.a.codes.shape[0], size=sums)
     columns = generator.integers(product.b.codes.shape[1], size=sums)
     steps = _lanes(unit, "a", product.a.codes[rows]) | _lanes(unit, "b", product.b.codes[:, columns].T)
@@ -156,14 +157,14 @@ def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: in
 
 
 def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
-    """Codes (sums, K) as one column (sums, steps) for each lane."""
+    """Return codes (sums, K) as one column (sums, steps) for each lane."""
     lanes = unit.lane_names(side)
     filled = np.pad(codes, ((0, 0), (0, -codes.shape[1] % len(lanes))))
     return {name: filled[:, lane :: len(lanes)] for lane, name in enumerate(lanes)}
 
 
 def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Columns (sums, steps), the addend of each step the running sum, from +0."""
+    """Return columns (sums, steps) in which each step's addend is the running sum, starting from +0."""
     sums = np.zeros(shape, unit.engine.output.dtype)
     for k in range(shape[1] - 1):
         step = {name: np.ascontiguousarray(column[:, k]) for name, column in steps.items()}
@@ -172,7 +173,9 @@ def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
 
 
 def _accumulated(steps: Columns, unit: Mac, shape: tuple[int, ...]) -> Columns:
-    """Each sum loads its first products, accumulates the others, and is read once more at the end."""
+    """Return columns in which each sum loads its first products, accumulates the others, and is read once more at the
+    end.
+    """
     widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}
     op = np.full((shape[0], shape[1] + 1), MacOp.ACCUMULATE, np.uint8)
     op[:, 0], op[:, -1] = MacOp.LOAD, MacOp.FOLD if unit.chunk_steps else MacOp.HOLD

@@ -1,4 +1,4 @@
-"""How the formats are used: recipes of formats, engines, scales and updates, from loss scaling to calibration."""
+"""Recipes: formats, engines, scales and updates of a network, from loss scaling to calibration."""
 
 from fp9_ml.recipes.automatic import Adaptive, LogMax
 from fp9_ml.recipes.calibration import Calibrated, Layer, Linear, calibrate

@@ -1,7 +1,7 @@
-"""Loss scaling that follows the gradients: LogMax by their statistics, Adaptive by how often they overflow.
+"""Automatic loss scaling: LogMax follows the gradients' statistics, Adaptive follows the rate of overflows.
 
-Sources: Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq for `LogMax`; HiFloat8 (Luo et al., arXiv 2409.16626)
-section 5.1 for `Adaptive`.
+Sources: Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq for `LogMax`; HiFloat8 (Luo et al., arXiv
+2409.16626) section 5.1 for `Adaptive`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from fp9.formats import Format
 from fp9_ml.recipes.loss import LossRule, LossScaler, check_positive, grown, shrunk
 
 _LARGEST_LOG = 1024
-"""What no logarithm of a float64 exceeds, and no number of deviations needs to."""
+"""Upper bound of every logarithm of a float64, and of useful numbers of deviations."""
 
 
 @dataclass(frozen=True)
 class LogMax(LossRule):
-    """The scale that brings mu + c sigma of log2 amax to log2 of the format's largest number (Noune et al. section 4).
+    """Scale that moves mu + c sigma of log2 amax to log2 of the format's largest number (Noune et al. section 4).
 
-    mu and sigma are running averages over the steps, amax being the largest magnitude of the gradients of the weights,
-    unscaled. Open in the paper, and chosen as OpenSeq2Seq has them: exponential averages with decay `mean_decay` for mu
-    and `spread_decay` for sigma, both with bias correction; scales in [`smallest`, `largest`], from `start_scale` on.
-    `log_max` None is log2 of the largest number of the gradients' format (OpenSeq2Seq: 16, whatever the format).
-    `deviations` is c: the paper has its best results at 0, OpenSeq2Seq takes 3.09. Scales are rounded down to a power
-    of two unless `power_of_two` is false, so that they add no rounding of their own. A step that is not finite is
-    dropped and counts as amax = 2^log_max; gradients that are all zero say nothing about their size and do not count.
+    mu and sigma are running averages over the steps. amax is the largest magnitude of the unscaled weight
+    gradients. The paper leaves the averages open; as in OpenSeq2Seq, they are exponential with decay `mean_decay`
+    for mu and `spread_decay` for sigma, both with bias correction. Scales are in [`smallest`, `largest`] and start
+    at `start_scale`. `log_max` None is log2 of the gradient format's largest number (OpenSeq2Seq: 16 for every
+    format). `deviations` is c: the paper's best results have 0, OpenSeq2Seq uses 3.09. Scales are rounded down to
+    a power of two unless `power_of_two` is false, so that they add no rounding error. A step that is not finite is
+    dropped and counts as amax = 2^log_max. Gradients that are all zero are ignored.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -88,7 +88,7 @@ class _LogMaxScaler(LossScaler):
 
     @property
     def moments(self) -> tuple[float, float]:
-        """mu and sigma of log2 amax, as far as seen."""
+        """Return mu and sigma of log2 amax over the steps so far."""
         fast, slow = 1 - self._rule.mean_decay**self.steps, 1 - self._rule.spread_decay**self.steps
         variance = self.square / slow - (self.slow_mean / slow) ** 2
         return self.mean / fast, math.sqrt(max(variance, 0.0))
@@ -107,13 +107,15 @@ WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True)
 class Adaptive(LossRule):
-    """Backoff by 2 whose window adapts: three increases lead to the next longer one, three decreases in a row to the
-    next shorter one (HiF8 section 5.1: windows {1, 20, 50, 100, 200, 500, 1000}, from 2^32 and window 20).
+    """Backoff by 2 with an adaptive window: three increases select the next longer window, three decreases the next
+    shorter.
 
-    Open in the paper, and chosen: an increase ends a row of decreases, a decrease does not reset the count of increases
-    (MindFormers' cell, which the paper links, has both so); a change of window starts both counts again; scales stay at
-    or above `smallest` = 1 (MindFormers) and within FP32. MindFormers goes to window 1 after three decreases, whatever
-    the window was; here it is the next shorter one, as the paper says.
+    The decreases must follow each other. Source: HiF8 section 5.1, with windows {1, 20, 50, 100, 200, 500, 1000},
+    starting at 2^32 and window 20. The paper leaves some points open. Here an increase resets the count of
+    decreases, but a decrease does not reset the count of increases (as in MindFormers' cell, which the paper
+    links). A change of window resets both counts. Scales are at least `smallest` = 1 (MindFormers) and within
+    FP32. MindFormers changes to window 1 after three decreases; here the next shorter window is used, as the paper
+    says.
     """
 
     kind: ClassVar[str] = "adaptive"
@@ -148,7 +150,7 @@ class _AdaptiveScaler(LossScaler):
 
     @property
     def window(self) -> int:
-        """Clean steps in a row after which the scale doubles."""
+        """Return the number of consecutive finite steps after which the scale doubles."""
         return self._rule.windows[self.place]
 
     def update(self, finite: bool, amax: float | None = None) -> bool:

@@ -1,8 +1,8 @@
 """HiFloat8's post-training calibration: a power of two for the activations and one for the weights of each layer.
 
-Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. Open there, and chosen: of pairs that are
-equally good the one with the least |Ea| + |Ew|, and then the first; a bias belongs to the vector function behind the
-product; layers follow each other in a chain.
+Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper leaves three points open. Here,
+of equally good pairs, the smallest |Ea| + |Ew| wins, then the first pair. A bias belongs to the vector function
+after the product. Layers form a chain.
 """
 
 from __future__ import annotations
@@ -28,34 +28,37 @@ EXPONENTS = range(-4, 6)
 
 
 class Layer(Protocol):
-    """Anything with a weight (out, in), and what becomes of the product (n, out) before the next layer."""
+    """Layer with a weight (out, in), and a function from its product (n, out) to the next layer's input."""
 
     @property
     def weight(self) -> ArrayLike:
-        """(out, in)"""
+        """Return the weight (out, in)."""
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Bias, normalisation, activation ...: the next layer's input (n, in) from the product (n, out)."""
+        """Return the next layer's input (n, in) from the product (n, out): bias, normalisation, activation and
+        so on.
+        """
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A layer from arrays: its weight (out, in), its bias (out,), and a function of the product with the bias."""
+    """Layer from arrays: weight (out, in), bias (out,), and a function of product plus bias."""
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
     vector: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The function of product + bias."""
+        """Return the function of product + bias."""
         total = product if self.bias is None else product + self.bias
         return total if self.vector is None else self.vector(total)
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A layer's exponents, the mean squared error of its products with them, and that without scales (both exponents
-    0; NaN where 0 was not tried).
+    """A layer's exponents, the mean squared error of its products with them, and the error without scales.
+
+    `direct`, the error with both exponents 0, is NaN if 0 was not tried.
     """
 
     activation: int
@@ -75,12 +78,13 @@ def calibrate(
     rounding: str | None = "rna",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Calibrated]:
-    """Algorithm 1: for each layer in turn, the exponents whose product is nearest to that of high precision.
+    """Return the exponents of each layer whose product is nearest to the high-precision product (Algorithm 1).
 
-    `data` (n, in) is the calibration data. O_l = A_l W_l of all layers first, in FP32 from the host. Then, from the
-    quantised input of the layer: A_q = Q(A 2^Ea), W_q = Q(W 2^Ew), O_q = (A_q W_q) 2^-(Ea + Ew), by `engine`; the pair
-    with the least mean squared error of O_q against O_l stays, and its O_q, through the layer's `forward`, is the input
-    of the next. `progress` is called with what was done, the layers done and all layers.
+    `data` (n, in) is the calibration data. First, O_l = A_l W_l is computed for all layers in FP32 on the host.
+    Then, from the quantised input of each layer: A_q = Q(A 2^Ea), W_q = Q(W 2^Ew), O_q = (A_q W_q) 2^-(Ea + Ew),
+    by `engine`. The pair with the least mean squared error of O_q against O_l is chosen. Its O_q, after the
+    layer's `forward`, is the input of the next layer. `progress` is called with the finished work, the number of
+    finished layers, and the number of layers.
 
     Raises ValueError for no layers, no exponents, shapes that do not fit, and products that are not finite.
     """
@@ -101,7 +105,7 @@ def calibrate(
 
 
 def _exact(layers: Sequence[Layer], data: ArrayLike) -> list[NDArray[np.float32]]:
-    """The products of all layers in high precision."""
+    """Return the high-precision products of all layers."""
     inputs, products = np.asarray(as_numbers(data), dtype=np.float32), []
     for number, layer in enumerate(layers):
         weight = _weight(layer)
@@ -122,7 +126,7 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
 
 
 def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
-    """All pairs of exponents, in the order in which ties are decided: least |Ea| + |Ew|, then the first."""
+    """Return all pairs of exponents in the order that decides ties: least |Ea| + |Ew|, then the first."""
     weights = list(weights)
     return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
 
@@ -136,9 +140,10 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Of `pairs`, the first of those whose product is nearest to `wanted` (n, out), and that product.
+    """Return the first of `pairs` whose product is nearest to `wanted` (n, out), and that product.
 
-    `inputs` (n, in) and `weight` (out, in) are one layer's, cast to the first and the second of `formats`.
+    `inputs` (n, in) and `weight` (out, in) belong to one layer and are cast to the first and the second of
+    `formats`.
     """
     left, right = formats
     a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}

@@ -1,6 +1,6 @@
-"""The recipes by name, and how one is found: by name, with fields changed in the name, or as a TOML file.
+"""Recipes by name, and the search for a recipe: by name, with fields changed in the name, or as a TOML file.
 
-Sources, by the short names used in the table: HFP8 (Sun et al., NeurIPS 2019), Wang18 (Wang et al., NeurIPS 2018), TE
+Short names of sources in the table: HFP8 (Sun et al., NeurIPS 2019), Wang18 (Wang et al., NeurIPS 2018), TE
 (Transformer Engine), HiF8 (Luo et al., arXiv 2409.16626), GC (Noune et al., arXiv 2206.02915).
 """
 
@@ -82,13 +82,14 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 
 def recipe(name: str | Recipe | Path) -> Recipe:
-    """The recipe of a name, fields changed where they are given, or of a TOML file; a `Recipe` is returned as it is.
+    """Return the recipe of a name, with any fields given in the name, or of a TOML file; a `Recipe` is returned
+    unchanged.
 
     >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk
     128
 
-    Raises ValueError for unknown names and fields, and for fields that do not fit together, TypeError for something
-    that is no name, OSError for a file that cannot be read.
+    Raises ValueError for unknown names and fields, and for fields that do not fit together. Raises TypeError if
+    `name` is not a string, path or Recipe, and OSError for a file that cannot be read.
     """
     if isinstance(name, Recipe):
         return name
@@ -133,7 +134,7 @@ def _read(path: Path) -> str:
 
 
 def loads(text: str, where: str = "recipe") -> Recipe:
-    """The recipe of TOML text: `name`, and fields as texts; those left out are at their defaults.
+    """Return the recipe of TOML text: `name`, and fields as texts; missing fields have their defaults.
 
     Raises ValueError for text that is not TOML, unknown fields, and fields that do not fit together.
     """
@@ -153,9 +154,10 @@ def loads(text: str, where: str = "recipe") -> Recipe:
 
 
 def dumps(spec: Recipe) -> str:
-    """The recipe as TOML text that `loads` reads back to an equal one, but for a name with parentheses.
+    """Return the recipe as TOML text, which `loads` reads back to an equal recipe, except for parentheses in its
+    name.
 
-    Raises ValueError for an engine that no text spells.
+    Raises ValueError for an engine that no text describes.
     """
     for product in ("forward", "dgrad", "wgrad"):
         chosen = getattr(spec, product)

@@ -1,6 +1,6 @@
-"""The ring of learners on the workers of a Dask cluster: the bits are those of `Ring` in one process.
+"""Ring of learners on the workers of a Dask cluster, bit-identical to `Ring` in one process.
 
-Data go from worker to worker; needs the extra fp9[cluster].
+Data are sent from worker to worker. Needs the extra fp9[cluster].
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Optimizer = Callable[["NDArray[np.float32]"], "NDArray[np.float32]"]
-"""Of a learner's slice of the reduced gradients, the update of its slice of the weights; it may remember."""
+"""Function from a learner's slice of the reduced gradients to the update of its weights; it may have state."""
 _Owned = tuple["NDArray[Any]", "NDArray[Any] | None", Optimizer]
-"""What stays with a learner: its slice's codes, their residual, its optimiser."""
+"""State of a learner: its slice's codes, their residual, its optimiser."""
 
 
 class ClusterRing:
-    """`Ring` with learners on the workers of a `distributed.Client`, one after the other where there are fewer workers.
+    """`Ring` with learners on the workers of a `distributed.Client`; workers are shared if there are fewer than
+    learners.
 
-    Every learner has a copy of `optimizer`, which stays with it. Each hop's sum is formed at the worker whose share is
-    added, each slice is updated at its owner, and the new codes are gathered at every learner.
+    Every learner has its own copy of `optimizer`. A hop's sum is computed at the worker that adds its gradient.
+    Each slice is updated at its owner. The new codes are gathered at every learner.
 
-    Raises ValueError as `Ring` does, for stochastic rounding, whose bits one process draws, and for a cluster without
-    workers.
+    Raises ValueError as `Ring` does, for stochastic rounding, whose random bits need a single process, and for a
+    cluster without workers.
     """
 
     def __init__(
@@ -64,18 +65,18 @@ class ClusterRing:
         self.copies = [self._at(n, np.copy, codes) for n in range(learners)]
 
     def _at(self, learner: int, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function gives at a learner's worker, as a future."""
+        """Return a function's result at a learner's worker, as a future."""
         return self._client.submit(function, *arguments, workers=[self._workers[learner]], pure=False)
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """What the learners' codes stand for, (size,)."""
+        """Return the numbers of the learners' codes, (size,)."""
         return decode(self.copies[0].result(), self.rule.weights).astype(np.float32)
 
     def step(self, gradients: Sequence[Any]) -> None:
-        """One step of all learners, from their N gradients (size,), arrays or futures of such.
+        """Do one step of all learners, from their N gradients (size,), given as arrays or futures.
 
-        Returns when all is done. Raises ValueError as `Ring.step` does; nothing moves then.
+        Returns after all work is done. Raises ValueError as `Ring.step` does; the state is then unchanged.
         """
         learners = len(self.parts)
         if len(gradients) != learners:
@@ -120,7 +121,7 @@ def _added(total: NDArray[Any], codes: NDArray[Any], part: slice, hop: Format) -
 
 
 def _updated(kept: _Owned, total: NDArray[Any], rule: RoundOff, hop: Format, divisor: int) -> _Owned:
-    """The slice after its update; the optimiser of the step before stays as it was, should the step fail elsewhere."""
+    """Return the slice after its update; the previous optimiser is unchanged, in case the step fails elsewhere."""
     codes, residual, optimizer = kept
     optimizer = copy.deepcopy(optimizer)
     new, left = rule.step(codes, residual, optimizer(reduced(total, hop, divisor)))

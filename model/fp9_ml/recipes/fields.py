@@ -1,4 +1,4 @@
-"""The fields of a recipe as text, and back."""
+"""Fields of a recipe to text and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_ml.recipes.loss import Backoff, Constant, LossRule
 from fp9_ml.recipes.scaling import SCALES, ScaleRule
 
 LOSSES: dict[str, type[LossRule]] = {rule.kind: rule for rule in (Constant, Backoff, LogMax, Adaptive)}
-"""The rules of loss scaling by name."""
+"""Loss scaling rules by name."""
 
 
 def _is_none(value: object) -> bool:
@@ -70,11 +70,11 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "scale": _scale,
     "loss": _loss,
 }
-"""For each field but names and texts, the function of (value, where) that reads it."""
+"""Reader of each field except names and texts: a function of (value, where)."""
 
 
 def word(value: object) -> str:
-    """A field's value as the text that its reader reads back."""
+    """Return a field's value as the text that its reader reads back."""
     match value:
         case ScaleRule() | LossRule():
             return spelling.spelled(value, value.kind)

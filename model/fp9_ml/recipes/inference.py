@@ -1,7 +1,7 @@
-"""A trained FP32 model in 8 bits: max-subtracted softmax, re-tuned batch normalisation, smoothed outliers.
+"""Conversion of a trained FP32 model to 8 bits: max-subtracted softmax, re-tuned batch norm, smoothed outliers.
 
-Sources: HFP8 (Sun et al., NeurIPS 2019) section 2.3 for the softmax and section 3 for batch normalisation; SmoothQuant
-(Xiao et al., ICML 2023) for `smooth`.
+Sources: HFP8 (Sun et al., NeurIPS 2019) section 2.3 for the softmax and section 3 for batch normalisation;
+SmoothQuant (Xiao et al., ICML 2023) for `smooth`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ def softmax(
     *,
     subtract_max: bool = True,
 ) -> NDArray[np.float32]:
-    """Softmax over the last axis of logits that are cast to `fmt`; FP32, shape of x.
+    """Return softmax over the last axis of logits that are cast to `fmt`; FP32, shape of x.
 
-    HFP8 section 2.3: x' = x - max(x) in each row, in at least 16 bits (here FP32), before the cast, so that the largest
-    logit is the exact 0 and those near it stand where the format is finest. Without `subtract_max` x itself is cast,
-    and the largest logits fall together. Open in the paper, and chosen: exp, sum and division in float64.
+    HFP8 section 2.3: each row becomes x' = x - max(x), in at least 16 bits (here FP32), before the cast. The
+    largest logit is then exactly 0, and logits near it are in the format's finest range. Without `subtract_max`, x
+    itself is cast, and the largest logits become equal. The paper leaves the rest open; here exp, sum and division
+    are in float64.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
     """
@@ -59,9 +60,9 @@ class BatchNorm:
     def __init__(
         self, mean: ArrayLike, var: ArrayLike, gamma: ArrayLike = 1.0, beta: ArrayLike = 0.0, eps: float = 1e-5
     ) -> None:
-        """`mean`, `var`, `gamma`, `beta`: (channels,).
+        """Set `mean`, `var`, `gamma`, `beta`: (channels,).
 
-        Raises ValueError for shapes that differ, or a variance below 0.
+        Raises ValueError for different shapes, and for a variance below 0.
         """
         self.mean = np.asarray(mean, dtype=np.float32)
         self.var = np.asarray(var, dtype=np.float32)
@@ -75,7 +76,7 @@ class BatchNorm:
         self.collected: list[tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
 
     def __call__(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """x normalised; shape of x. Raises ValueError for other numbers of channels."""
+        """Return x normalised, in the shape of x; raise ValueError for another number of channels."""
         if x.ndim < 2 or x.shape[1] != self.mean.size:
             raise ValueError(f"x of shape {x.shape} given; give (n, {self.mean.size}, ...)")
         mean, var = self.mean, self.var
@@ -99,14 +100,14 @@ class BatchNorm:
 
 
 def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], batches: Batches) -> None:
-    """Give batch normalisations the statistics of what they see when `model` runs in its inference precision.
+    """Set batch norms to the statistics of their inputs while `model` runs in its inference precision.
 
-    HFP8 section 3: forward passes over unlabelled training data ("2 % of a single epoch"; on small data take all of
-    it), mean and variance again, gamma and beta kept. Open in the paper, and chosen as torch has it with momentum None:
-    the average over batches of their means and unbiased variances, all layers at once, each batch normalised by its
-    own.
+    HFP8 section 3: forward passes over unlabelled training data ("2 % of a single epoch"; use all of a small data
+    set) give a new mean and variance; gamma and beta stay. The paper leaves the averaging open; here it is as in
+    torch with momentum None. Means and unbiased variances are averaged over batches, for all layers at once, and
+    each batch is normalised by its own statistics.
 
-    `model` is called with each batch and calls the `norms`. Where anything fails, no statistics have changed. Raises
+    `model` is called with each batch and calls the `norms`. If anything fails, no statistics change. Raises
     ValueError for no batches, for a norm that the model does not call, and for values that are not finite.
     """
     for norm in norms:
@@ -134,10 +135,11 @@ def _averages(number: int, norm: BatchNorm) -> tuple[NDArray[np.float32], NDArra
 
 
 def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32]:
-    """Factors s (in,) that move outliers of activations x (..., in) into weights w (out, in): (x / s) (w s)^T = x w^T.
+    """Return factors s (in,) that move outliers of activations x (..., in) to weights w (out, in): (x / s) (w s)^T =
+    x w^T.
 
-    SmoothQuant: s_j = max|x_j|^alpha / max|w_j|^(1 - alpha); its 0.5 is the default, since HiF8 (section 4.2) names
-    none. A channel whose activations or weights are all zero keeps 1.
+    SmoothQuant: s_j = max|x_j|^alpha / max|w_j|^(1 - alpha). Its 0.5 is the default, since HiF8 (section 4.2)
+    gives no value. The factor is 1 for a channel whose activations or weights are all zero.
 
     Raises ValueError for shapes that do not fit, an alpha outside 0..1, and numbers that are not finite.
     """

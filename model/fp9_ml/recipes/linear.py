@@ -1,9 +1,9 @@
-"""A linear layer under a recipe: operands cast as their roles say, three products, each summed as its engine sums.
+"""Linear layer under a recipe: operands are cast by role, and an engine sums each of the three products.
 
-y = x w^T with x (..., in) and w (out, in), as torch has it; dx = g w, dw = g^T x. An operand is multiplied by the
-factor of its scale before its cast, and a product is divided by both factors after its engine, in float64 with one
-rounding to FP32. A factor that is a power of two adds no rounding but that; another one (Transformer Engine's) is
-multiplied in FP32 before the cast, one rounding more, and its inverse is rounded to FP32 too.
+y = x w^T with x (..., in) and w (out, in), as in torch; dx = g w, dw = g^T x. An operand is multiplied by its
+scale factor before the cast. After the engine, the product is divided by both factors, in float64 with one
+rounding to FP32. A factor that is a power of two adds no further rounding. Any other factor (as in Transformer
+Engine) is multiplied in FP32 before the cast, which adds a rounding, and its inverse is rounded to FP32 too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class LayerState:
-    """The scales of one layer's three operands; every layer of a network has a state of its own."""
+    """Scales of one layer's three operands; every layer of a network has its own state."""
 
     def __init__(self, recipe: Choices) -> None:
         self.scalers: dict[Role, Scaler] = {}
@@ -41,15 +41,15 @@ class LayerState:
 
     @property
     def remembers(self) -> bool:
-        """Whether a factor depends on tensors of earlier passes."""
+        """Return whether a factor depends on tensors of earlier passes."""
         return any(scaler.remembers for scaler in self.scalers.values())
 
     def state_dict(self) -> State:
-        """A copy of the state, by role; `json.dumps` writes it without loss."""
+        """Return a copy of the state, by role; `json.dumps` writes it without loss."""
         return {role.value: scaler.state_dict() for role, scaler in self.scalers.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state that `state_dict` gave. Raises ValueError where it does not fit, and changes nothing."""
+        """Continue from a state of `state_dict`; raise ValueError, without any change, if it does not fit."""
         check_keys(state, tuple(role.value for role in self.scalers), "a layer's scales")
         before = self.state_dict()
         try:
@@ -63,10 +63,10 @@ class LayerState:
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor as an engine takes it: codes of `format` that stand for the tensor times `factor`.
+    """Tensor as an engine takes it: codes of `format`, which represent the tensor times `factor`.
 
-    Without a format `codes` are FP32 numbers, and the factor is 1. `prepared` is what both products that read the
-    tensor share (`fp9.operand`).
+    Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` is shared by both products that read
+    the tensor (`fp9.operand`).
     """
 
     codes: NDArray[Any]
@@ -80,11 +80,11 @@ class Operand:
 
     @property
     def transposed(self) -> Operand:
-        """The same with its last two axes swapped."""
+        """Return the operand with its last two axes exchanged."""
         return Operand(self.codes.swapaxes(-1, -2), self.format, self.factor, self.prepared and self.prepared.mT)
 
     def numbers(self) -> NDArray[np.float32]:
-        """What the codes stand for, the factor divided out; FP32."""
+        """Return the numbers of the codes divided by the factor; FP32."""
         if self.format is None:
             return self.codes
         return unscaled(decode(self.codes, self.format), self.factor)
@@ -92,10 +92,11 @@ class Operand:
 
 @dataclass(frozen=True)
 class Saved:
-    """What the backward pass needs of a forward one: operands (n, in) and (out, in), and the shape of x.
+    """Data of a forward pass for the backward pass: operands (n, in) and (out, in), and the shape of x.
 
-    `product` holds the codes of the forward engine's output, (n, out): FP32 numbers where there is no engine. `earlier`
-    gets the factor of the first gradient that comes back: a scale that remembers sees no later one of the same product.
+    `product` holds codes of the forward engine's output, (n, out); FP32 numbers if there is no engine. `earlier`
+    receives the factor of the first gradient that comes back. A scale with memory sees no later gradient of the
+    same product.
     """
 
     recipe: Choices
@@ -109,16 +110,16 @@ class Saved:
 
     @property
     def factors(self) -> dict[Role, float]:
-        """The factors of both operands."""
+        """Return the factors of both operands."""
         return {Role.ACTIVATIONS: self.x.factor, Role.WEIGHTS: self.w.factor}
 
 
 @dataclass(frozen=True)
 class Backward:
-    """The backward pass: the gradient's operand (n, out), the codes of both products, and their numbers.
+    """Result of the backward pass: the gradient's operand (n, out), the codes of both products, and their numbers.
 
-    `dx_product` (n, in) and `dw_product` (out, in) are codes of the engines' outputs (FP32 numbers where there is no
-    engine); `dx` and `dw` are FP32 in the shapes of x and w.
+    `dx_product` (n, in) and `dw_product` (out, in) are codes of the engines' outputs (FP32 numbers if there is no
+    engine). `dx` and `dw` are FP32 in the shapes of x and w.
     """
 
     gradient: Operand
@@ -138,16 +139,16 @@ def linear(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> tuple[NDArray[np.float32], Saved]:
-    """y = x w^T, FP32 of shape (..., out), and what the backward pass needs; x (..., in), w (out, in).
+    """Return y = x w^T, FP32 of shape (..., out), and the data for the backward pass; x is (..., in), w is (out, in).
 
-    Of w with more axes, (..., out, in), each matrix multiplies its own of x (..., n, in), as in attention; the scales
-    are those of whole tensors.
+    If w has more axes, (..., out, in), each matrix multiplies its own x (..., n, in), as in attention. The scales
+    then belong to whole tensors.
 
-    `state` holds the scales of this layer (None: new ones, as in a first step); with `training` false they are read and
-    do not move. `random` draws the bits of stochastic roundings. `earlier` has the factors of an earlier pass of the
-    same operands (`Saved.factors`), which this one repeats: scales that remember do not move again.
+    `state` holds the scales of this layer (None: new scales, as in a first step). With `training` false they are
+    read but not updated. `random` gives the bits of stochastic rounding. `earlier` holds the factors of an earlier
+    pass with the same operands (`Saved.factors`). This pass repeats it: scales with memory are not updated again.
 
-    Raises ValueError for shapes that do not fit, TypeError for operands that are no numbers.
+    Raises ValueError for shapes that do not fit, TypeError for operands that are not numbers.
     """
     many, shape = np.ndim(w) > 2, np.shape(x)
     rows, weights = _matrices(x, "x", many), _matrices(w, "w", many)
@@ -165,11 +166,12 @@ def linear(
 
 
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
-    """Both backward products of a layer, from the gradient g (..., out) of the loss with respect to y.
+    """Return both backward products of a layer, from the gradient g (..., out) of the loss with respect to y.
 
-    A second pass back through the same forward one has the factor of the first where the gradients' scale remembers.
+    A second backward pass through the same forward pass uses the first pass's factor if the gradients' scale has
+    memory.
 
-    Raises ValueError for a g of another shape, TypeError for one that is no numbers.
+    Raises ValueError for a g of another shape, TypeError for a g that is not numbers.
     """
     recipe = saved.recipe
     expected = (*saved.shape[:-1], saved.w.codes.shape[-2])
@@ -196,9 +198,9 @@ def quantised(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> Operand:
-    """FP32 numbers as the operand of a role; the scale of the role sees them where `training`.
+    """Return FP32 numbers as the operand of a role; with `training`, the role's scale observes them.
 
-    Where `earlier` has a factor of the role, a scale that remembers takes it and sees nothing.
+    If `earlier` has a factor of the role, a scale with memory uses it and observes nothing.
     """
     fmt = recipe.format_of(role)
     if fmt is None:
@@ -215,13 +217,13 @@ def quantised(
 
 
 def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
-    """Codes of x times a factor: rounded once where it is a power of two, else first to FP32 and then to the format."""
+    """Return codes of x times a factor, rounded once if it is a power of two, else to FP32 and then to the format."""
     numbers, exponent = taken(x, factor)
     return np.asarray(encode(numbers, fmt, scale=-exponent, **policy))
 
 
 def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], int]:
-    """What a cast of x times a factor takes: FP32 numbers, and the exponent of two by which it multiplies them."""
+    """Return the input of a cast of x times a factor: FP32 numbers, and the exponent of a power of two for the cast."""
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
         return x, exponent - 1
@@ -230,7 +232,9 @@ def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], i
 
 
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
-    """Codes of the engine's output for a (M, K) times b (K, N); FP32 numbers where the product is left to the host."""
+    """Return codes of the engine's output for a (M, K) times b (K, N); FP32 numbers if the host computes the
+    product.
+    """
     engine = recipe.engine_of(product)
     if engine is None or a.prepared is None or b.prepared is None:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -239,7 +243,7 @@ def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDA
 
 
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
-    """Numbers divided by factors, in float64 and rounded once to FP32; inverses that are not exact are FP32 numbers."""
+    """Return numbers divided by factors, in float64 and rounded once to FP32; inexact inverses are FP32 numbers."""
     scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
     if scaling == 1:
         return np.asarray(numbers, dtype=np.float32)
@@ -250,7 +254,7 @@ def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
 def _result(
     recipe: Choices, product: Product, codes: NDArray[Any], left: float, right: float, output: Format | None
 ) -> NDArray[np.float32]:
-    """A product's codes as FP32 numbers without scales, rounded to `output` where one is given."""
+    """Return a product's codes as FP32 numbers without scales, rounded to `output` if given."""
     engine: Engine | None = recipe.engine_of(product)
     if engine is None:
         return np.asarray(codes, dtype=np.float32)
@@ -270,7 +274,9 @@ def _rounded(
 
 
 def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
-    """Numbers as contiguous FP32: of two axes, all but the last joined, or of the axes that `many` matrices have."""
+    """Return numbers as contiguous FP32: as one matrix with all axes but the last joined, or with all axes if
+    `many`.
+    """
     array = as_numbers(x)
     if array.ndim < 2:
         raise ValueError(f"{what} of shape {array.shape} given; give at least two axes")
@@ -280,6 +286,6 @@ def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
 
 
 def gradients_are_finite(*gradients: NDArray[Any]) -> tuple[bool, float]:
-    """Whether all gradients are finite, and the largest magnitude among them: what `LossScaler.update` asks for."""
+    """Return whether all gradients are finite, and their largest magnitude, as `LossScaler.update` takes them."""
     finite = all(bool(np.isfinite(g).all()) for g in gradients)
     return finite, max((amax(g) for g in gradients), default=0.0)

@@ -1,7 +1,7 @@
-"""Loss scaling: rules as records, and the machines that carry them out step by step.
+"""Loss scaling: rules as records, and the scalers that apply them step by step.
 
-`rule.start(fmt)` makes the machine of one training run whose gradients are cast to `fmt`. The loss is multiplied by
-`scale`, gradients are divided by it after the backward pass, and `update` says whether the optimiser takes the step.
+`rule.start(fmt)` returns the scaler of a training run whose gradients are cast to `fmt`. The loss is multiplied by
+`scale`. Gradients are divided by it after the backward pass. `update` says whether the optimiser takes the step.
 
 Source of `Backoff`: the documentation of PyTorch's `torch.amp.GradScaler`.
 """
@@ -24,17 +24,17 @@ FP32_SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 class LossScaler(Stateful, abc.ABC):
-    """The scale of the loss, step by step."""
+    """Scale of the loss, step by step."""
 
     scale: float
-    """What the loss is multiplied by in this step; an FP32 number."""
+    """Factor of the loss in this step; an FP32 number."""
 
     @abc.abstractmethod
     def update(self, finite: bool, amax: float | None = None) -> bool:
-        """See a step, and go on to the next: whether the optimiser takes it (False: its gradients are dropped).
+        """Observe a step and advance; return whether the optimiser takes it (False: its gradients are dropped).
 
-        `finite`: whether the loss and all gradients are; `amax`: the largest magnitude of the gradients of all weights,
-        after division by the scale; only `LogMax` asks for it.
+        `finite`: whether the loss and all gradients are finite. `amax`: the largest magnitude of all weight
+        gradients after division by the scale; only `LogMax` needs it.
         """
 
     def check_state(self, state: Mapping[str, Any]) -> None:
@@ -43,13 +43,13 @@ class LossScaler(Stateful, abc.ABC):
 
 
 class LossRule(abc.ABC):
-    """How the scale of the loss is found."""
+    """Rule that determines the scale of the loss."""
 
     kind: ClassVar[str]
 
     @abc.abstractmethod
     def start(self, fmt: Format) -> LossScaler:
-        """The machine of a run whose gradients are cast to `fmt`."""
+        """Return the scaler of a run whose gradients are cast to `fmt`."""
 
 
 def check_positive(kind: str, **numbers: float | None) -> None:
@@ -61,7 +61,7 @@ def check_positive(kind: str, **numbers: float | None) -> None:
 
 @dataclass(frozen=True)
 class Constant(LossRule):
-    """The same scale in every step; steps that are not finite are dropped. Wang et al. (NeurIPS 2018) have 1000."""
+    """Same scale in every step; steps that are not finite are dropped. Wang et al. (NeurIPS 2018) use 1000."""
 
     kind: ClassVar[str] = "constant"
     scale: float = 1.0
@@ -85,11 +85,12 @@ class _ConstantScaler(LossScaler):
 
 @dataclass(frozen=True)
 class Backoff(LossRule):
-    """x `growth` after `window` clean steps in a row, x `backoff` after one that is not finite, which is dropped.
+    """Scale times `growth` after `window` finite steps in a row, times `backoff` after a step that is not finite.
 
-    The defaults are those of `torch.amp.GradScaler`, whose scales these are, bit for bit: products in FP32, and no
-    growth beyond its range. `largest` caps it (Apex: 2^24). A scale that falls to zero raises ValueError where torch
-    goes on with 0: then the loss is not finite for another reason than its scale.
+    That step is dropped. The defaults are the defaults of `torch.amp.GradScaler`, and the scales are bit-identical
+    to torch's: products are in FP32 and never grow beyond its range. `largest` is an upper limit (Apex: 2^24). A
+    scale that falls to zero raises ValueError, where torch continues with 0: the loss is then not finite for
+    another reason.
     """
 
     kind: ClassVar[str] = "backoff"
@@ -131,7 +132,7 @@ class _BackoffScaler(LossScaler):
 
 
 def grown(scale: float, factor: float, largest: float | None = None) -> float:
-    """scale * factor in FP32, but no more than `largest`; the scale itself where FP32 has no such number."""
+    """Return scale * factor in FP32, at most `largest`; the scale itself if the product overflows FP32."""
     with np.errstate(over="ignore"):
         product = float(np.float32(scale * factor))
     product = product if math.isfinite(product) else scale
@@ -139,7 +140,7 @@ def grown(scale: float, factor: float, largest: float | None = None) -> float:
 
 
 def shrunk(scale: float, factor: float) -> float:
-    """scale * factor in FP32. Raises ValueError where nothing is left."""
+    """Return scale * factor in FP32; raise ValueError if it is zero."""
     product = float(np.float32(scale * factor))
     if product == 0:
         raise ValueError(

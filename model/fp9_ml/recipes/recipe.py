@@ -1,4 +1,4 @@
-"""What a recipe is: which tensor has which format, which engine sums which product, how tensors and loss are scaled."""
+"""Recipe: the format of each tensor, the engine of each product, and the scaling of tensors and loss."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_OPERAND_BITS = 16
-"""Widest operand of an engine."""
+"""Width in bits of an engine's widest operand."""
 
 _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 
@@ -32,22 +32,24 @@ _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 class Recipe:
     """Formats by role, an engine for each of the three products, scaling of tensors and of the loss.
 
-    `activations`, `weights`, `gradients` (of the loss with respect to the outputs) are cast before they are multiplied;
-    `forward`, `dgrad` and `wgrad` are the engines of the products. A product without an engine (None) is the host's own
-    FP32 product, whose order of sums is not fixed; a role without a format is not cast, and then stands in such
-    products alone. `output` is what the results of `forward` and `dgrad` are rounded to after their scales are undone
-    (None: they stay as the engine gives them), `weight_gradients` what that of `wgrad` is rounded to.
+    `activations`, `weights` and `gradients` (of the loss with respect to the outputs) are cast before
+    multiplication. `forward`, `dgrad` and `wgrad` are the engines of the products. A product without an engine
+    (None) is the host's FP32 product, whose order of sums is not fixed. A role without a format is not cast, and
+    is allowed only in such products. `output` is the format of the results of `forward` and `dgrad` after
+    unscaling (None: as the engine gives them). `weight_gradients` is the format of the result of `wgrad`.
 
-    `scale` holds for each of the three roles apart; `loss` for the run. `rounding` and `overflow` are those of the
-    casts of activations and weights, `backward_rounding` and `gradient_overflow` of gradients; None is the format's
-    own. An overflow of "inf" lets loss scaling notice it, "saturate" clips.
+    `scale` applies to each of the three roles separately, `loss` to the run. `rounding` and `overflow` apply to
+    casts of activations and weights, `backward_rounding` and `gradient_overflow` to gradients; None is the
+    format's default. With overflow "inf", loss scaling detects it; "saturate" clips.
 
-    `first`, `last` and `depthwise` are the formats of all operands of such layers, None where they are as all others:
-    `layer(place)` gives the recipe of one. Formats, engines, rules and choices may be given by name.
+    `first`, `last` and `depthwise` are the formats of all operands of such layers; None treats them as all other
+    layers. `layer(place)` returns the recipe of such a layer. Formats, engines, rules and choices may be given by
+    name.
 
     Raises ValueError for fields that do not fit together.
 
-    >>> Recipe("mine", activations="e4m3", weights="e4m3", gradients="e5m2", scale="delayed(history=16)").scale.history
+    >>> Recipe("mine", activations="e4m3", weights="e4m3", gradients="e5m2",
+    scale="delayed(history=16)").scale.history
     16
     """
 
@@ -120,23 +122,23 @@ class Recipe:
     # --- questions ----------------------------------------------------------------------------------------------
 
     def format_of(self, role: Role) -> Format | None:
-        """What an operand is cast to; None where it is not."""
+        """Return the format that an operand is cast to; None if it is not cast."""
         found: Format | None = getattr(self, role.value)
         return found
 
     def engine_of(self, product: Product) -> Engine | None:
-        """What sums a product; None for the host's FP32."""
+        """Return the engine of a product; None for the host's FP32."""
         found: Engine | None = getattr(self, product.value)
         return found
 
     def policy(self, role: Role) -> CastPolicy:
-        """Rounding and overflow of an operand's cast."""
+        """Return rounding and overflow of an operand's cast."""
         if role is Role.GRADIENTS:
             return CastPolicy(self.backward_rounding, self.gradient_overflow)
         return CastPolicy(self.rounding, self.overflow)
 
     def layer(self, place: Place | str) -> Recipe:
-        """The recipe of a first, last or depthwise layer; this one where it does not treat it apart.
+        """Return the recipe of a first, last or depthwise layer; this recipe if it has no special format for it.
 
         Such a layer has one format for all operands, no scales, and the same engines.
         """
@@ -153,12 +155,13 @@ class Recipe:
         )
 
     def units(self) -> dict[str, tuple[str, ...]]:
-        """Names of the catalogue's units that compute the recipe bit for bit, for each cast and each product.
+        """Return the names of catalogue units that compute the recipe bit-exactly, for each cast and each product.
 
-        For a cast: units that offer target, rounding and overflow from a source of their own, and a scale where tensors
-        are scaled by powers of two (other factors are multiplied in FP32 before the cast, and so need a source of
-        FP32). For a product: steps of the engine that take both formats, or their family with the bias on a port. An
-        empty tuple says that the catalogue has none. What is left to the host has no entry.
+        For a cast: units that support target, rounding and overflow from the role's source. They also need a scale
+        if tensors are scaled by powers of two. (Other factors are multiplied in FP32 before the cast, and so need
+        an FP32 source.) For a product: units with steps of the engine that take both formats, or their family with
+        the bias on a port. An empty tuple means that the catalogue has no such unit. Work of the host has no
+        entry.
         """
         found = {}
         for role in Role:
@@ -193,11 +196,11 @@ class Recipe:
     # --- use ------------------------------------------------------------------------------------------------------
 
     def state(self) -> LayerState:
-        """The scales of one layer, at their start."""
+        """Return the initial scales of one layer."""
         return LayerState(self)
 
     def loss_scaler(self) -> LossScaler:
-        """The machine of the loss scale, for gradients in the recipe's format (FP16 where they have none)."""
+        """Return the loss scaler for gradients in the recipe's format, or FP16 if it has none."""
         return self.loss.start(self.gradients or _FP16)
 
     def linear(
@@ -210,17 +213,19 @@ class Recipe:
         random: np.random.Generator | None = None,
         earlier: Mapping[Role, float] | None = None,
     ) -> tuple[NDArray[np.float32], Saved]:
-        """y = x w^T of a linear layer, and what the backward pass needs: see `fp9_ml.recipes.linear.linear`."""
+        """Return y = x w^T of a linear layer, and the data for the backward pass: see
+        `fp9_ml.recipes.linear.linear`.
+        """
         return linear(self, x, w, state, training=training, random=random, earlier=earlier)
 
     def linear_backward(self, g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
-        """Both backward products of a layer: see `fp9_ml.recipes.linear.linear_backward`."""
+        """Return both backward products of a layer: see `fp9_ml.recipes.linear.linear_backward`."""
         return linear_backward(g, saved, random=random)
 
     # --- text ---------------------------------------------------------------------------------------------------
 
     def spelled(self) -> dict[str, str]:
-        """Every field as the text that reads back to it."""
+        """Return every field as text that reads back to the same value."""
         return {field.name: word(getattr(self, field.name)) for field in fields(self)}
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
-"""What a training step cast and multiplied: numbers and codes of layers' operands, and their products, kept in a file.
+"""Recording of a training step: numbers and codes of layers' operands, and their products, in a file.
 
-The codes are those of the run, so that hardware can be driven with them: `fp9 vectors export UNIT --from run.npz`.
+The codes are those that the run used, so that hardware can be tested with them: `fp9 vectors export UNIT --from
+run.npz`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class RecordedCast:
-    """The cast of one operand: FP32 numbers (n,) times 2^exponent to codes (n,) of a format."""
+    """Cast of one operand: FP32 numbers (n,) times 2^exponent to codes (n,) of a format."""
 
     layer: str
     role: Role
@@ -54,24 +55,24 @@ class RecordedCast:
 
 @dataclass
 class Recording:
-    """The products of chosen layers, in the order in which they were computed, and casts of their operands."""
+    """Products of selected layers, in the order of computation, and casts of their operands."""
 
     products: list[Recorded] = field(default_factory=list)
     casts: list[RecordedCast] = field(default_factory=list)
 
     def forward(self, layer: str, saved: Saved, x: ArrayLike | None = None, w: ArrayLike | None = None) -> None:
-        """Keep a layer's forward product, and the casts of its operands x and w where these are given.
+        """Record a layer's forward product, and the casts of its operands x and w if given.
 
-        Products that are left to the host have no codes, and are left out; so are casts that draw random bits. Of
-        products of many matrices each is one, under the layer's name and its place. Raises ValueError for tensors that
-        are not those of the product.
+        Products of the host have no codes and are left out, as are casts with random bits. With many matrices,
+        each product is recorded under the layer's name and its index. Raises ValueError for tensors that do not
+        belong to the product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]
         self._keep(layer, saved, Product.FORWARD, saved.x, saved.w.transposed, saved.product)
 
     def backward(self, layer: str, saved: Saved, back: Backward, g: ArrayLike | None = None) -> None:
-        """Keep a layer's two backward products, and the cast of the gradient g that arrived where it is given."""
+        """Record a layer's two backward products, and the cast of the gradient g from the next layer if given."""
         e = back.gradient
         self.casts += _cast(layer, saved, Role.GRADIENTS, g, e)
         self._keep(layer, saved, Product.DGRAD, e, saved.w, back.dx_product)
@@ -87,9 +88,9 @@ class Recording:
             self.products.append(Recorded(name, product, one, other, chosen, result[place]))
 
     def save(self, path: Path | str) -> None:
-        """Write products and casts as .npz, whole or not at all.
+        """Write products and casts as .npz, atomically.
 
-        Raises ValueError where nothing was kept, and for a format or an engine that no name spells.
+        Raises ValueError if nothing was recorded, and for a format or an engine without a name.
         """
         if not self.products:
             raise ValueError(
@@ -128,7 +129,7 @@ class Recording:
 
 
 def _cast(layer: str, saved: Saved, role: Role, tensor: ArrayLike | None, operand: Operand) -> tuple[RecordedCast, ...]:
-    """The cast of a tensor to an operand, where there is one that needs no random bits."""
+    """Return the cast of a tensor to an operand; empty if there is no cast or it needs random bits."""
     if tensor is None or operand.format is None:
         return ()
     if np.size(tensor) != operand.codes.size:
@@ -148,7 +149,10 @@ def _cast(layer: str, saved: Saved, role: Role, tensor: ArrayLike | None, operan
 
 
 def read_recording(path: Path | str) -> Recording:
-    """The recording of a file. Raises ValueError for a file that holds none, OSError where it cannot be read."""
+    """Return the recording of a file.
+
+    Raises ValueError for a file without a recording, OSError if it cannot be read.
+    """
     data = Path(path).read_bytes()
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
@@ -185,7 +189,7 @@ def _read_cast(number: int, record: dict[str, Any], arrays: dict[str, NDArray[An
 
 
 def _spelled(record: Any, find: Any) -> str:
-    """The name that leads back to a format or an engine."""
+    """Return the name that finds a format or an engine; raise ValueError if there is none."""
     try:
         known = find(record.name) == record
     except ValueError:

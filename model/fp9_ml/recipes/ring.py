@@ -23,12 +23,13 @@ MAX_HOP_BITS = 16
 
 
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
-    """Sums over learners of gradients (size,), in N slices: codes of `hop`, slice i as learner i holds it.
+    """Return the sums over learners of gradients (size,), as N slices of `hop` codes; learner i owns slice i.
 
-    Each learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and goes round the ring to learner i;
-    at every learner on its way that one's share is added exactly and the sum rounded to `hop`, once.
+    Each learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and travels around the ring to
+    learner i. At every learner on its way, the learner's gradient is added exactly, and the sum is rounded to
+    `hop` once.
 
-    Raises ValueError for gradients of different shapes, more learners than elements, and a `hop` that is no
+    Raises ValueError for gradients of different shapes, more learners than elements, and a `hop` that is not an
     accumulator of at most 16 bits.
     """
     fmt = hop_format(hop)
@@ -46,7 +47,7 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
 
 
 def hop_format(hop: Format | str) -> Format:
-    """The format of a hop. Raises ValueError for one that is no accumulator of at most 16 bits."""
+    """Return the format of a hop; raise ValueError if it is not an accumulator of at most 16 bits."""
     fmt = format(hop)
     if fmt.bits > MAX_HOP_BITS:
         raise ValueError(
@@ -56,29 +57,29 @@ def hop_format(hop: Format | str) -> Format:
 
 
 def route(owner: int, learners: int) -> list[int]:
-    """The learners that a slice passes: from the one behind its owner round to the owner."""
+    """Return the learners that a slice passes, from the learner after its owner around to the owner."""
     return [(owner + hops) % learners for hops in range(1, learners + 1)]
 
 
 def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """A learner's gradient as codes of the hop's format."""
+    """Return a learner's gradient as codes of the hop's format."""
     return np.asarray(encode(np.asarray(as_numbers(gradient), np.float32), fmt, overflow="inf"))
 
 
 def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Codes of a + b, rounded once: the fused step a x 1 + b."""
+    """Return codes of a + b, rounded once: the fused step a x 1 + b."""
     engine = Engine("hop", fmt, fmt.default_rounding)  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
     return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b, format_c=fmt))
 
 
 def reduced(codes: NDArray[Any], fmt: Format, divisor: int) -> NDArray[np.float32]:
-    """The numbers of a reduced slice, divided in FP32."""
+    """Return the numbers of a reduced slice, divided in FP32."""
     return decode(codes, fmt).astype(np.float32) / np.float32(divisor)
 
 
 def slices(size: int, learners: int) -> list[slice]:
-    """The parts of the weights that the learners own, as equal as can be.
+    """Return the slices of the weights that the learners own, as equal as possible.
 
     Raises ValueError for more learners than weights.
     """
@@ -91,21 +92,24 @@ def slices(size: int, learners: int) -> list[slice]:
 
 
 Optimizer = Callable[[int, "NDArray[np.float32]"], "NDArray[np.float32]"]
-"""Of a learner's number and its slice of the reduced gradients, the update of its slice of the weights."""
+"""Function from a learner's number and its slice of the reduced gradients to the update of its weights."""
 
 
 class Ring:
-    """N learners in one process that share weights of 8 bits (HFP8 table 2), each the owner of 1/N of them.
+    """N learners in one process that share 8-bit weights (HFP8 table 2); each owns 1/N of them.
 
-    A step: (1) reduce-scatter of the gradients in `hop` (1-6-9); (2) each learner updates its slice by `rule`, its
-    residual stays with it; (3) all-gather of the new 8-bit codes. Open in the paper, and chosen: `mean` divides the
-    sums by N in FP32; a sum is rounded at every hop.
+    One step: (1) the gradients are reduced and scattered in `hop` (1-6-9); (2) each learner updates its slice by
+    `rule` and stores its residual; (3) the new 8-bit codes are gathered. The paper leaves two points open: here
+    `mean` divides the sums by N in FP32, and a sum is rounded at every hop.
     """
 
     def __init__(
         self, rule: RoundOff, weights: ArrayLike, learners: int, hop: Format | str = "dlfloat16", mean: bool = True
     ) -> None:
-        """`weights`: numbers (size,) that all learners start from. Raises ValueError as `slices` does."""
+        """Set the initial `weights`, numbers (size,) for all learners.
+
+        Raises ValueError as `slices` does.
+        """
         self.rule, self.hop, self.mean = rule, format(hop), mean
         codes, residual = rule.start(weights)
         if codes.ndim != 1:
@@ -116,15 +120,15 @@ class Ring:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """What the learners' codes stand for, (size,)."""
+        """Return the numbers of the learners' codes, (size,)."""
         return decode(self.copies[0], self.rule.weights).astype(np.float32)
 
     def step(
         self, gradients: Sequence[ArrayLike], optimizer: Optimizer, random: np.random.Generator | None = None
     ) -> None:
-        """One step of all learners, from their N gradients (size,).
+        """Do one step of all learners, from their N gradients (size,).
 
-        Raises ValueError as the parts do; nothing moves then.
+        Raises ValueError as `reduce_scatter` and the rule do; the state is then unchanged.
         """
         if len(gradients) != len(self.parts):
             raise ValueError(f"{len(gradients)} gradients given; give one for each of the {len(self.parts)} learners")
@@ -141,19 +145,22 @@ class Ring:
 
     @property
     def bytes_per_weight(self) -> float:
-        """What a learner sends a step for each weight: (N-1)/N of a gradient of `hop` and of an 8-bit weight."""
+        """Return the bytes that a learner sends in a step for each weight.
+
+        It sends (N-1)/N of a gradient in `hop` and of an 8-bit weight.
+        """
         share = (len(self.parts) - 1) / len(self.parts)
         return share * (self.hop.bits + self.rule.weights.bits) / 8
 
     def state_dict(self) -> State:
-        """Weights and residuals as codes, as lists; `json.dumps` writes it without loss."""
+        """Return weights and residuals as lists of codes; `json.dumps` writes it without loss."""
         return {
             "weights": self.copies[0].tolist(),
             "residuals": [None if r is None else r.tolist() for r in self.residuals],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state that `state_dict` gave. Raises ValueError where it does not fit."""
+        """Continue from a state of `state_dict`; raise ValueError if it does not fit."""
         check_keys(state, ("weights", "residuals"), "a ring")
         codes = as_codes(np.asarray(state["weights"]), self.rule.weights)
         fmt = self.rule.residual

@@ -1,4 +1,4 @@
-"""The tensors and products of a layer, and the layers that are treated apart."""
+"""Tensors and products of a layer, and the layers that a recipe may treat specially."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fp9_ml.recipes.scaling import ScaleRule
 
 
 class Role(Enum):
-    """The operands of a layer's three products."""
+    """Operands of a layer's three products."""
 
     ACTIVATIONS = "activations"
     WEIGHTS = "weights"
@@ -28,12 +28,12 @@ class Product(Enum):
 
     @property
     def operands(self) -> tuple[Role, Role]:
-        """Left and right factor."""
+        """Return the left and right factor."""
         return _OPERANDS[self]
 
     @property
     def words(self) -> str:
-        """The product as a reader is told."""
+        """Return the description of the product for users."""
         return _PRODUCT_WORDS[self]
 
 
@@ -50,7 +50,7 @@ _PRODUCT_WORDS = {
 
 
 class Place(Enum):
-    """Layers that a recipe may treat apart."""
+    """Layers that a recipe may treat specially."""
 
     INNER = "inner"
     FIRST = "first"
@@ -59,25 +59,25 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """What a layer asks of its recipe."""
+    """Interface of a recipe for a layer."""
 
     @property
     def scale(self) -> ScaleRule:
-        """How each operand is scaled."""
+        """Return the scaling rule of each operand."""
 
     @property
     def output(self) -> Format | None:
-        """What the products `forward` and `dgrad` are rounded to."""
+        """Return the format of the results of `forward` and `dgrad`."""
 
     @property
     def weight_gradients(self) -> Format | None:
-        """What the product `wgrad` is rounded to."""
+        """Return the format of the result of `wgrad`."""
 
     def format_of(self, role: Role) -> Format | None:
-        """What an operand is cast to; None where it is not."""
+        """Return the format that an operand is cast to; None if it is not cast."""
 
     def engine_of(self, product: Product) -> Engine | None:
-        """What sums a product; None for the host's FP32."""
+        """Return the engine of a product; None for the host's FP32."""
 
     def policy(self, role: Role) -> CastPolicy:
-        """Rounding and overflow of an operand's cast."""
+        """Return rounding and overflow of an operand's cast."""

@@ -1,11 +1,11 @@
-"""Scales of tensors: rules as records, and the machines that carry them out step by step.
+"""Scales of tensors: rules as records, and the scalers that apply them step by step.
 
-A rule says how a tensor's factor is found; `start(fmt)` makes the machine of one tensor that is cast to `fmt`. In each
-step `step(x)` gives the factor by which x is multiplied before its cast. amax is the largest magnitude of a tensor: NaN
-is left out, an infinity counts. Where amax is 0 or not finite, a factor stays what it was (`Current`: is 1).
+A rule determines a tensor's factor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In each
+step, `step(x)` returns the factor of x before its cast. amax is the largest magnitude of a tensor: NaN is ignored,
+infinity counts. If amax is 0 or not finite, the factor does not change (`Current`: is 1).
 
-Sources: Transformer Engine's `DelayedScaling` and `Float8CurrentScaling` (recipes and update kernel); HiFloat8 (Luo et
-al., arXiv 2409.16626) section 5.1 for `Periodic`.
+Sources: Transformer Engine's `DelayedScaling` and `Float8CurrentScaling` (recipes and update kernel); HiFloat8
+(Luo et al., arXiv 2409.16626) section 5.1 for `Periodic`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 FP32_MAX = float(np.finfo(np.float32).max)
 FP32_SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
 MAX_EXPONENT = BINARY32.bias
-"""Largest exponent of a factor that is a power of two, up or down."""
+"""Largest magnitude of the exponent of a power-of-two factor."""
 
 
 def amax(x: ArrayLike) -> float:
-    """The largest magnitude of a tensor: NaN left out, infinities counted, 0 for no elements."""
+    """Return the largest magnitude of a tensor: NaN is ignored, infinity counts, 0 for no elements."""
     array = np.asarray(x)
     if array.size == 0:
         return 0.0
@@ -42,10 +42,11 @@ def amax(x: ArrayLike) -> float:
 
 
 def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
-    """The factor that brings the magnitude `largest` to `top`; None where it is 0 or not finite in FP32.
+    """Return the factor that moves the magnitude `largest` to `top`; None if `largest` is 0 or not finite in FP32.
 
-    A power of two: 2^floor(log2(top / largest)), exactly. Else top / largest in FP32, as Transformer Engine computes
-    it. Factors end at the largest and at the smallest normal number of FP32 (powers of two at 2^127 and 2^-127).
+    With `power_of_two`, it is exactly 2^floor(log2(top / largest)). Otherwise it is top / largest in FP32, as in
+    Transformer Engine. Factors are limited to FP32's smallest normal and largest numbers (powers of two to 2^-127
+    and 2^127).
     """
     with np.errstate(over="ignore"):
         narrow = np.float32(largest)
@@ -60,45 +61,45 @@ def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
 
 
 class Scaler(Stateful, abc.ABC):
-    """The factors of one tensor, step by step."""
+    """Factors of one tensor, step by step."""
 
     @abc.abstractmethod
     def factor(self, x: ArrayLike) -> float:
-        """The factor of x in this step; the machine stays where it is (a forward pass of an evaluation)."""
+        """Return the factor of x in this step, without a state change (for forward passes in evaluation)."""
 
     def observe(self, x: ArrayLike) -> None:
-        """See the tensor of this step, and go on to the next."""
+        """Observe the tensor of this step and advance."""
 
     def step(self, x: ArrayLike) -> float:
-        """The factor of x, which is then observed."""
+        """Return the factor of x, then observe x."""
         factor = self.factor(x)
         self.observe(x)
         return factor
 
 
 class ScaleRule(abc.ABC):
-    """How a tensor's factor is found."""
+    """Rule that determines a tensor's factor."""
 
     kind: ClassVar[str]
 
     @abc.abstractmethod
     def start(self, fmt: Format) -> Scaler:
-        """The machine of one tensor that is cast to `fmt`."""
+        """Return the scaler of one tensor that is cast to `fmt`."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether factors are powers of two, so that the cast rounds once."""
+        """Return whether factors are powers of two, so that the cast rounds once."""
         return True
 
     @property
     def is_identity(self) -> bool:
-        """Whether nothing is scaled."""
+        """Return whether nothing is scaled."""
         return False
 
 
 @dataclass(frozen=True)
 class Fixed(ScaleRule):
-    """x is multiplied by 2^exponent, always. Raises ValueError for exponents outside -127..127."""
+    """Constant factor 2^exponent; raises ValueError for exponents outside -127..127."""
 
     kind: ClassVar[str] = "fixed"
     exponent: int = 0
@@ -125,10 +126,10 @@ class _FixedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Current(ScaleRule):
-    """amax of the tensor itself is brought to the format's largest number / 2^margin, or to `top` / 2^margin.
+    """Factor that moves the tensor's own amax to the format's largest number / 2^margin, or to `top` / 2^margin.
 
-    Transformer Engine's `Float8CurrentScaling`; factors are any FP32 number unless `power_of_two`. The factor of a
-    tensor of zeros, or with an infinity, is 1.
+    This is Transformer Engine's `Float8CurrentScaling`. Factors are any FP32 number unless `power_of_two`. The
+    factor is 1 for a tensor of zeros or with an infinity.
     """
 
     kind: ClassVar[str] = "current"
@@ -157,18 +158,19 @@ class _CurrentScaler(Scaler):
 
 
 ALGORITHMS = ("max", "most_recent")
-"""What the delayed factor takes of its history."""
+"""Ways in which the delayed factor uses its history."""
 
 
 @dataclass(frozen=True)
 class Delayed(ScaleRule):
-    """The amaxes of the last `history` steps, this one left out, give the factor: (largest number / 2^margin) / amax.
+    """Factor from the amaxes of the last `history` steps, without the current step: (largest number / 2^margin) /
+    amax.
 
-    Transformer Engine's `DelayedScaling`: `algo` "max" takes the largest of the history, "most_recent" the last one;
-    where that is 0 or not finite, the factor stays; the first step has 1. A history that is still shorter than
-    `history` is taken as far as it goes. Values beyond the format's largest number are clipped by the cast. With
-    `power_of_two` factors are 2^floor(log2((largest number) / amax) - margin), Transformer Engine's older rule; without
-    it they are any FP32 number, as in its present one.
+    This is Transformer Engine's `DelayedScaling`. `algo` "max" takes the largest amax of the history,
+    "most_recent" the last. If it is 0 or not finite, the factor does not change. The first step has factor 1. A
+    shorter history is used as far as it goes. The cast clips values above the format's largest number. With
+    `power_of_two`, factors are 2^floor(log2((largest number) / amax) - margin), Transformer Engine's older rule.
+    Otherwise they are any FP32 number, as in its current rule.
     """
 
     kind: ClassVar[str] = "delayed"
@@ -224,12 +226,12 @@ class _DelayedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Periodic(ScaleRule):
-    """Every `interval` steps amax of the tensor gives a new factor, a power of two; until the first it is 1.
+    """Power-of-two factor from the tensor's amax, updated every `interval` steps; it starts at 1.
 
-    HiF8's per-tensor scaling in training (section 5.1: every 10 iterations, factors start at 1). The paper says "by a
-    certain algorithm"; here amax comes into (top/2, top]. HiF8 has its 3 fraction bits up to 2^4 alone, so that the top
-    of the range is the wrong place: `top` is 8, which leaves seven binades of full precision below. Steps 0 to
-    interval - 1 have the factor 1, step `interval` is the first to be measured.
+    This is HiF8's per-tensor scaling in training (section 5.1: every 10 iterations, factors start at 1). The paper
+    says only "by a certain algorithm"; here amax is moved into (top/2, top]. HiF8 has 3 fraction bits only up to
+    2^4, so the top of its range is a poor target. `top` is 8, which leaves seven binades of full precision below.
+    Steps 0 to interval - 1 have the factor 1; step `interval` is the first measurement.
     """
 
     kind: ClassVar[str] = "periodic"
@@ -266,7 +268,7 @@ class _PeriodicScaler(Scaler):
 
 @dataclass(frozen=True)
 class Searched(ScaleRule):
-    """A power of two that a search of exponents has set (`fp9_ml.torch.calibrate`); 1 before, as for gradients."""
+    """Power-of-two factor set by a search of exponents (`fp9_ml.torch.calibrate`); 1 before, and for gradients."""
 
     kind: ClassVar[str] = "searched"
 
@@ -275,7 +277,7 @@ class Searched(ScaleRule):
 
 
 class SearchedScaler(Scaler):
-    """The factor that was set last."""
+    """Scaler with the factor that was set last."""
 
     remembers = ("last",)
 
@@ -302,4 +304,4 @@ def _top(fmt: Format, top: float | None, margin: int) -> float:
 
 
 SCALES: dict[str, type[ScaleRule]] = {rule.kind: rule for rule in (Fixed, Current, Delayed, Periodic, Searched)}
-"""The rules by name."""
+"""Scaling rules by name."""

@@ -1,6 +1,6 @@
 """Rules and changed records as text: `name(field=value,...)`, with parentheses inside values.
 
-Numbers may be written as powers of two (`2^24`), a list of numbers in parentheses (`(1, 20, 50)`), nothing as `none`.
+Numbers may be powers of two (`2^24`), lists of numbers are in parentheses (`(1, 20, 50)`), and None is `none`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _Rule = TypeVar("_Rule")
 _CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _POWER = re.compile(r"2\^([+-]?\d+)")
 _LARGE = 1 << 12
-"""Powers of two from here on are spelled as such."""
+"""Smallest power of two that is written as 2^N."""
 
 
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
-    """Name and settings of `name(field=value,...)`; ValueError names `what` where the text is not of that form."""
+    """Return name and settings of `name(field=value,...)`; for other text, raise ValueError that names `what`."""
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):
         raise ValueError(f"{what} {text!r} given; write name or name(field=value,...)")
@@ -36,7 +36,7 @@ def call(text: str, what: str) -> tuple[str, dict[str, str]]:
 
 
 def items(text: str) -> list[str]:
-    """The parts of a text between commas that stand in no parentheses."""
+    """Return the parts of a text between commas that are outside parentheses."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -56,9 +56,9 @@ def _is_balanced(text: str) -> bool:
 
 
 def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
-    """The rule that a text such as "delayed(history=16)" spells.
+    """Return the rule of a text such as "delayed(history=16)".
 
-    Raises ValueError for unknown names and fields, and for values that the rule does not take.
+    Raises ValueError for unknown names and fields, and for values that the rule does not accept.
     """
     name, settings = call(text, what)
     if name not in known:
@@ -75,7 +75,7 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """The text that `rule` reads back to an equal record; fields at their defaults are left out."""
+    """Return the text that `rule` reads back to an equal record; fields with default values are left out."""
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)
     return f"{name}({settings})" if settings else name
@@ -89,7 +89,7 @@ def _fields(kind: type) -> tuple[Field[Any], ...]:
 
 
 def read(text: str, hint: object, where: str) -> object:
-    """A value of a field's type: a number, a truth value, a text, a list of numbers, or none where it may be."""
+    """Return a value of a field's type: a number, a truth value, a text, a list of numbers, or None if allowed."""
     if isinstance(hint, types.UnionType):
         options = typing.get_args(hint)
         if text.lower() == "none" and types.NoneType in options:
@@ -117,7 +117,7 @@ def _number(text: str, hint: object, where: str) -> int | float:
 
 
 def word(value: object) -> str:
-    """A value as `read` reads it."""
+    """Return a value as text that `read` reads back."""
     if isinstance(value, tuple):
         return f"({','.join(word(item) for item in value)})"
     if isinstance(value, float) and value.is_integer():

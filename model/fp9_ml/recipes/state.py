@@ -1,4 +1,4 @@
-"""States that are saved and go on bit for bit: plain dictionaries of numbers, texts and lists, as JSON holds them."""
+"""Saved states that continue bit-exactly: dictionaries of numbers, texts and lists, which JSON can hold."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ State = dict[str, Any]
 
 
 class Stateful:
-    """Something whose attributes in `remembers` are all that its next steps depend on."""
+    """Object whose next steps depend only on the attributes named in `remembers`."""
 
     remembers: ClassVar[tuple[str, ...]] = ()
 
     def state_dict(self) -> State:
-        """A copy of the state; `json.dumps` writes it without loss."""
+        """Return a copy of the state; `json.dumps` writes it without loss."""
         return {name: _copied(getattr(self, name)) for name in self.remembers}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state that `state_dict` gave; nothing changes where it does not fit.
+        """Continue from a state of `state_dict`; nothing changes if it does not fit.
 
-        Raises ValueError for a state of something else, or with values that cannot be.
+        Raises ValueError for a state of another object, or with impossible values.
         """
         check_keys(state, self.remembers, type(self).__name__)
         self.check_state(state)
@@ -29,7 +29,7 @@ class Stateful:
             setattr(self, name, _copied(state[name]))
 
     def check_state(self, state: Mapping[str, Any]) -> None:
-        """Raise ValueError for values that cannot be."""
+        """Raise ValueError for impossible values."""
         for name in self.remembers:
             now = getattr(self, name)
             wanted = "a whole number, 0 or more" if isinstance(now, int) else "a number"
@@ -38,14 +38,14 @@ class Stateful:
 
 
 def check_keys(state: Mapping[str, Any], names: tuple[str, ...], whose: str) -> None:
-    """Raise ValueError where a state has other entries than these."""
+    """Raise ValueError if a state has other entries than these."""
     if set(state) != set(names):
         expected, given = ", ".join(names) or "nothing", ", ".join(map(str, state)) or "nothing"
         raise ValueError(f"state with {given} given; that of {whose} has {expected}: load what its state_dict gave")
 
 
 def _fits(value: Any, now: int | float) -> bool:
-    """Whether a value can stand for the count or the number that is there now."""
+    """Return whether a value can replace the current count or number."""
     if isinstance(now, int):
         return isinstance(value, int) and value >= 0
     return isinstance(value, int | float) and math.isfinite(value)

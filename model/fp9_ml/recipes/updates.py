@@ -1,7 +1,8 @@
-"""Weights kept in 8 bits: the round-off residual update, and stochastic rounding.
+"""Weights stored in 8 bits: the round-off residual update, and stochastic rounding.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. Open there, and chosen here: W - update - R is formed in FP32,
-from left to right; so is W_t - W^_t. Momentum and all else that makes the update is the caller's, in any precision.
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper leaves the precision open: here W - update - R is
+computed in FP32, from left to right, and so is W_t - W^_t. The caller computes the update, including momentum, in
+any precision.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RoundOff:
-    """Weights in 8 bits with the error of their rounding kept and fed back (HFP8 table 3):
+    """Weights in 8 bits whose rounding error is stored and fed back (HFP8 table 3):
 
     R_0 = 0;  W^_t = W_{t-1} - update - R_{t-1};  W_t = Q_W(W^_t);  R_t = Q_R(W_t - W^_t).
 
-    `weights` is the format of W, `residual` that of R, which must be finer ("Q_R higher precision than Q_W"; 1-6-9 in
-    the paper); None keeps no residual, as nearest or stochastic rounding alone (Wang et al., NeurIPS 2018) do.
-    `rounding` None is the format's own; "sr" takes the bits that `step` is given.
+    `weights` is the format of W. `residual` is the format of R, which must be finer ("Q_R higher precision than
+    Q_W"; 1-6-9 in the paper). None stores no residual, as in plain nearest or stochastic rounding (Wang et al.,
+    NeurIPS 2018). `rounding` None is the format's default; "sr" uses the random bits given to `step`.
     """
 
     weights: Format
@@ -48,7 +49,7 @@ class RoundOff:
     def start(
         self, numbers: ArrayLike, random: np.random.Generator | None = None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Codes of the weights, and of a residual of zeros (None where there is none); shapes of `numbers`."""
+        """Return codes of the weights, and of a zero residual (None without residual), in the shape of `numbers`."""
         codes = self._codes(np.asarray(as_numbers(numbers), dtype=np.float32), random)
         residual = None if self.residual is None else encode(np.zeros(codes.shape, np.float32), self.residual)
         return codes, residual
@@ -60,10 +61,11 @@ class RoundOff:
         update: ArrayLike,
         random: np.random.Generator | None = None,
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """New codes of weights and residual; `update` are the numbers that the optimiser takes off, shape of weights.
+        """Return new codes of weights and residual; `update` holds the numbers to subtract, in the shape of the
+        weights.
 
-        Raises ValueError for shapes that do not fit, a residual where there is none (or none where there is one), an
-        update that is not finite (the step is to be dropped), or stochastic rounding without `random`.
+        Raises ValueError for shapes that do not fit, for a residual if the rule has none or a missing residual,
+        for an update that is not finite (drop the step), and for stochastic rounding without `random`.
         """
         codes = as_codes(weights, self.weights)
         change = np.asarray(as_numbers(update), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Recipes for PyTorch on a CPU: layers whose three products are fp9's, bit for bit in their engines.
+"""Recipes for PyTorch on a CPU: fp9 computes the three products of each layer, bit-exactly in its engines.
 
 Needs the extra fp9[torch].
 """

@@ -1,4 +1,4 @@
-"""Attention whose two products, scores and mixing, are a recipe's; softmax and projections are torch's own."""
+"""Attention whose two products, scores and mixing, follow a recipe; softmax and projections are torch's own."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from fp9_ml.torch.products import product
 
 
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
-    """torch.nn.MultiheadAttention whose products q k^T and p v, and their gradients, are those of a recipe.
+    """torch.nn.MultiheadAttention whose products q k^T and p v, and their gradients, follow a recipe.
 
-    q and p are the activations, k and v the weights; scales are those of a whole tensor, of each product its own. The
+    q and p are the activations, k and v the weights. Each product has its own scales, for whole tensors. The
     queries are divided by the root of their width before the cast. The input and output projections are torch's.
 
-    Raises ValueError for keys or values of another width than the queries, and for `add_bias_kv` and `add_zero_attn`.
+    Raises ValueError for keys or values of another width than the queries, and for `add_bias_kv` and
+    `add_zero_attn`.
     """
 
     def __init__(self, embed_dim: int, num_heads: int, *arguments: Any, recipe: Recipe | str, **options: Any) -> None:
@@ -42,7 +43,9 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """As torch's: the mixed values, and the shares where `need_weights`. `is_causal` wants `attn_mask` too."""
+        """Return the mixed values, and the attention weights if `need_weights`, as torch does; `is_causal` needs
+        `attn_mask`.
+        """
         if is_causal and attn_mask is None:
             raise ValueError("is_causal given without attn_mask; give the mask, as torch asks")
         batched = query.dim() == 3
@@ -63,11 +66,11 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return (y, seen) if batched else (y[:, 0], None if seen is None else seen[0])
 
     def _heads(self, x: torch.Tensor) -> torch.Tensor:
-        """(time, batch, width) as (batch, heads, time, width of a head)."""
+        """Return (time, batch, width) as (batch, heads, time, width of a head)."""
         return x.unflatten(-1, (self.num_heads, self.head_dim)).permute(1, 2, 0, 3)
 
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, padding: torch.Tensor | None) -> torch.Tensor:
-        """Scores (batch, heads, queries, keys) with what a mask hides at minus infinity, or what it holds added."""
+        """Return scores (batch, heads, queries, keys) with masked entries at minus infinity, or a float mask added."""
         if mask is not None and mask.dim() == 3:
             mask = mask.unflatten(0, (-1, self.num_heads))
         if padding is not None:
@@ -78,5 +81,5 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return scores
 
     def extra_repr(self) -> str:
-        """The recipe."""
+        """Return the recipe's name."""
         return f"recipe={self.recipe.name}"

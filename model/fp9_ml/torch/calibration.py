@@ -1,4 +1,4 @@
-"""HiFloat8's Algorithm 1 on a model of torch: powers of two for activations and weights of each layer."""
+"""HiFloat8's Algorithm 1 on a torch model: powers of two for activations and weights of each layer."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ def calibrate(
 ) -> dict[str, Calibrated]:
     """Set the scales of a model converted by a recipe with `scale=searched` (Luo et al., section 4.2, Algorithm 1).
 
-    The batches, tensors that are joined, go through the model twice, in `eval` mode and without gradients: first with
-    FP32 products in all layers under a recipe; then layer after layer takes the pair of exponents whose product is
-    nearest to that of the first pass, and its output feeds the next. The pairs are in the model's `state_dict`.
-    Returns, by the layer's name (NAME.0 and so on for groups), the pair and its error.
+    The batches, tensors that are concatenated, pass through the model twice, in `eval` mode and without gradients.
+    The first pass uses FP32 products in all layers under a recipe. In the second, each layer takes the pair of
+    exponents whose product is nearest to its product in the first pass, and its output feeds the next layer. The
+    pairs are in the model's `state_dict`. Returns the pair and its error, by the layer's name (NAME.0 and so on
+    for groups).
 
-    Raises ValueError for a model without such layers, for a layer that is called twice in a pass, for no batches, no
-    exponents, and products that are not finite; the scales are then as before.
+    Raises ValueError for a model without such layers, for a layer that is called twice in a pass, for no batches,
+    no exponents, and products that are not finite. The scales are then unchanged.
     """
     layers = {name: m for name, m in model.named_modules() if isinstance(m, ByRecipe) and _is_searched(m)}
     pairs, data = pairs_of(activations, weights), list(batches)
@@ -69,7 +70,7 @@ def _is_searched(layer: ByRecipe) -> bool:
 
 
 class _Search:
-    """The two passes: products of high precision, and then the pairs that come nearest."""
+    """The two passes: high-precision products, then the pairs whose products are nearest to them."""
 
     def __init__(self, pairs: list[tuple[int, int]]) -> None:
         self._pairs = pairs

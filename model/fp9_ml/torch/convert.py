@@ -1,4 +1,4 @@
-"""Models converted to a recipe: layers are exchanged, parameters stay."""
+"""Conversion of models to a recipe: layers are replaced, parameters stay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9_ml.torch.attention import MultiheadAttention
 from fp9_ml.torch.layers import Conv2d, Linear
 
 _CONVERTED: dict[type[nn.Module], type[Any]] = {nn.Linear: Linear, nn.Conv2d: Conv2d}
-"""What becomes what: modules of exactly these types, since a subclass may compute something else."""
+"""Replacement of each layer type; a subclass is not replaced, since it may compute something else."""
 
 _SETTINGS: dict[type[nn.Module], tuple[str, ...]] = {
     nn.Linear: ("in_features", "out_features"),
@@ -21,7 +21,7 @@ _SETTINGS: dict[type[nn.Module], tuple[str, ...]] = {
         *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "padding_mode"),
     ),
 }
-"""Their settings, by the names of both the attributes and the arguments."""
+"""Settings of each layer type, which are both attributes and arguments."""
 
 
 def convert(
@@ -30,16 +30,16 @@ def convert(
     only: Callable[[str, nn.Module], bool] | None = None,
     attention: bool = False,
 ) -> nn.Module:
-    """The model with its Linear and Conv2d layers under a recipe; the model is changed in place and returned.
+    """Put the model's Linear and Conv2d layers under a recipe; the model is changed in place and returned.
 
-    Parameters stay the same objects, so that an optimiser that holds them goes on; hooks of an exchanged layer do not
-    go with it. `only` is asked with name and module of each such layer whether it is converted. The first and the last
-    of all layers, in the order in which the model registers them, and depthwise convolutions have the formats that the
-    recipe has for such places, whether or not the others are converted. A model that is one such layer gives a new one.
-    With `attention` the two products of MultiheadAttention are converted too, as inner layers.
+    Parameters stay the same objects, so that an optimiser that holds them continues to work. Hooks of a replaced
+    layer are lost. `only(name, module)` says whether a layer is converted. The first and last of all layers, in
+    the order of registration, and depthwise convolutions have the recipe's formats for such layers, whether or not
+    the others are converted. A model that is itself such a layer gives a new layer. With `attention`, the two
+    products of MultiheadAttention are converted too, as inner layers.
 
-    Raises ValueError, before anything is changed, where no layer is converted, and for a layer whose weight is
-    computed from other parameters.
+    Raises ValueError, before any change, if no layer is converted, and for a layer whose weight is computed from
+    other parameters.
     """
     chosen = find_recipe(recipe)
     layers = {name: module for name, module in model.named_modules() if type(module) in _CONVERTED}
@@ -64,7 +64,7 @@ def convert(
 
 
 def _place(name: str, module: nn.Module, names: list[str]) -> Place:
-    """Where a layer stands. A depthwise one counts as such wherever it stands; the only one of a model is its last."""
+    """Return the place of a layer: a depthwise layer is always depthwise, and the only layer of a model is its last."""
     if isinstance(module, nn.Conv2d) and module.groups == module.in_channels > 1:
         return Place.DEPTHWISE
     if names and name == names[-1]:
@@ -73,7 +73,7 @@ def _place(name: str, module: nn.Module, names: list[str]) -> Place:
 
 
 def _by_recipe(module: Any, chosen: Recipe) -> nn.Module:
-    """A layer of the same parameters and settings under a recipe."""
+    """Return a layer with the same parameters and settings under a recipe."""
     if isinstance(module, nn.MultiheadAttention):
         return _attention(module, chosen)
     settings: dict[str, Any] = {name: getattr(module, name) for name in _SETTINGS[type(module)]}
@@ -86,7 +86,7 @@ def _by_recipe(module: Any, chosen: Recipe) -> nn.Module:
 
 
 def _attention(module: nn.MultiheadAttention, chosen: Recipe) -> nn.Module:
-    """Attention of the same parameters under a recipe."""
+    """Return attention with the same parameters under a recipe."""
     converted = MultiheadAttention(
         module.embed_dim,
         module.num_heads,

@@ -1,4 +1,4 @@
-"""Layers of PyTorch that compute by a recipe: everything but the products is torch's own."""
+"""PyTorch layers that compute their products by a recipe; everything else is torch's own."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _EXTRA = "_extra_state"
 
 
 class ByRecipe(nn.Module):
-    """What layers under a recipe share: the recipe, and the scales of their operands, which a state_dict carries.
+    """Base of layers under a recipe: the recipe, and the scales of their operands, which a state_dict includes.
 
-    A recipe whose scales remember nothing (fixed ones) adds nothing to a state_dict, so that it is that of torch's own
-    layer; a state_dict without scales, of a model trained in FP32, loads too, and scales then begin again.
+    A recipe with stateless (fixed) scales adds nothing to a state_dict, which is then as of torch's own layer. A
+    state_dict without scales, of a model trained in FP32, loads too; scales then start again.
     """
 
     recipe: Recipe
     scales: tuple[LayerState, ...]
     kept_in: tuple[Recording, str] | None
-    """Where `fp9_ml.torch.record` keeps the layer's products, and under which name."""
+    """Recording to which `fp9_ml.torch.record` writes the layer's products, and the layer's name in it."""
     instead: Callable[[int, Numbers, Numbers], Numbers] | None
-    """While `fp9_ml.torch.calibrate` runs: the forward product of a group's rows and weights."""
+    """Forward product of a group's rows and weights while `fp9_ml.torch.calibrate` runs."""
 
     def _begin(self, chosen: Recipe | str, groups: int = 1) -> None:
         self.recipe = recipe(chosen)
@@ -38,7 +38,7 @@ class ByRecipe(nn.Module):
         self.kept_in = self.instead = None
 
     def _use(self, group: int) -> Use:
-        """What the product of a group needs of the layer now."""
+        """Return the layer's current data for the product of a group."""
         use = Use(self.scales[group], self.training, self._passes[group])
         if self.kept_in is not None:
             recording, name = self.kept_in
@@ -46,11 +46,11 @@ class ByRecipe(nn.Module):
         return use if self.instead is None else replace(use, instead=partial(self.instead, group))
 
     def get_extra_state(self) -> Any:
-        """The scales, as plain numbers and lists."""
+        """Return the scales as plain numbers and lists."""
         return [scale.state_dict() for scale in self.scales]
 
     def set_extra_state(self, state: Any) -> None:
-        """Go on from scales of `get_extra_state`. Raises ValueError where they are of another recipe or layer."""
+        """Continue from scales of `get_extra_state`; raise ValueError if they belong to another recipe or layer."""
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__
             raise ValueError(f"scales of {given} given, and the layer has {len(self.scales)}; load the same layer's")
@@ -71,10 +71,10 @@ class ByRecipe(nn.Module):
 
 
 class Linear(ByRecipe, nn.Linear):
-    """torch.nn.Linear whose three products are those of a recipe, bit for bit in its engines.
+    """torch.nn.Linear whose three products follow a recipe, bit-exactly in its engines.
 
-    The bias is added in the input's dtype by torch, and its gradient is torch's sum. In `eval` mode scales are read and
-    do not move. Higher derivatives are not offered.
+    torch adds the bias in the input's dtype and sums its gradient. In `eval` mode scales are read but not updated.
+    Higher derivatives are not supported.
     """
 
     def __init__(
@@ -84,23 +84,23 @@ class Linear(ByRecipe, nn.Linear):
         self._begin(recipe)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """input (..., in) to (..., out). Raises ValueError for tensors elsewhere than on the CPU."""
+        """Return the output (..., out) of input (..., in); raise ValueError for tensors that are not on the CPU."""
         rows = input.reshape(-1, input.shape[-1])
         y = product(rows, self.weight, self.recipe, self._use(0))
         y = y if self.bias is None else y + self.bias
         return y.reshape(*input.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
-        """torch's own, and the recipe."""
+        """Return torch's description and the recipe's name."""
         return f"{super().extra_repr()}, recipe={self.recipe.name}"
 
 
 class Conv2d(ByRecipe, nn.Conv2d):
-    """torch.nn.Conv2d as matrix products of a recipe: rows of patches times the filters, group after group.
+    """torch.nn.Conv2d as matrix products of a recipe: rows of patches times the filters, group by group.
 
-    A sum runs over a group's channels, then over the rows and columns of the filter; zeros of the padding are summed
-    like other numbers. An operand's amax is that of the patches, so pixels that a stride leaves out do not count; each
-    group has scales of its own.
+    A sum runs over a group's channels, then over the rows and columns of the filter. Padding zeros are summed like
+    other numbers. An operand's amax is taken over the patches, so pixels that a stride skips do not count. Each
+    group has its own scales.
     """
 
     def __init__(
@@ -116,7 +116,10 @@ class Conv2d(ByRecipe, nn.Conv2d):
         self._begin(recipe, self.groups)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """(n, channels, h, w), or without n. Raises ValueError for another number of axes or of channels."""
+        """Return the output of input (n, channels, h, w), with n optional.
+
+        Raises ValueError for another number of axes or channels.
+        """
         if input.dim() not in (3, 4) or input.shape[-3] != self.in_channels:
             raise ValueError(f"input of shape {tuple(input.shape)} given; give (n, {self.in_channels}, h, w)")
         batch = input if input.dim() == 4 else input[None]
@@ -129,17 +132,17 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return images if input.dim() == 4 else images[0]
 
     def _sums(self, rows: torch.Tensor) -> torch.Tensor:
-        """Rows of patches times the filters, group after group, and the bias: (rows, out_channels)."""
+        """Return rows of patches times the filters, group by group, plus the bias: (rows, out_channels)."""
         groups = rows.chunk(self.groups, 1), self.weight.reshape(self.out_channels, -1).chunk(self.groups)
         parts = [product(x, w, self.recipe, self._use(i)) for i, (x, w) in enumerate(zip(*groups, strict=True))]
         y = parts[0] if len(parts) == 1 else torch.cat(parts, 1)
         return y if self.bias is None else y + self.bias
 
     def _places(self, padded: torch.Tensor) -> list[int]:
-        """Height and width of the result."""
+        """Return height and width of the result."""
         settings = zip(padded.shape[2:], self.dilation, self.kernel_size, self.stride, strict=True)
         return [(size - dilation * (kernel - 1) - 1) // stride + 1 for size, dilation, kernel, stride in settings]
 
     def extra_repr(self) -> str:
-        """torch's own, and the recipe."""
+        """Return torch's description and the recipe's name."""
         return f"{super().extra_repr()}, recipe={self.recipe.name}"

@@ -1,4 +1,4 @@
-"""Batch norm tuned again in the precision of inference."""
+"""Batch norm re-tuned in the precision of inference."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 
 def retune_bn(model: nn.Module, batches: Iterable[Any]) -> None:
-    """Give the batch norms of a model the statistics of what they see when it infers, as HFP8 has it (section 3).
+    """Set a model's batch norms to the statistics of their inputs at inference, as in HFP8 (section 3).
 
-    The model is called with each batch without gradients and in `eval` mode, its batch norms alone in training mode:
-    means and unbiased variances are averaged over the batches, as torch does with momentum None; gains and offsets
-    stay. Modes and momenta are as before afterwards, and where anything fails the statistics too.
+    The model is called with each batch without gradients and in `eval` mode, with only its batch norms in training
+    mode. Means and unbiased variances are averaged over the batches, as torch does with momentum None. Gains and
+    offsets stay. Modes and momenta are restored afterwards; if anything fails, the statistics too.
 
-    Raises ValueError for a model without batch norms that track statistics, for no batches, and for statistics that
-    are not finite.
+    Raises ValueError for a model without batch norms that track statistics, for no batches, and for statistics
+    that are not finite.
     """
     norms = [m for m in model.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
     if not norms:

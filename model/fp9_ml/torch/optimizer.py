@@ -1,4 +1,4 @@
-"""Weights in 8 bits under any optimiser of torch: the rounding's error is kept and fed back (HFP8, table 3)."""
+"""8-bit weights under any torch optimiser: the rounding error is stored and fed back (HFP8, table 3)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from fp9_ml.torch.products import generator
 
 
 class RoundOffOptimizer:
-    """An optimiser whose weights stay numbers of a narrow format, by `fp9_ml.recipes.RoundOff`.
+    """Optimiser whose weights stay numbers of a narrow format, by `fp9_ml.recipes.RoundOff`.
 
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
-    The optimiser steps; what it has taken off a weight, in FP32, is the rule's update, and the weight becomes the
-    number of its new code. `only` chooses the parameters, at first those of two axes or more (biases and norms stay
-    FP32). At the start weights are rounded to the format. Learning rate schedules go with the inner `optimizer`.
+    The inner optimiser steps. The rule's update is what it subtracted from a weight, in FP32; the weight becomes
+    the number of its new code. `only` selects the parameters; the default selects parameters of two or more axes
+    (biases and norms stay FP32). Weights are first rounded to the format. Learning rate schedules apply to the
+    inner `optimizer`.
 
-    Raises ValueError for parameters that are not float32, and where `only` takes none.
+    Raises ValueError for parameters that are not float32, and if `only` selects none.
     """
 
     def __init__(
@@ -42,18 +43,18 @@ class RoundOffOptimizer:
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
-        """The inner optimiser's."""
+        """Return the inner optimiser's parameter groups."""
         groups: list[dict[str, Any]] = self.optimizer.param_groups
         return groups
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """The inner optimiser's."""
+        """Clear the gradients of the inner optimiser."""
         self.optimizer.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """One step of the optimiser, and of the rule for each weight; the closure's loss.
+        """Do one step of the optimiser, and of the rule for each weight; return the closure's loss.
 
-        Raises ValueError for gradients that are not finite, before anything moves.
+        Raises ValueError for gradients that are not finite, before any change.
         """
         for p in self._weights:
             if p.grad is not None and not bool(torch.isfinite(p.grad).all()):
@@ -78,12 +79,12 @@ class RoundOffOptimizer:
         return generator() if mode.needs_bits else None
 
     def state_dict(self) -> dict[str, Any]:
-        """The inner optimiser's state, and the residuals' codes; the weights are in the model's own state."""
+        """Return the inner optimiser's state, and the residuals' codes; the weights are in the model's own state."""
         residuals = [None if r is None else torch.from_numpy(r.astype(np.int64)) for r in self._residuals]
         return {"optimizer": self.optimizer.state_dict(), "residuals": residuals}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state of `state_dict`. Raises ValueError for one of other weights or of another rule."""
+        """Continue from a state of `state_dict`; raise ValueError if it belongs to other weights or another rule."""
         fmt, given = self.rule.residual, state["residuals"]
         shapes = [None if r is None else tuple(r.shape) for r in given]
         if shapes != [None if fmt is None else tuple(p.shape) for p in self._weights]:

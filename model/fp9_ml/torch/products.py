@@ -17,17 +17,17 @@ from fp9_ml.recipes import LayerState, Recipe, Recording, Role, Saved
 Numbers: TypeAlias = NDArray[np.float32]
 
 PASSES = 1024
-"""Forward passes of a product whose factors are stored, so that activation checkpointing repeats them."""
+"""Number of a product's forward passes whose factors are stored for activation checkpointing."""
 
 
 class Passes:
-    """The factors of the last forward passes of a product, by a digest of the operands."""
+    """Factors of a product's last forward passes, by a digest of the operands."""
 
     def __init__(self) -> None:
         self._factors: dict[bytes, Mapping[Role, float]] = {}
 
     def add(self, x: Numbers, w: Numbers, factors: Mapping[Role, float]) -> None:
-        """Store the factors of a pass; of equal operands the last factors count."""
+        """Store the factors of a pass; the latest factors of equal operands count."""
         digest = _digest(x, w)
         self._factors.pop(digest, None)
         self._factors[digest] = factors
@@ -35,7 +35,7 @@ class Passes:
             del self._factors[next(iter(self._factors))]
 
     def find(self, x: Numbers, w: Numbers) -> Mapping[Role, float]:
-        """The factors of the pass that had these operands. Raises ValueError where none had them."""
+        """Return the factors of the pass that had these operands; raise ValueError if there is none."""
         found = self._factors.get(_digest(x, w))
         if found is None:
             raise ValueError(
@@ -51,10 +51,10 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """A layer's scales, which move where `training`; where its products are kept, and under which name.
+    """A layer's scales, which are updated if `training`, and its recording and name if its products are recorded.
 
-    `passes` has the factors of earlier passes, which one that is repeated takes. `instead` gives the forward product of
-    x and w in place of the recipe, without gradients.
+    `passes` holds the factors of earlier passes, which a repeated pass uses. `instead` computes the forward
+    product of x and w in place of the recipe, without gradients.
     """
 
     state: LayerState
@@ -100,16 +100,16 @@ class _Product(torch.autograd.Function):
 
 
 def _is_repeated() -> bool:
-    """Whether a backward pass runs: a forward pass in it is one that activation checkpointing repeats."""
+    """Return whether a backward pass is running: a forward pass in it is repeated by activation checkpointing."""
     return bool(torch._C._current_graph_task_id() != -1)
 
 
 @torch._disable_dynamo  # NumPy and Numba compute: a compiled graph ends before a product and goes on after it
 def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch.Tensor:
-    """x w^T of x (..., in) and w (out, in), in x's dtype, differentiable once.
+    """Return x w^T of x (..., in) and w (out, in), in x's dtype, differentiable once.
 
-    Raises ValueError for tensors elsewhere than on the CPU, for shapes that do not fit, under transforms of torch.func,
-    and where a pass that activation checkpointing repeats has other operands than before.
+    Raises ValueError for tensors that are not on the CPU, for shapes that do not fit, under transforms of
+    torch.func, and if a pass repeated by activation checkpointing has other operands than before.
     """
     if torch._C._are_functorch_transforms_active():
         raise ValueError("a transform of torch.func given; differentiate by backward() or torch.autograd.grad")
@@ -123,7 +123,7 @@ def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch
 
 
 def _random(recipe: Recipe) -> np.random.Generator | None:
-    """Bits for stochastic roundings, seeded by torch's generator; None for recipes without them."""
+    """Return a generator for stochastic rounding, seeded by torch's generator; None for recipes without it."""
     formats = [(role, recipe.format_of(role)) for role in Role]
     if not any(fmt is not None and recipe.policy(role).rounding_for(fmt).needs_bits for role, fmt in formats):
         return None
@@ -131,11 +131,11 @@ def _random(recipe: Recipe) -> np.random.Generator | None:
 
 
 def generator() -> np.random.Generator:
-    """Random bits that torch's generator has seeded."""
+    """Return a random generator seeded by torch's generator."""
     return np.random.default_rng(int(torch.randint(2**62, ())))
 
 
 def _numbers(tensor: torch.Tensor) -> Numbers:
-    """A tensor's numbers as FP32."""
+    """Return a tensor's numbers as FP32."""
     array: Numbers = tensor.detach().to(torch.float32).numpy()
     return array

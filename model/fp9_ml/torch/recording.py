@@ -1,4 +1,4 @@
-"""What a model under a recipe multiplies while it trains, kept for hardware to be driven with."""
+"""Recording of a model's products while it trains under a recipe, for tests of hardware."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fp9_ml.torch.layers import ByRecipe
 
 @contextmanager
 def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None) -> Iterator[Recording]:
-    """Keep products and casts of a model's layers under a recipe while the block runs.
+    """Record products and casts of a model's layers under a recipe inside the `with` block.
 
-    Of each forward and backward pass the codes of operands and results are kept, and the numbers that were cast, of
-    those layers that `only(name, module)` takes. `Recording.save` writes them for `fp9 vectors export UNIT --from
-    run.npz`. Groups of a convolution are layers of their own, NAME.0 and so on.
+    For each forward and backward pass, the codes of operands and results and the cast numbers are recorded, for
+    the layers that `only(name, module)` selects. `Recording.save` writes them for `fp9 vectors export UNIT --from
+    run.npz`. Groups of a convolution are separate layers, NAME.0 and so on.
 
-    Raises ValueError for a model without such layers, and for one that is being recorded.
+    Raises ValueError for a model without such layers, and for a model that is being recorded.
     """
     layers = {n: m for n, m in model.named_modules() if isinstance(m, ByRecipe) and (only is None or only(n, m))}
     if not layers:

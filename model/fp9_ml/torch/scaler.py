@@ -1,4 +1,4 @@
-"""Loss scaling of a recipe with the names that torch's own GradScaler has."""
+"""Loss scaling of a recipe with the interface of torch's GradScaler."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fp9_ml.recipes import recipe as find_recipe
 
 
 class GradScaler:
-    """The scale of the loss under a recipe: torch.amp.GradScaler's use, with any of the recipes' rules.
+    """Scale of the loss under a recipe: used as torch.amp.GradScaler, with any of the recipes' rules.
 
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
 
-    With the rule `backoff` it takes the same steps with the same scales as torch's. Between `update`s an optimiser is
-    unscaled and stepped once. Gradients are divided in FP32 by the inverse of the scale, as torch does.
+    With the rule `backoff`, it takes the same steps with the same scales as torch's. Between `update` calls, an
+    optimiser is unscaled and stepped once. Gradients are divided in FP32 by the inverse of the scale, as in torch.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -33,17 +33,17 @@ class GradScaler:
         self._stepped: set[int] = set()
 
     def get_scale(self) -> float:
-        """The scale of this step."""
+        """Return the scale of this step."""
         return self._machine.scale
 
     def scale(self, loss: torch.Tensor) -> torch.Tensor:
-        """The loss times the scale."""
+        """Return the loss times the scale."""
         return loss * self._machine.scale
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide an optimiser's gradients by the scale, for what looks at them before `step` (clipping).
+        """Divide an optimiser's gradients by the scale, for code that reads them before `step` (clipping).
 
-        Raises RuntimeError, as torch does, where that was done since the last `update`.
+        Raises RuntimeError, as torch does, if this was done since the last `update`.
         """
         if id(optimizer) in self._unscaled:
             raise RuntimeError("unscale_() has been called on this optimizer since the last update()")
@@ -58,9 +58,9 @@ class GradScaler:
         self._finite &= finite
 
     def step(self, optimizer: Optimizer, *arguments: Any, **options: Any) -> Any:
-        """The optimiser's step with unscaled gradients; none where they are not finite, and None is returned.
+        """Do the optimiser's step with unscaled gradients; if they are not finite, skip it and return None.
 
-        Raises RuntimeError, as torch does, where it has been called since the last `update`.
+        Raises RuntimeError, as torch does, if it was called since the last `update`.
         """
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update()")
@@ -70,9 +70,9 @@ class GradScaler:
         return optimizer.step(*arguments, **options) if self._unscaled[id(optimizer)] else None
 
     def update(self) -> None:
-        """Go on to the next step's scale.
+        """Advance to the next step's scale.
 
-        Raises RuntimeError where no gradients were unscaled since the last one, ValueError where the scale has fallen
+        Raises RuntimeError if no gradients were unscaled since the last call, ValueError if the scale has fallen
         to zero.
         """
         if not self._unscaled:
@@ -81,11 +81,11 @@ class GradScaler:
         self._begin()
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of the rule, as plain numbers and lists."""
+        """Return the state of the rule, as plain numbers and lists."""
         return self._machine.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state of `state_dict`. Raises ValueError for one of another rule."""
+        """Continue from a state of `state_dict`; raise ValueError if it belongs to another rule."""
         self._machine.load_state_dict(state)
 
 
