@@ -149,10 +149,10 @@ class Overflow(Enum):
     PROPAGATE = "propagate"
     """the largest number; infinities stay if the format has them (P3109's SatPropagate)"""
     SAT_NONE = "sat_none"
-    """as `directed`, with two exceptions (P3109's SatNone)
+    """as `directed`, but the largest number in a format without that infinity (P3109's SatNone)
 
-    The result is the largest number in a format without that infinity, and if rounding to odd ends at it. In a
-    format without negative numbers, a negative number becomes NaN.
+    The result is also the largest number if rounding to odd ends at it. In a format without negative numbers, a
+    negative number becomes NaN.
     """
 
 

@@ -119,9 +119,9 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 
 
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """Return a number for each lane with the only special operand, and for all products zero with a given addend.
+    """Return a number for each lane that holds the only special operand, and for addends if all products are zero.
 
-    The addend is zero, or negative with a single significand bit.
+    These addends are zero, or negative with a single set bit.
     """
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)

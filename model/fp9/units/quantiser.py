@@ -99,7 +99,7 @@ class Quantiser(Unit):
 
     @staticmethod
     def _has_range_of_fp32(source: FixedFormat) -> bool:
-        """Return whether the source has the exponents and special codes of FP32, and thus of E8M0."""
+        """Return whether the source has FP32's exponents, which are also E8M0's, and FP32's special codes."""
         fields = source.exponent_bits, source.bias, source.specials, source.subnormals
         wanted = TENSOR_SCALE.exponent_bits, TENSOR_SCALE.bias, TENSOR_SCALE.specials, TENSOR_SCALE.subnormals
         return fields == wanted and not source.padding and source.bits >= WIDE_BITS

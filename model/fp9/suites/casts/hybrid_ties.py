@@ -24,10 +24,9 @@ _OVERFLOWING = 128
 def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return sources with F equal or nearly equal to T, and random sources.
 
-    The nearly equal ones differ in one bit, or in all bits from one bit on.
-
-    F and T are bits of the same fraction, with F at higher positions (HiF8 section 3.2). They are equal if the
-    fraction repeats with their distance as its period.
+    The nearly equal ones differ in one bit, or in all bits from one bit on. F and T are bits of the same fraction,
+    with F at higher positions (HiF8 section 3.2). F equals T if the fraction repeats, with the distance between F
+    and T as period.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

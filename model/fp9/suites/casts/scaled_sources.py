@@ -40,9 +40,9 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
-    The fraction is random, at a midpoint or not, with one or no additional bit at each lower position. Thus every
-    bit affects the normalising shift before rounding. A source format with few fraction bits yields nothing,
-    because `brought_inside` covers all its subnormals.
+    The bits that the target keeps are random. Below them follow a half bit or none, and one further bit or none.
+    Thus every bit affects the normalising shift before rounding. A source format with few fraction bits yields
+    nothing, because `brought_inside` covers all its subnormals.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:

@@ -92,8 +92,8 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
     """Return random blocks of a corner suite, in its order; a third have elements decided by subnormal numbers.
 
-    With power-of-two scales, few numbers decide between scales. Up to half of the blocks are then ones in which the
-    second largest number would give another scale.
+    With power-of-two scales, few numbers decide between scales. In up to half of the blocks, the second largest
+    number would then give another scale.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]

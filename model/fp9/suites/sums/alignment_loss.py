@@ -54,13 +54,13 @@ def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Input
 
 
 def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield such operations for the addend, if it may be more precise than the result."""
+    """Yield operations whose window discards a bit of the addend, if the addend may be more precise than the result."""
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield such operations for the sum of products, if the products have a window of their own before the addend."""
+    """Yield operations that discard a bit of the sum of products, if the products have a window before the addend."""
     engine = unit.engine
     if engine.window is not None and engine.addend is not Addend.INSIDE and unit.products > 1 and engine.chunk is None:
         yield from (_lost_of_sum(unit, a, b, engine.window, rng) for a, b in operand_pairs(unit))

@@ -40,9 +40,10 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 
 
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return a power of two at each bit of the addend, and a second one at every distance below.
+    """Return sums of two powers of two and an addend; the lower power of two is the only bit that rounding discards.
 
-    The first is one product, or the sum of all products but one. The second is the only bit that is discarded.
+    The higher power of two is one product, or the sum of all products but one. It is at each bit of the addend in
+    turn. The lower power of two is at every distance below it.
     """
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)
@@ -67,10 +68,10 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield a power of two plus or minus half its last bit, and below it two smaller powers of two.
+    """Yield ties: a power of two plus or minus half its last bit, and two much smaller powers of two.
 
-    The addend cancels the smaller ones up to a lower remainder or, in half of the operations, up to slightly less.
-    Yields nothing for formats with too narrow a range.
+    The addend cancels the two smaller ones and exceeds them by lower bits. In half of the operations it is less by
+    half of the lowest power of two. Yields nothing for formats with too narrow a range.
     """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits

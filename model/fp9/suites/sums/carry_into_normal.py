@@ -44,7 +44,10 @@ def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with such products in one step and zeros in the others; addends are zero or of any class."""
+    """Return operations whose products carry in one step; the other steps are zero.
+
+    Addends are zero or of any class.
+    """
     formats, width, rows = (a.format, b.format), unit.engine.products, np.arange(_COUNT)
     leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)
     wanted = (leading - _FIRST)[:, None] - rng.integers(0, _APART + 1, (_COUNT, width))

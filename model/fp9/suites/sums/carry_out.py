@@ -32,7 +32,10 @@ _COUNT = 300
 
 
 def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats for which this is possible, if a window holds products and addend."""
+    """Yield operations for every pair of formats in which only the addend makes the sum carry out.
+
+    A window must hold products and addend.
+    """
     engine = unit.engine
     if engine.window is None or engine.addend is not Addend.INSIDE or engine.products == 1:
         return

@@ -22,11 +22,11 @@ _COUNT = 1000
 
 
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats with such products.
+    """Yield operations for every pair of formats whose products can exceed the largest result.
 
-    The largest products must exceed the largest result by more than its precision, so that a sum has bits that no
-    result shows. A single product is excluded, because nothing cancels it. A unit with one pair of formats is
-    excluded too: the random operations of other families cover these sums there.
+    The largest product must exceed the largest result by more than its precision. Then a sum has bits that no
+    result shows. Units with one product are excluded, because nothing cancels it. Units with one pair of formats
+    are excluded too: the random operations of other families cover these sums.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]

@@ -29,7 +29,7 @@ _COUNT = 200
 def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of formats, if the unit has exact sums, power-of-two scales and no flushing.
 
-    The range of the products must be wider than the result's precision.
+    The exponent range of the products must exceed the result's precision.
     """
     engine = unit.engine
     if engine.chunk or engine.window is not None or engine.flush_result:

@@ -85,7 +85,7 @@ def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Itera
 
 
 def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
-    """Return scales whose exponents have a sum in `reach`; random scales if `reach` is None."""
+    """Return scales whose exponents add up to a number in `reach`; random scales if `reach` is None."""
     if reach is None:
         return drawn_scales(unit, COUNT, rng)
     return scales_of(unit, rng.integers(reach.start, reach.stop, COUNT), rng)
