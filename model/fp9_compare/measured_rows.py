@@ -1,9 +1,9 @@
-"""Dot products measured on GPUs: reads their rows, and finds the preset that explains the rows of each file.
+"""Dot products measured on GPUs: a reader of their rows, and a search for the preset that explains each file.
 
-The rows are those of a clone of north-numerical-computing/MATLAB-tensor-core, in its own layout: in
-`model_validation/GPU/FORMAT` a line of `a_GPU_FORMAT.txt` and of `b_GPU_FORMAT.txt` holds the elements of one vector as
-float32 in hex, and a line of `c_GPU_fp32.txt` and of `d_GPU_OUTPUT.txt` one float32 in binary. For the output fp16, C
-went in rounded to FP16, and d is an FP16 number.
+The rows come from a clone of north-numerical-computing/MATLAB-tensor-core, in its own layout. In
+`model_validation/GPU/FORMAT`, a line of `a_GPU_FORMAT.txt` and of `b_GPU_FORMAT.txt` holds the elements of one
+vector as float32 in hex. A line of `c_GPU_fp32.txt` and of `d_GPU_OUTPUT.txt` holds one float32 in binary. For the
+output fp16, C was rounded to FP16 before the operation, and d is an FP16 number.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SOURCE = "https://github.com/north-numerical-computing/MATLAB-tensor-core"
 FORMATS = {"E4M3": "e4m3", "E5M2": "e5m2"}
-"""Folders of operand formats, and what they hold."""
+"""Formats by the name of their folder."""
 OUTPUTS = ("fp32", "fp16")
 _NAN = np.uint32(0x7FC00000)
 
@@ -49,13 +49,13 @@ class Rows:
     d: NDArray[np.uint32]
 
     def start(self, with_c: bool) -> NDArray[Any]:
-        """Codes of C in the format of the output; of +0 without it."""
+        """Return codes of C in the output's format; codes of +0 without C."""
         numbers = self.c.view(np.float32) if with_c else np.zeros(len(self.c), dtype=np.float32)
         codes: NDArray[Any] = encode(numbers, self.output, "rne", "inf")
         return codes
 
     def results(self, engine: Engine, with_c: bool, rows: slice = slice(None)) -> NDArray[np.uint32]:
-        """What an engine gives, as FP32 patterns with one NaN."""
+        """Return an engine's results as FP32 patterns, with one pattern for all NaN."""
         operands, start = (self.operands, self.operands), self.start(with_c)[rows]
         codes = dot(self.a[rows], self.b[rows], *operands, engine, start, format_c=self.output)
         return with_one_nan(decode(codes, engine.addend_format).view(np.uint32))
@@ -63,10 +63,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What explains a file best: rules that agree in `agree` of its rows, and whether C was added.
+    """Best explanation of a file: rules that agree with `agree` of its rows, and whether C was added.
 
-    A rule is one engine with all names that presets have for it. The first rule is the simplest; these rows do not tell
-    the others apart from it. The first row that differs from it is `differs`; None where all agree.
+    A rule is one engine with all its preset names. The first rule is the simplest; these rows do not distinguish
+    the others from it. `differs` is the first row that differs from it; None if all agree.
     """
 
     rows: Rows
@@ -77,20 +77,20 @@ class Verdict:
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """The names of the simplest rule."""
+        """Return the names of the simplest rule."""
         return self.rules[0]
 
     @property
     def explained(self) -> bool:
-        """Whether every row agrees."""
+        """Return whether every row agrees."""
         return self.differs is None
 
 
 @dataclass(frozen=True)
 class Step:
-    """One rounding of a sum: how many products met the addend, the window they were cut to, and what came of it.
+    """One rounding of a sum: the number of products, the addend, the window of the truncation, and the result.
 
-    `top` is the exponent the window hangs at, `last` that of its last place; None where nothing is cut.
+    `top` is the largest exponent of the window, `last` the exponent of its last place; None without truncation.
     """
 
     what: str
@@ -103,7 +103,7 @@ class Step:
 
 
 def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """FP32 patterns with every NaN the same."""
+    """Return FP32 patterns with one pattern for all NaN."""
     return np.where(np.isnan(patterns.view(np.float32)), _NAN, patterns)
 
 
@@ -111,9 +111,9 @@ def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """The rows of every GPU, format and output in a clone, or in its folder model_validation.
+    """Yield the rows of every GPU, format and output in a clone, or in its folder model_validation.
 
-    Raises ValueError where there are none, and for files that do not fit together; OSError for what cannot be read.
+    Raises ValueError if there are none, and for files that do not fit together; OSError for unreadable files.
     """
     inner = folder / "model_validation"
     found = sorted(path for path in (inner if inner.is_dir() else folder).glob("*/*") if path.name in FORMATS)
@@ -140,7 +140,7 @@ def _read_format(path: Path) -> Iterator[Rows]:
 
 
 def _codes(path: Path, fmt: Format) -> NDArray[Any]:
-    """Vectors of hex float32 as codes of a format; ValueError for what is no number of it."""
+    """Return vectors of hex float32 as codes of a format; raise ValueError for numbers outside the format."""
     lines = [line.split() for line in path.read_text().splitlines() if line.strip()]
     if len({len(line) for line in lines}) != 1:
         raise ValueError(f"{path}: lines of unequal length given, or none; give one vector a line")
@@ -167,7 +167,7 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 
 
 def explain(rows: Rows) -> Verdict:
-    """The rules of presets with this output that agree in most rows; of equal ones those that add C."""
+    """Return the rules of presets with this output that agree with most rows; ties go to rules that add C."""
     tried = [(engine, with_c) for engine in _candidates(rows.output) for with_c in (True, False)]
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]
     most = max(counts)
@@ -178,10 +178,10 @@ def explain(rows: Rows) -> Verdict:
 
 
 def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
-    """The names of engines that differ in nothing else together; the simplest engine first.
+    """Return the names of engines, grouped by equal parameters, simplest engine first.
 
-    A narrower window says more about a row: sums without one agree with all that lose no bit. Of equal windows that
-    with fewer parameters is the simpler.
+    A narrow window is a stronger statement about a row: exact sums agree with every window that loses no bit. Of
+    equal windows, the engine with fewer parameters is simpler.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
@@ -191,12 +191,12 @@ def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
 
 
 def _parameters(engine: Engine) -> int:
-    """How many parameters an engine has that are not those of a fused multiply-add."""
+    """Return the number of an engine's parameters that differ from a fused multiply-add."""
     return sum(getattr(engine, field.name) != field.default for field in fields(Engine))
 
 
 def _candidates(output: str) -> list[Engine]:
-    """Presets whose total is read as this output, but those of block-scaled elements alone."""
+    """Return the presets with this output, except those for block-scaled elements only."""
     return [engine for engine in ENGINES.values() if engine.addend_format.name == output and engine.group is None]
 
 
@@ -204,7 +204,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """The roundings of a row as the verdict's simplest rule takes them, in exact arithmetic."""
+    """Return the roundings of a row by the verdict's simplest rule, in exact arithmetic."""
     rows = verdict.rows
     fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])
     return steps_of(ENGINES[verdict.presets[0]], rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt, c)
@@ -213,9 +213,7 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """The roundings of one sum of codes as an engine takes them, in exact arithmetic; none of an engine that sums the
-    whole at once.
-    """
+    """Return the roundings of one sum of codes by an engine, in exact arithmetic; empty for an exact engine."""
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)
     oracle.dot(engine, products, oracle.code_term(c, engine.addend_format), seen=seen)
@@ -244,7 +242,7 @@ def _number(term: Term) -> float:
 
 
 def _sum(terms: list[Term]) -> float:
-    """The exact sum as float64."""
+    """Return the exact sum as float64."""
     summed = total([term.value for term in terms], Rounding.RNE)
     size = {Kind.NAN: math.nan, Kind.INF: math.inf}.get(summed.kind, float(summed.magnitude))
     return -size if summed.negative else size

@@ -1,4 +1,4 @@
-"""The commands that compare other implementations with the model."""
+"""Commands that compare other implementations with the model."""
 
 from fp9_compare.cli import identify, software
 

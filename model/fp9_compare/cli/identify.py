@@ -1,4 +1,4 @@
-"""The command `fp9 identify`: finds the accumulator model of an implementation."""
+"""Command `fp9 identify`: finds the accumulator model of an implementation."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ def identify(
 
     TARGET is a Python function, module:function of arrays a (n, k), b (n, k) and c (n,); a function of a shared
     library, library.so:symbol; a TOML mapping of third-party Verilog, as for `check-rtl`; a file of rows that a
-    unit computed; or a folder of rows in the layout of github.com/north-numerical-computing/MATLAB-tensor-core. A unit
-    is asked one sum after the other, each the one that distinguishes most engines. The answer is an engine, and each of
-    its fields that no sum decided. Exit code 1 if no engine gives all results; the first row that differs is shown.
+    unit computed; or a folder of rows in the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
+    The unit computes one sum after another, each chosen to distinguish the most engines. The answer is an engine,
+    and the fields that no sum decided. The exit code is 1 if no engine gives all results; the first row that
+    differs is then shown.
 
     --program writes a program instead; run it on the GPU and give its rows as TARGET.
 
@@ -151,7 +152,7 @@ def _show(found: Fit, as_json: bool) -> None:
 
 
 def _also(engine: Engine, equal: tuple[Engine, ...]) -> dict[str, list[Any]]:
-    """Return the values of single fields of engines that no sum distinguished from one."""
+    """Return other values of single fields, for engines that no sum distinguished from `engine`."""
     from fp9_compare.identify.fields import differences  # slow to load
 
     found: dict[str, list[Any]] = {}
@@ -166,7 +167,7 @@ def _also(engine: Engine, equal: tuple[Engine, ...]) -> dict[str, list[Any]]:
 def _draw_difference(
     evidence: Evidence, engine: Engine, row: int | None, record: dict[str, Any], shown: list[RenderableType]
 ) -> None:
-    """Add the first row that an engine does not give, to a record and to what is shown."""
+    """Add the first row that an engine does not explain to a record and to the output."""
     import numpy as np  # slow to load
 
     from fp9.casts.arrays import encode  # slow to load

@@ -1,4 +1,4 @@
-"""What `fp9 identify FOLDER --presets` shows: the preset that explains rows measured on a GPU."""
+"""Output of `fp9 identify FOLDER --presets`: the preset that explains rows measured on a GPU."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def show_presets(folder: Path, as_json: bool) -> None:
     """Find the preset that explains the rows of every GPU, format and output in a folder, and show a table.
 
-    Every preset is tried on the E4M3 and E5M2 rows, with the rows' C and with +0 in its place. The simplest preset that
-    explains the rows comes first: that with the narrowest window, then with the fewest parameters; names with = between
-    them are the same engine. "Not distinguished" are other engines that give the same rows. If no preset gives all
-    rows, the first row that differs is shown step by step, and the exit code is 1.
+    Every preset is tried on the E4M3 and E5M2 rows, with the rows' C and with +0 instead. The first preset in a
+    row of the table is the simplest that explains the rows: narrowest window first, then fewest parameters. Names
+    joined by = are the same engine. "Not distinguished" lists other engines with the same results. If no preset
+    explains all rows, the first row that differs is shown step by step, and the exit code is 1.
     """
     from fp9_compare import measured_rows as study  # slow to load
 
@@ -62,12 +62,12 @@ def _record(verdict: Verdict, steps: list[Step] | None) -> dict[str, Any]:
 
 
 def _others(verdict: Verdict) -> str:
-    """The other rules that agree in as many rows."""
+    """Return the other rules that agree with as many rows."""
     return ", ".join(" = ".join(rule) for rule in verdict.rules[1:]) or "-"
 
 
 def _picture(verdict: Verdict, steps: list[Step]) -> Table:
-    """The roundings of the first row that differs, one a line."""
+    """Return the roundings of the first row that differs, one a line."""
     import numpy as np  # slow to load
 
     assert verdict.differs is not None
@@ -81,7 +81,7 @@ def _picture(verdict: Verdict, steps: list[Step]) -> Table:
 
 
 def drawing(title: str, steps: list[Step]) -> Table:
-    """The roundings of a sum, one a line."""
+    """Return a table with the roundings of a sum, one a line."""
     columns = ["", "products", "addend", "exact sum", "window from", "to", "result"]
     lines = [
         [s.what, s.products, f"{s.addend:.9g}", f"{s.exact:.17g}", _power(s.top), _power(s.last), f"{s.result:.9g}"]

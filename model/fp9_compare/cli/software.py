@@ -1,4 +1,4 @@
-"""The command `fp9 check-python`: what casts and decodings of other libraries do."""
+"""Command `fp9 check-python`: checks casts and decoding functions of other libraries."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def _libraries() -> Iterable[str]:
 def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_json: bool) -> None:
     """Check casts and decodings of a Python library.
 
-    SUBJECT is a function, MODULE:FUNCTION, that takes an array of numbers and gives codes or rounded numbers (or takes
-    codes and gives numbers), or a library: ml_dtypes, en_dtypes, torch, gfloat, apytypes, onnx. All codes are decoded;
-    casts are given all FP16 and BF16 numbers and strata of FP32. Exit code 1 where something is left unexplained.
+    SUBJECT is a function, MODULE:FUNCTION, or a library: ml_dtypes, en_dtypes, torch, gfloat, apytypes, onnx. A
+    function takes an array of numbers and returns codes or rounded numbers, or takes codes and returns numbers.
+    All codes are decoded. Casts get all FP16 and BF16 numbers, and a stratified sample of FP32. The exit code is 1
+    if a difference is not explained.
 
     \b
       fp9 check-python ml_dtypes

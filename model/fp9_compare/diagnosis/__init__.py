@@ -1,8 +1,8 @@
-"""Diagnosis: which differences from its specification explain the results of a third-party unit or library.
+"""Diagnosis: differences from the specification that explain the results of a third-party unit or library.
 
-A way to differ is a record, `Difference`, written once for hardware and for software; `explain` finds those that give
-the very answers seen, several at once where one does not. `conversions` says casts and decodings of libraries as
-specs; `software` runs functions and named libraries.
+Each possible difference is a record, `Difference`, which applies to hardware and software. `explain` finds the
+differences that reproduce the results, several together if one is not enough. `conversions` describes casts and
+decoding functions of libraries as specifications. `software` runs functions and named libraries.
 """
 
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed, Reading

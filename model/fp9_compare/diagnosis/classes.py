@@ -1,4 +1,4 @@
-"""What stands on a port, operation by operation: its format, its numbers, and what class each is of."""
+"""Format, number and class of the codes on a port, for each operation."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 
 
 def results_of(unit: Unit) -> list[Port]:
-    """The outputs that hold numbers."""
+    """Return the outputs that hold numbers."""
     return [port for port in unit.outputs if port.formats]
 
 
 def operands_of(unit: Unit) -> list[Port]:
-    """The inputs that hold numbers."""
+    """Return the inputs that hold numbers."""
     return [port for port in unit.inputs if port.formats]
 
 
 def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
-    """The outputs that hold flags, each beside the result that they belong to."""
+    """Return the outputs that hold flags, each with its result."""
     flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
     return list(zip(flags, results_of(unit), strict=False))
 
 
 def operands_beside(unit: Unit, result: Port) -> list[Port]:
-    """The operands that decide a result: those of its lane where a unit has lanes."""
+    """Return the operands of a result: the operand of its lane if the unit has lanes, else all operands."""
     if isinstance(unit, Cast) and result.name in unit.lane_names("result"):
         return [operands_of(unit)[unit.lane_names("result").index(result.name)]]
     return operands_of(unit)
 
 
 def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
-    """The formats of a port that occur, and where: shape (n,) masks."""
+    """Yield each format of a port that occurs, with a mask (n,) of its operations."""
     size = len(next(iter(inputs.values())))
     if port.select is None:
         yield port.formats[0], np.ones(size, dtype=np.bool_)
@@ -52,7 +52,7 @@ def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
 
 
 def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
-    """The numbers on a port; an extra bias is left out, which changes no class."""
+    """Return the numbers on a port; an extra bias is ignored, since it changes no class."""
     values = np.empty(len(codes), dtype=np.float64)
     for fmt, here in formats_on(port, inputs):
         mask = fmt.dtype.type((1 << fmt.bits) - 1)
@@ -61,12 +61,12 @@ def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
 
 
 def is_nan(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
-    """Where the codes of a port are NaN."""
+    """Return where the codes of a port are NaN."""
     return np.isnan(numbers(port, codes, inputs))
 
 
 def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
-    """Where a NaN has the first bit of its fraction clear, in formats with more than one NaN."""
+    """Return where a NaN has the first fraction bit clear, in formats with more than one NaN."""
     signalling = np.zeros(len(codes), dtype=np.bool_)
     for fmt, here in formats_on(port, inputs):
         if isinstance(fmt, FixedFormat) and fmt.has_inf and fmt.fraction_bits > 1:
@@ -76,7 +76,7 @@ def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
 
 
 def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Smallest normal and largest number of the format of each operation; shape (n,) each."""
+    """Return the smallest normal and largest number of the format of each operation; shape (n,) each."""
     size = len(next(iter(inputs.values())))
     smallest, largest = np.zeros(size), np.zeros(size)
     for fmt, here in formats_on(port, inputs):
@@ -85,7 +85,7 @@ def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """`code_of(fmt)` in the format of each operation, and where there is one (not None); shape (n,) each."""
+    """Return `code_of(fmt)` for the format of each operation, and where it is not None; shape (n,) each."""
     size = len(next(iter(inputs.values())))
     codes, there = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
     for fmt, here in formats_on(port, inputs):

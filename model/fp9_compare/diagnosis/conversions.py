@@ -1,6 +1,6 @@
-"""Specs of what is no unit of ours: a library's cast or decoding, and a sum whose result is narrowed once more.
+"""Specifications of functions that are not units: a library's cast or decoding, and a sum rounded to a narrow format.
 
-They have ports and golden results as units have, so that the same suites, hypotheses and benches take them.
+They have ports and golden results as units do. The same suites, hypotheses and benches therefore apply.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FP32 = fixed_format("fp32")
 
 @dataclass(frozen=True)
 class Conversion(Unit):
-    """A cast from a float of 16 or 32 bits to any format, as a library has it: no flags, one policy.
+    """Cast of a library from a 16-bit or 32-bit float to any format, without flags and with one policy.
 
     NaN becomes zero in a format without a NaN.
     """
@@ -46,7 +46,7 @@ class Conversion(Unit):
 
 @dataclass(frozen=True)
 class Reading(Unit):
-    """A decoding of the codes of a format to FP32 numbers, as a library has it."""
+    """Decoding function of a library from the codes of a format to FP32 numbers."""
 
     kind: ClassVar[str] = "reading"
     name: str
@@ -64,10 +64,10 @@ class Reading(Unit):
 
 @dataclass(frozen=True)
 class Narrowed(Unit):
-    """A sum of products whose exact value is rounded once to a format of 8 bits or fewer: an FP8 multiplier or adder.
+    """Exact sum of products, rounded once to a format of at most 8 bits: an FP8 multiplier or adder.
 
-    The inner unit rounds to odd in a format with at least two bits more, after which a second rounding is as if it were
-    the only one (Boldo and Melquiond). Flags are those of that rounding; invalid that of the sum.
+    The inner unit rounds to odd in a format with at least two more bits. A second rounding then equals a single
+    rounding (Boldo and Melquiond). Flags come from that rounding; invalid comes from the sum.
     """
 
     kind: ClassVar[str] = "narrowed"
@@ -98,7 +98,7 @@ class Narrowed(Unit):
 
 
 def _encoded(numbers: NDArray[Any], target: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes and flags; NaN becomes zero in a format without one."""
+    """Return codes and flags; NaN becomes zero in a format without NaN."""
     if not target.has_nan:
         with np.errstate(invalid="ignore"):  # signalling NaN of bfloat16
             without = np.isnan(numbers)

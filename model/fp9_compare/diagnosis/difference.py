@@ -1,4 +1,4 @@
-"""A way in which third-party work differs from its spec, and the results of a spec under several of them at once."""
+"""Possible differences of a third-party implementation from its specification, and results under several of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9.units import Columns, Port, Results, Unit
 
 
 class Topic(IntEnum):
-    """What a difference is about, in the order of effect; two differences of one topic exclude each other."""
+    """Subject of a difference, in the order of application; two differences of one topic exclude each other."""
 
     SELECT = 0
     FORMAT = 1
@@ -45,11 +45,11 @@ def _same_results(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 @dataclass(frozen=True)
 class Difference:
-    """What may be different, said to the user: another spec, operands read otherwise, results given otherwise.
+    """Possible difference, with a description for the user: another specification, other operands, or other results.
 
-    `operands` is given the spec with the differences before it and changes what that reads; `results` is given the spec
-    with all differences, the operands as they were read and the results so far, and gives those that change. With
-    `any_nan` every NaN is as good as the expected one.
+    `operands` takes the specification with all earlier differences, and changes the operands that it reads.
+    `results` takes the specification with all differences, the changed operands and the results so far, and
+    returns the changed results. With `any_nan`, every NaN equals the expected NaN.
     """
 
     topic: Topic
@@ -61,7 +61,7 @@ class Difference:
 
 
 def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]) -> Results:
-    """Results of a unit that differs so. Raises ValueError where its spec cannot be changed so."""
+    """Return the results of a unit under differences; raise ValueError if its specification cannot change like this."""
     ordered = sorted(differences, key=lambda difference: difference.topic)
     other, read = unit, inputs
     for difference in ordered:
@@ -76,7 +76,7 @@ def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]
 
 
 def changed(unit: Unit, differences: Iterable[Difference]) -> Unit:
-    """The spec under differences. Raises ValueError where there is none, or none with the same ports."""
+    """Return the specification under differences; raise ValueError if there is none with the same ports."""
     other = unit
     for difference in differences:
         other = difference.spec(other)
@@ -91,7 +91,7 @@ def _check_ports(unit: Unit, other: Unit) -> None:
 
 
 def _fitted(theirs: Port, ours: Port, values: NDArray[Any]) -> NDArray[Any]:
-    """Values of a port of another width in the width of ours, by sign where it has one."""
+    """Return values of a port in the width of our port, sign-extended if the port is signed."""
     if theirs.width == ours.width:
         return values
     wide = np.asarray(values, dtype=np.int64)

@@ -1,5 +1,4 @@
-"""What explains the answers of third-party work: the differences, one or several at once, that give those very
-answers."""
+"""Search for the differences, one or several together, that reproduce the results of a third-party implementation."""
 
 from __future__ import annotations
 
@@ -20,18 +19,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SAMPLE = 3_000
-"""Operations on which differences are tried in pairs."""
+"""Operations on which pairs of differences are tried."""
 SHOWN = 5
-"""Operations without an explanation that are named."""
+"""Unexplained operations that are named."""
 MOST = 6
-"""Differences that a composition has at most; more of them would explain anything."""
+"""Most differences in an explanation; more would explain anything."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A sentence, how many of the mismatches it explains, and how many right results it would make wrong.
+    """Description of a difference, the number of mismatches it explains, and of correct results it contradicts.
 
-    Explanations of one unit build on each other: each counts what it adds to those before it.
+    Explanations of one unit build on each other: each counts its effect in addition to the earlier explanations.
     """
 
     says: str
@@ -41,9 +40,9 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Explained:
-    """What explains the mismatches of results and flags, how many there are, and how many are left unexplained.
+    """Explanations of mismatches in results and flags, the number of mismatches, and the number left unexplained.
 
-    `first_unexplained` are the numbers of the first operations with a mismatch that no explanation gives.
+    `first_unexplained` holds the numbers of the first operations with an unexplained mismatch.
     """
 
     explanations: tuple[Explanation, ...]
@@ -59,11 +58,11 @@ def explain(
     any_nan: bool = False,
     flag_bits: int = (1 << FLAG_BITS) - 1,
 ) -> Explained:
-    """The differences that give the answers, those of results before those of flags.
+    """Return the differences that reproduce the results, then the differences that reproduce the flags.
 
-    One that explains everything is preferred; else two are tried together, and more are added while each explains more
-    than it contradicts. `tried` are those of `differences` by default. With `any_nan` every NaN is right where NaN is;
-    flags outside `flag_bits` carry no meaning.
+    A single difference that explains everything is preferred. Otherwise two are tried together, and more are added
+    while each explains more than it contradicts. `tried` are the differences to try (default: `differences`). With
+    `any_nan`, every NaN is correct where NaN is expected. Flags outside `flag_bits` carry no meaning.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
@@ -93,7 +92,7 @@ def explain(
 
 
 class _Case:
-    """Answers held against the results of the spec under differences: those of numbers, or those of flags."""
+    """Given results compared with the specification under differences: either numbers or flags."""
 
     def __init__(
         self,
@@ -112,7 +111,10 @@ class _Case:
         self._known: dict[tuple[Difference, ...], NDArray[np.bool_]] = {}
 
     def wrong(self, composition: Sequence[Difference]) -> NDArray[np.bool_]:
-        """Where the answers are not those of the spec under the differences; shape (n,). ValueError as there."""
+        """Return where the given results differ from the specification under the differences, (n,).
+
+        Raises ValueError if the differences exclude each other.
+        """
         key = tuple(composition)
         if key not in self._known:
             self._known[key] = self._compared(key)
@@ -136,11 +138,11 @@ class _Case:
         return wrong if self.apart is None else wrong & ~self.apart
 
     def _ignored(self) -> dict[str, Any]:
-        """Masks of outputs that carry no meaning anywhere."""
+        """Return the masks of outputs that never carry meaning."""
         return {name: mask for name, mask in self.made.care.items() if not mask.any()}
 
     def sample(self) -> _Case:
-        """Some operations: wrong ones and others; the first ones of a unit with state."""
+        """Return a sample of wrong and correct operations; the first operations for a unit with state."""
         made = self.made
         if len(made) <= SAMPLE:
             return self
@@ -160,14 +162,14 @@ class _Case:
         return _Case(part, answers, self.results, self.any_nan)
 
     def explains_any(self, difference: Difference) -> bool:
-        """Whether a difference alone explains a mismatch, whatever it contradicts."""
+        """Return whether a difference alone explains a mismatch, regardless of contradictions."""
         try:
             return bool((self.wrong(()) & ~self.wrong((difference,))).any())
         except ValueError:
             return False
 
     def count(self, composition: Sequence[Difference]) -> int:
-        """How many answers are wrong under the differences; more than there are where they cannot be together."""
+        """Return the number of wrong results under the differences; more than the total if they exclude each other."""
         try:
             return int(self.wrong(composition).sum())
         except ValueError:
@@ -175,8 +177,10 @@ class _Case:
 
 
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
-    """The composition that leaves fewest answers unexplained; of equal ones the shorter and likelier, and of single
-    differences that explain all results the one that explains most flags."""
+    """Return the differences that leave the fewest results unexplained; ties go to fewer and likelier differences.
+
+    Among single differences that explain all results, the one that explains most flags wins.
+    """
     if not whole.wrong(()).any():
         return ()
     sample = whole.sample()
@@ -194,13 +198,13 @@ def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[
 
 
 _BEAM = 4
-"""Compositions that are grown further."""
+"""Number of sets of differences that are extended further."""
 _PAIRED = 30
-"""Differences that are tried two at a time: those that explain something alone, the best of them."""
+"""Number of differences that are tried in pairs: the best that explain something alone."""
 
 
 def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference, ...]) -> tuple[Difference, ...]:
-    """A composition with differences added, each the one that leaves fewest answers wrong, while it leaves fewer."""
+    """Return the differences after adding the best difference repeatedly, while this reduces the wrong results."""
     composition = start
     while case.count(composition) and len(composition) < MOST + sum(d.topic is Topic.FLAGS for d in composition):
         topics = {difference.topic for difference in composition if difference.topic is not Topic.FLAGS}
@@ -213,7 +217,7 @@ def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference
 
 
 def _pruned(case: _Case, composition: tuple[Difference, ...]) -> tuple[Difference, ...]:
-    """The composition without members that explain nothing."""
+    """Return the differences without members that explain nothing."""
     for member in composition:
         without = tuple(difference for difference in composition if difference is not member)
         if case.count(without) <= case.count(composition):
@@ -224,7 +228,7 @@ def _pruned(case: _Case, composition: tuple[Difference, ...]) -> tuple[Differenc
 def _account(
     case: _Case, composition: tuple[Difference, ...], start: tuple[Difference, ...] = ()
 ) -> tuple[list[Explanation], NDArray[np.bool_]]:
-    """What each member of a composition adds to those before it, and the mismatches that all of them leave."""
+    """Return the effect of each difference in addition to the earlier ones, and the mismatches that remain."""
     explanations = []
     before = case.wrong(start)
     for end in range(len(start) + 1, len(composition) + 1):

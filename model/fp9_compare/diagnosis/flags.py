@@ -1,4 +1,4 @@
-"""Differences of exception flags: a flag that is raised, or is not, in a situation that standards read differently."""
+"""Differences of exception flags: a flag that is raised or not in a situation that standards interpret differently."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
 
 @dataclass(frozen=True)
 class Operation:
-    """What is known of each operation: the operands beside a result, the result, its flags and limits."""
+    """Data of each operation: the operands of a result, the result, its flags and limits."""
 
     unit: Unit
     port: Port
@@ -40,20 +40,20 @@ class Operation:
     largest: Any
 
     def raised(self, flag: Flags) -> Any:
-        """Where the right flags have this one."""
+        """Return where the correct flags include this flag."""
         return self.flags & flag.value != 0
 
 
 @dataclass(frozen=True)
 class Situation:
-    """Words for a class of operations, and where it is met."""
+    """Description of a class of operations, and a function that finds it."""
 
     words: str
     meets: Callable[[Operation], Any]
 
 
 def _lifted(op: Operation) -> Any:
-    """A result at the smallest normal number that is below it when it is cut."""
+    """Return where a result is the smallest normal number, but is below it if truncated."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     cut = with_rounding(op.unit, Rounding.RTZ)
@@ -90,7 +90,7 @@ SITUATIONS = (
     Situation("for NaN results", lambda op: np.isnan(op.result)),
     Situation("ever", lambda op: np.ones(len(op.result), dtype=np.bool_)),
 )
-"""Where readings of the standard part, the narrowest first."""
+"""Situations that standards interpret differently, narrowest first."""
 
 
 def _tiny(op: Operation) -> Any:
@@ -99,7 +99,7 @@ def _tiny(op: Operation) -> Any:
 
 
 def _vanishes(op: Operation) -> Any:
-    """Zeros whose exact result is none: rounded to odd, no number becomes zero."""
+    """Return where the result is zero but the exact result is not, found by rounding to odd."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     odd = with_rounding(op.unit, Rounding.RTO)
@@ -108,7 +108,7 @@ def _vanishes(op: Operation) -> Any:
 
 
 def _invalid_beside_nan(op: Operation) -> Any:
-    """Zero times infinity where the sum is NaN already: IEEE 754-2019, 7.2 (c) leaves the flag of an fma open."""
+    """Return where zero times infinity meets a NaN: IEEE 754-2019, 7.2 (c) leaves the flag of an fma open."""
     if not isinstance(op.unit, Dot) or isinstance(op.unit, Mac):
         return np.zeros(len(op.result), dtype=np.bool_)
     a, b = (np.abs(values) for values in factor_values(op.unit, op.inputs))
@@ -143,7 +143,7 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Every flag raised, and not raised, in every situation; the flags in the order of other standards."""
+    """Yield every flag raised, and not raised, in every situation; and the flags in the order of other standards."""
     if not flag_ports(unit):
         return
     for situation in SITUATIONS:

@@ -1,4 +1,4 @@
-"""Differences of formats and selects: other codes for the same numbers is the commonest fault there is."""
+"""Differences of formats and selects; other codes for the same numbers are the most common fault."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import formats_of, with_format
 
 _OTHER_BIASES = (-2, -1, 1, 2)
-"""Biases beside the right one, as distances from it; those of a format's kin come from the catalogue."""
+"""Biases near the correct one, as offsets; the biases of related formats come from the catalogue."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Each format of a unit taken as another one of its width, and selects whose two values are exchanged."""
+    """Yield each format of a unit replaced by another format of its width, and selects with two exchanged values."""
     for fmt in formats_of(unit):
         for other in alike(fmt):
             yield Difference(Topic.FORMAT, in_words(fmt, other), functools.partial(with_format, old=fmt, new=other))
@@ -35,8 +35,11 @@ def _exchanged(name: str, unit: Unit, inputs: Columns) -> dict[str, Any]:
 
 
 def alike(fmt: Format) -> Iterator[Format]:
-    """Formats of the same width that may have been meant: those of the catalogue, then the format with one fact
-    changed. None has the same codes as another."""
+    """Yield formats of the same width that may have been intended: from the catalogue, then with one property
+    changed.
+
+    No two have the same codes.
+    """
     seen = {_facts(fmt)}
     for other in (*_catalogue(fmt), *_one_fact_changed(fmt)):
         if other.bits == fmt.bits and _facts(other) not in seen:
@@ -45,7 +48,7 @@ def alike(fmt: Format) -> Iterator[Format]:
 
 
 def _facts(fmt: Format) -> tuple[Any, ...]:
-    """What decides a format's codes."""
+    """Return the properties that determine a format's codes."""
     if not isinstance(fmt, FixedFormat):
         return (fmt.name,)
     specials = (fmt.specials, fmt.padding) if fmt.specials is not Specials.FINITE else (Specials.FINITE, fmt.padding)
@@ -87,7 +90,7 @@ def _changed_name(fmt: FixedFormat, change: dict[str, Any]) -> str:
 
 
 def in_words(expected: Format, seen: Format) -> str:
-    """The sentence that tells two formats apart, by the facts that differ."""
+    """Return a sentence that distinguishes two formats by their different properties."""
     facts = [f"its largest number is {seen.max:g}, not {expected.max:g}"] if seen.max != expected.max else []
     if isinstance(expected, FixedFormat) and isinstance(seen, FixedFormat):
         if _fields(expected) != _fields(seen):

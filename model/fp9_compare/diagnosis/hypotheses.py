@@ -1,4 +1,4 @@
-"""All ways to differ that are tried, by the kind of unit."""
+"""All differences that are tried, by the kind of unit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9_compare.diagnosis.difference import Difference, changed
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """What may be different about the results of a unit, the likeliest first; only what its spec can say."""
+    """Yield possible differences of a unit's results, likeliest first, that its specification can express."""
     for source in (roundings, sums, specials, formats):
         for difference in source.differences(unit):
             if _possible(unit, difference):
@@ -19,12 +19,12 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def flag_differences(unit: Unit) -> Iterator[Difference]:
-    """What may be different about the flags of a unit whose results are explained."""
+    """Yield possible differences of a unit's flags, for a unit whose results are explained."""
     return flags.differences(unit)
 
 
 def _possible(unit: Unit, difference: Difference) -> bool:
-    """Whether the spec can be changed so, and is another one then."""
+    """Return whether the specification can be changed by a difference, and does change."""
     try:
         changed(unit, [difference])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Casts and decodings of libraries by name: a row for each format, made of what is installed."""
+"""Casts and decoding functions of named libraries: one row for each format of an installed library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fp9_compare.diagnosis.software import Answer, Function, check_cast, check_d
 
 @dataclass(frozen=True)
 class Row:
-    """A function of a library: `direction` is cast or decode, `source` the type that a cast takes."""
+    """Function of a library: `direction` is cast or decode, `source` is the type that a cast takes."""
 
     library: str
     name: str
@@ -33,7 +33,7 @@ class Row:
     function: Function
 
     def check(self) -> Answer:
-        """What the function was found to do."""
+        """Return the behaviour found by checking the function."""
         if self.direction == "decode":
             return check_decode(self.function, self.format)
         return check_cast(self.function, self.format, self.source)
@@ -43,7 +43,7 @@ SOURCES = ("fp32", "fp16", "bf16")
 
 
 def _typed(library: str) -> Iterator[Row]:
-    """Rows of a package whose formats are NumPy types."""
+    """Yield rows of a package whose formats are NumPy types."""
     module = importlib.import_module(library)
     for alias, name in ALIASES.items():
         fmt = NAMED[name]
@@ -57,7 +57,7 @@ def _typed(library: str) -> Iterator[Row]:
 
 
 def _casts(source: str, kind: Any) -> bool:
-    """Whether a package has the cast."""
+    """Return whether a package has the cast."""
     try:
         decode_native(np.zeros(1, dtype=np.uint32), fixed_format(source)).astype(kind)
     except TypeError:
@@ -142,7 +142,7 @@ _ONNX = {
 
 
 def _onnx() -> Iterator[Row]:
-    """The operator Cast as the reference evaluator computes it; its `saturate` is for types of 8 bits."""
+    """Yield rows of the operator Cast in the reference evaluator; its `saturate` applies to 8-bit types."""
     onnx = importlib.import_module("onnx")
     types = {"fp32": onnx.TensorProto.FLOAT, "fp16": onnx.TensorProto.FLOAT16, "bf16": onnx.TensorProto.BFLOAT16}
     for name, ours in _ONNX.items():
@@ -175,7 +175,7 @@ _QUANTIZATIONS = ("TIES_EVEN", "TIES_AWAY", "TO_ZERO", "TO_POS", "TO_NEG")
 
 
 def _apytypes() -> Iterator[Row]:
-    """Casts from FP32 with the modes that have a name here; the package has formats as IEEE 754 lays them out alone."""
+    """Yield casts from FP32 with the modes that have a name here; the package has only IEEE 754 style formats."""
     apytypes = importlib.import_module("apytypes")
     for alias in _APYTYPES:
         fmt = fixed_format(alias)
@@ -204,11 +204,14 @@ LIBRARIES: dict[str, Callable[[], Iterator[Row]]] = {
     "apytypes": _apytypes,
     "onnx": _onnx,
 }
-"""The libraries that are known by name, and their rows."""
+"""Libraries known by name, with their rows."""
 
 
 def rows(library: str) -> list[Row]:
-    """The functions of a library. Raises ValueError for an unknown one, MissingTool where it is not installed."""
+    """Return the functions of a library.
+
+    Raises ValueError for an unknown library, MissingTool if it is not installed.
+    """
     if library not in LIBRARIES:
         raise ValueError(f"library {library!r} given; give one of {', '.join(LIBRARIES)}, or module:function")
     if importlib.util.find_spec(library) is None:
@@ -217,10 +220,10 @@ def rows(library: str) -> list[Row]:
 
 
 def installed() -> list[str]:
-    """The libraries that are there."""
+    """Return the libraries that are installed."""
     return [library for library in LIBRARIES if importlib.util.find_spec(library) is not None]
 
 
 def version(library: str) -> str:
-    """The version that is installed."""
+    """Return the installed version of a library."""
     return importlib.metadata.version(library)

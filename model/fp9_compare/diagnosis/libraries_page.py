@@ -1,4 +1,4 @@
-"""Checks all installed libraries and writes their page: `python -m fp9_compare.diagnosis.libraries_page PAGE`."""
+"""Check of all installed libraries, with a page: `python -m fp9_compare.diagnosis.libraries_page PAGE`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ the versions are those that were installed.
 
 
 def page(answers: dict[str, list[tuple[Row, Answer]]]) -> str:
-    """The page's text, a table for each library."""
+    """Return the page's text, with a table for each library."""
     return "\n".join([_HEAD, *(line for name, rows in answers.items() for line in _section(name, rows))])
 
 
@@ -42,7 +42,7 @@ def _section(library: str, rows: list[tuple[Row, Answer]]) -> Iterator[str]:
 
 
 def main(path: str) -> None:
-    """Check every library that is installed, and write the page."""
+    """Check every installed library, and write the page."""
     answers = {name: [(row, row.check()) for row in libraries.rows(name)] for name in libraries.installed()}
     write_whole(Path(path), page(answers))
 

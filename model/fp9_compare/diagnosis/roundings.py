@@ -1,4 +1,4 @@
-"""Differences of casts and of all that rounds: scales of blocks, rounding, double rounding, overflow."""
+"""Differences of casts and other roundings: scales of blocks, rounding, double rounding, overflow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Other rules of a scale, other roundings, other overflow, rounding twice."""
+    """Yield other scale rules, other roundings, other overflow, and double rounding."""
     if isinstance(unit, Quantiser):
         yield from _rules(unit)
     yield from _roundings(unit)
@@ -40,7 +40,7 @@ def _roundings(unit: Unit) -> Iterator[Difference]:
 
 
 def _rules(unit: Quantiser) -> Iterator[Difference]:
-    """Every rule of the block's format alone, in the place of those that are offered."""
+    """Yield every single rule of the block's format in place of the offered rules."""
     expected = " or ".join(rule.name for rule in unit.rules)
     for name in unit.block.rules:
         rule = unit.block.rule(name)
@@ -70,7 +70,7 @@ def _name(fmt: Format) -> str:
 
 
 def beyond(fmt: Format) -> str:
-    """What becomes of numbers beyond the largest one where they do not saturate."""
+    """Return the result of numbers above the largest number if they do not saturate, in words."""
     return "infinity" if fmt.has_inf else "NaN"
 
 
@@ -84,7 +84,7 @@ _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
 
 
 def _double_roundings(unit: Cast | Conversion) -> Iterator[Difference]:
-    """First to a narrower source format, then to the target."""
+    """Yield a rounding to a narrower source format, followed by a rounding to the target."""
     if any(mode.reads_source for mode in roundings_of(unit)):
         return
     for name in ("fp16", "bf16"):
@@ -99,7 +99,7 @@ def _double_roundings(unit: Cast | Conversion) -> Iterator[Difference]:
 
 
 def _narrowed(middle: FixedFormat, unit: Any, inputs: Columns) -> dict[str, Any]:
-    """The operands of every lane in the middle format, other ports as they are."""
+    """Return the operands of every lane in the middle format; other ports are unchanged."""
     ports = operands_of(unit)
     lanes = {port.name: fp9.cast(inputs[port.name], unit.source, middle, overflow="inf") for port in ports}
     return {**inputs, **lanes}

@@ -1,4 +1,4 @@
-"""Functions of other libraries held to a cast or a decoding: which format, rounding, overflow and NaN they have."""
+"""Check of library functions against a cast or a decoding: their format, rounding, overflow and NaN."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from fp9_compare.diagnosis.conversions import Conversion, Reading
 from fp9_compare.diagnosis.explain import Explained, explain
 
 Function = Callable[[Any], Any]
-"""A decoding takes codes and gives numbers; a cast takes numbers of its source type and gives codes, or numbers that
-have been rounded to the format."""
+"""Decoding function from codes to numbers, or cast from numbers of its source type to codes or rounded numbers."""
 
 SHOWN = 5
-"""Differences that are shown."""
+"""Number of differences that are shown."""
 _PER_EXPONENT = 64
 """Random FP32 numbers of each sign and exponent."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a function was found to do: operations, those that differ from the spec, what explains them.
+    """Behaviour of a function: number of operations, differences from the specification, and explanations.
 
-    `base` are the facts of the spec that the explanations start from; `first` the first differences, as sentences.
+    `base` describes the specification from which the explanations start. `first` holds the first differences, as
+    sentences.
     """
 
     direction: str
@@ -46,15 +46,15 @@ class Answer:
 
     @property
     def says(self) -> str:
-        """The facts, in one sentence."""
+        """Return the behaviour in one sentence."""
         return "; ".join((self.base, *(each.says for each in self.explained.explanations)))
 
 
 def check_cast(function: Function, target: Format, source: str = "fp32", overflow: Overflow | None = None) -> Answer:
-    """What a cast does: every FP16 or BF16 number, or strata of FP32, as `source` says.
+    """Return the behaviour of a cast on every FP16 or BF16 number, or a stratified sample of FP32, as `source` says.
 
-    `overflow` is where the explanations start; by default the policy that explains most. Raises ValueError for results
-    that are neither codes nor numbers of the format.
+    `overflow` is the policy from which explanations start (default: the policy that explains most). Raises
+    ValueError for results that are neither codes nor numbers of the format.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -79,7 +79,7 @@ def _cast_answer(codes: Any, given: Any, source: FixedFormat, target: Format, ov
 
 
 def check_decode(function: Function, fmt: Format) -> Answer:
-    """What a decoding does with all codes of a format; any NaN is as good as another."""
+    """Return the behaviour of a decoding function on all codes of a format; all NaN are equal."""
     codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(all="ignore"):
         results = np.asarray(tensor_numbers(_asked(function, codes)))
@@ -120,7 +120,7 @@ def _first(made: VectorSet, given: NDArray[Any], any_nan: bool) -> Iterator[str]
 
 
 def _codes_of(results: Any, target: Format) -> NDArray[Any]:
-    """Codes as they are, or of numbers that have been rounded to the format already."""
+    """Return codes unchanged, or the codes of numbers that are already rounded to the format."""
     array = np.asarray(stored_codes(results, target))
     if array.dtype.kind in "iu":
         if array.size and not -(1 << target.bits - 1) <= int(array.min()) <= int(array.max()) < 1 << target.bits:
@@ -133,8 +133,11 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
 
 
 def _strata(target: Format) -> NDArray[np.uint32]:
-    """FP32 patterns where casts part: the numbers of the format, the middles between them and the edge of overflow,
-    each with its neighbours; random ones of every exponent and sign; zeros, infinities, NaN."""
+    """Return FP32 patterns at which casts differ.
+
+    They are the format's numbers, the midpoints between them and the edge of overflow, each with its neighbours;
+    random numbers of every exponent and sign; zeros, infinities, NaN.
+    """
     magnitudes = np.array(sorted({abs(float(x)) for x in _numbers(target)}))
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2
     top = magnitudes[-1]

@@ -1,4 +1,4 @@
-"""Differences of what is no ordinary number: subnormals, signs of zero, infinities, NaN."""
+"""Differences of subnormal numbers, signs of zero, infinities and NaN."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts i
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Subnormals flushed, zeros of another sign, infinities and NaN that become something else."""
+    """Yield flushed subnormal numbers, zeros of another sign, and other results for infinities and NaN."""
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in formats_of(unit)):
         yield from _flushes(unit)
     yield from _zero_signs(unit)
@@ -42,7 +42,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _flushed(port: Port, codes: Any, inputs: Columns, signed: bool = True) -> Any:
-    """The codes with every subnormal number made zero, of its sign or of the positive one."""
+    """Return the codes with every subnormal number replaced by zero, with its sign or positive."""
     left = np.array(codes)
     values = np.abs(numbers(port, codes, inputs))
     for fmt, here in formats_on(port, inputs):
@@ -65,7 +65,7 @@ def _flushed_operands(unit: Unit, inputs: Columns) -> Columns:
 
 
 def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
-    """A result that is subnormal when it is cut becomes zero, also where rounding would lift it out."""
+    """Replace a result by zero if its truncated value is subnormal, even if rounding makes it normal."""
     given = {port.name: inputs[port.name] for port in with_rounding(unit, Rounding.RTZ).inputs}
     cut = evaluate(with_rounding(unit, Rounding.RTZ), given)
     changed: Results = {}
@@ -77,11 +77,11 @@ def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 
 _FURTHER_EXPONENTS = 2
-"""Exponent bits more, after which no sum of the suites is below the normal numbers."""
+"""Additional exponent bits, with which no sum of the suites is below the normal numbers."""
 
 
 def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
-    """A result becomes zero that is below the normal numbers when it is rounded as if there were no smallest one."""
+    """Replace a result by zero if it is below the normal numbers after rounding with an unbounded exponent."""
     wide = {fmt: _widened(fmt) for fmt in targets_of(unit)}
     unbounded = evaluate(with_targets(unit, wide), {port.name: inputs[port.name] for port in unit.inputs})
     changed: Results = {}
@@ -98,7 +98,10 @@ def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
 
 
 def _widened(fmt: Format) -> FixedFormat:
-    """ValueError for a format whose fields have no fixed places: under another difference the target can be one."""
+    """Return a format with more exponent bits; raise ValueError for a format without fixed fields.
+
+    Another difference may have set such a target.
+    """
     if not isinstance(fmt, FixedFormat):
         raise ValueError(f"{fmt.name} has no exponent field to widen")
     bits = fmt.exponent_bits + _FURTHER_EXPONENTS
@@ -164,7 +167,7 @@ def _instead(
     negative: Callable[[Unit, Port, Columns, Results], Any],
     code_of: Callable[[Format, bool], int | None],
 ) -> Callable[[Unit, Columns, Results], Results]:
-    """Results that are `code_of(format, sign)` where `where` says so."""
+    """Return a function that replaces results by `code_of(format, sign)` in the operations that `where` selects."""
 
     def changed(unit: Unit, inputs: Columns, results: Results) -> Results:
         given: Results = {}
@@ -194,7 +197,7 @@ def _result_is(test: Callable[[Any], Any]) -> Callable[[Unit, Port, Columns, Res
 
 
 def _zero_beside_special(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Where a factor is zero and another one infinite or NaN; the addend is none."""
+    """Return where a factor is zero and another factor is infinite or NaN; the addend does not count."""
     factors = [p for p in operands_beside(unit, port) if not p.name.startswith("c")]
     values = np.stack([numbers(p, inputs[p.name], inputs) for p in factors])
     return (values == 0).any(axis=0) & ~np.isfinite(values).all(axis=0)
@@ -209,7 +212,7 @@ def _always(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
 
 
 def _operand_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """The product of the operands' signs, NaN included."""
+    """Return the product of the operands' signs, including NaN."""
     signs = [np.signbit(numbers(p, inputs[p.name], inputs)) for p in operands_beside(unit, port)]
     return np.logical_xor.reduce(signs)
 
@@ -227,7 +230,7 @@ _BECOMES: tuple[tuple[str, Callable[[Format, bool], int | None]], ...] = (
 
 
 def _infinities(unit: Unit) -> Iterator[Difference]:
-    """What becomes of infinite operands, and of results that are infinite."""
+    """Yield other results for infinite operands, and for infinite results."""
     if any(fmt.has_inf or fmt.nan_is_inf for port in operands_of(unit) for fmt in port.formats):
         for words, code_of in _BECOMES:
             single = len(operands_of(unit)) == 1 or len(results_of(unit)) > 1
@@ -241,7 +244,7 @@ def _infinities(unit: Unit) -> Iterator[Difference]:
 
 
 def _nans(unit: Unit) -> Iterator[Difference]:
-    """Other NaN codes and signs, NaN that become something else, any NaN."""
+    """Yield other NaN codes and signs, other results in place of NaN, and any NaN."""
     nan = _result_is(np.isnan)
     if any(fmt.has_nan for fmt in targets_of(unit)):
         for words, sign in (("positive", _never), ("negative", _always), ("of its operand's sign", _operand_sign)):
@@ -281,11 +284,11 @@ def _signed_zero(fmt: Format, negative: bool) -> int | None:
 
 
 MOST_NANS = 4
-"""NaN codes of one sign up to which each is tried alone."""
+"""Largest number of NaN codes of one sign that are tried one by one."""
 
 
 def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
-    """Every other NaN code of a small format; of a wide one that whose fraction bits are all 1."""
+    """Yield every other NaN code of a small format; for a wide format, only the code with all fraction bits set."""
     if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:
         return
     if fmt.bits <= 8:

@@ -1,4 +1,4 @@
-"""What can be asked of, and changed in, a spec of any kind: formats, rounding, overflow, engine."""
+"""Queries and changes that apply to specifications of every kind: formats, rounding, overflow, engine."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
 
 def replaced(unit: Any, **fields: Any) -> Any:
-    """A spec with other fields. Raises ValueError where the spec refuses them."""
+    """Return a specification with other fields; raise ValueError if it refuses them."""
     return dataclasses.replace(unit, **fields)
 
 
 def custom(engine: Engine, **fields: Any) -> Engine:
-    """An engine with other fields, under a name of its own. Raises ValueError where they do not fit."""
+    """Return an engine with other fields, named "custom"; raise ValueError if they do not fit."""
     return dataclasses.replace(engine, name="custom", **fields)
 
 
@@ -29,13 +29,13 @@ def custom(engine: Engine, **fields: Any) -> Engine:
 
 
 def formats_of(unit: Unit) -> tuple[Format, ...]:
-    """Every format of a unit's ports, once, in the order of the ports."""
+    """Return every format of a unit's ports once, in the order of the ports."""
     ports = (*unit.inputs, *unit.outputs)
     return tuple(dict.fromkeys(fmt for port in ports for fmt in port.formats))
 
 
 def with_format(unit: Any, old: Format, new: Format) -> Any:
-    """A spec that takes `new` wherever it took `old`. Raises ValueError where the spec refuses it."""
+    """Return a specification with `new` in place of `old`; raise ValueError if it refuses it."""
 
     def other(value: Any) -> Any:
         if isinstance(value, tuple):
@@ -63,7 +63,7 @@ with_targets: Hook[[Mapping[Format, Format]], Any] = Hook(
     },
     every_kind=False,
 )
-"""A conversion to other formats than its own. Raises ValueError for what is none."""
+"""Return a conversion to other formats; raise ValueError for other kinds of units."""
 
 
 # --- roundings, overflow and engine -----------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ roundings_of: Hook[[], tuple[Rounding, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""The roundings that a unit offers; none where nothing is rounded."""
+"""Return the roundings that a unit offers; empty if it does not round."""
 
 
 def _policy(unit: Any, **fields: Any) -> Any:
@@ -106,11 +106,11 @@ with_rounding: Hook[[Rounding], Any] = Hook(
     },
     every_kind=False,
 )
-"""A unit that always rounds so. Raises ValueError for one that does not round, or not so."""
+"""Return a unit with one fixed rounding; raise ValueError if it does not support it."""
 
 
 def with_block(unit: Quantiser, **fields: Any) -> Quantiser:
-    """A quantiser of blocks with other fields."""
+    """Return a quantiser whose block format has other fields."""
     return dataclasses.replace(unit, block=dataclasses.replace(unit.block, **fields))
 
 
@@ -127,7 +127,7 @@ overflows_of: Hook[[], tuple[Overflow, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""The overflow policies that a unit offers; none where nothing overflows."""
+"""Return the overflow policies that a unit offers; empty if it cannot overflow."""
 
 
 with_overflow: Hook[[Overflow], Any] = Hook(
@@ -143,7 +143,7 @@ with_overflow: Hook[[Overflow], Any] = Hook(
     },
     every_kind=False,
 )
-"""A unit whose overflow always becomes this. Raises ValueError for one that cannot."""
+"""Return a unit with one fixed overflow policy; raise ValueError if it does not support it."""
 
 
 engine_of: Hook[[], Engine | None] = Hook(
@@ -154,19 +154,19 @@ engine_of: Hook[[], Engine | None] = Hook(
     },
     otherwise=lambda unit: None,
 )
-"""The engine that decides a unit's sums; None where there is none, or where it only carries an exact sum."""
+"""Return the engine of a unit's sums; None if there is none, or if it only holds an exact sum."""
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:
-    """A unit of an engine with other fields. Raises ValueError where they do not fit."""
+    """Return a unit whose engine has other fields; raise ValueError if they do not fit."""
     return replaced(unit, engine=custom(unit.engine, **fields))
 
 
 def targets_of(unit: Unit) -> tuple[Format, ...]:
-    """The formats of the results."""
+    """Return the formats of the results."""
     return tuple(dict.fromkeys(fmt for port in unit.outputs for fmt in port.formats))
 
 
 def rounded_at_once(unit: Unit) -> bool:
-    """Whether a result depends on its own operation alone and is rounded."""
+    """Return whether each result is rounded and depends only on its own operation."""
     return bool(roundings_of(unit)) and not isinstance(unit, Mac | Fpu | MultiFpu)

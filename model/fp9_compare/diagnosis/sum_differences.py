@@ -1,4 +1,4 @@
-"""Differences of sums: what an engine does otherwise, products rounded before they are added, another order."""
+"""Differences of sums: other engine parameters, products rounded before addition, another order."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import engine_of, replaced, with_engine
 
 _WINDOW_STEPS = (-3, -2, -1, 1, 2, 3)
-"""Windows beside the right one, as distances from it."""
+"""Windows near the correct one, as offsets."""
 _GUARD_BITS = range(0, 5)
-"""Bits below the result's last one that a window has where sums should be exact."""
+"""Window bits below the result's last bit, for units whose sums should be exact."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Other facts of the engine; other orders where a step stands for itself."""
+    """Yield other engine parameters, and other orders for units whose steps are independent."""
     engine = engine_of(unit)
     if engine is None:
         return
@@ -39,7 +39,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _facts(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Fields of an engine that may be otherwise, with the words for each."""
+    """Yield a description and other values for fields of an engine."""
     if engine.window is None:
         precision = engine.result.fraction_bits
         for window in (precision + guard for guard in _GUARD_BITS):
@@ -84,11 +84,11 @@ def _orders(unit: Dot) -> Iterator[Difference]:
 
 
 Step = Callable[[Any, Any, Any], Any]
-"""round(a * b + c) of float64 arrays, as float64; the flags of all steps are kept."""
+"""Function round(a * b + c) of float64 arrays, as float64; it records the flags of all steps."""
 
 
 def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Columns, Results], Results]:
-    """Results of sums that are rounded at every step of an order."""
+    """Return the results of sums that are rounded at every step of an order."""
 
     def results(unit: Any, inputs: Columns, golden: Results) -> Results:
         plain = dataclasses.replace(
@@ -115,7 +115,7 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
 
 
 def _rounded(step: Step, a: Any, b: Any) -> Any:
-    """A product alone; beside -0 one that is a zero keeps its sign."""
+    """Return a rounded product; the addend -0 keeps the sign of a zero product."""
     return step(a, b, np.full(len(a), -0.0))
 
 

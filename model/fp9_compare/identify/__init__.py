@@ -1,4 +1,4 @@
-"""Which accumulator a unit is: probes of a black box or measured rows, and the engines that explain them."""
+"""Identification of a unit's accumulator: probes of a black box or measured rows, and the engines that explain them."""
 
 from fp9_compare.identify.box import Box
 from fp9_compare.identify.identification import Fit, fit

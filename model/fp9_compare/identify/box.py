@@ -1,4 +1,4 @@
-"""A unit whose inside is not known: what it takes and gives, and a function that asks it."""
+"""Black box: a unit with unknown internals, its interface, and a function that computes its sums."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from fp9_compare.identify.interface import Interface
 from fp9_compare.identify.vectors import code_patterns, patterns
 
 Ask = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
-"""a (n, k) and b (n, k), c (n,) to d (n,)."""
+"""Function from a (n, k), b (n, k) and c (n,) to d (n,)."""
 
 
 @dataclass
 class Box:
-    """A unit to be asked: `ask` takes codes and gives codes of the result's format, or takes and gives numbers
-    (`values`): float32; then any NaN is as good as another.
+    """Unit to identify: `ask` maps codes to codes of the result's format, or float32 numbers to numbers (`values`).
 
-    `calls` counts the sums that it was asked.
+    With `values`, all NaN are equal. `calls` counts the sums that the unit computed.
     """
 
     name: str
@@ -36,9 +35,9 @@ class Box:
             self.interface = replace(self.interface, any_nan=True)
 
     def answers(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """The patterns of the results that the unit gives for codes a, b (n, k) and numbers c (n,).
+        """Return the patterns of the unit's results for codes a, b (n, k) and numbers c (n,).
 
-        Raises ValueError for a unit that fails, or gives something else than n results.
+        Raises ValueError for a unit that fails, or does not return n results.
         """
         io = self.interface
         if self.values:

@@ -1,8 +1,8 @@
-"""The hypotheses: what each field of an engine's record may be, read off the record and the catalogue.
+"""Hypotheses: possible values of each field of an engine, derived from the record and the catalogue.
 
-A field is of a choice, a truth value, a format or an integer, or none; its values are those of its type, and those of
-the catalogue. What the record refuses is no hypothesis. So a new field, a new choice and a new preset are tried because
-they are there.
+A field is a choice, a truth value, a format or an integer, or None. Its values are all values of its type, and the
+values in the catalogue. Values that the record refuses are no hypotheses. A new field, choice or preset is
+therefore tried automatically.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from fp9.sums.operands import bit_range
 from fp9_compare.identify.interface import Interface
 
 NAME = "fitted"
-"""What engines that are no presets are called."""
+"""Name of engines that are not presets."""
 
 _MOST_RESETS = 2
 _MOST_REFUSED = 6
-"""Values of a field in a row for which no other field can be given up either, after which none is given up."""
+"""Number of refused values in a row after which other fields are no longer changed."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the record, and the values that a unit of some interface may have there."""
+    """Field of the record, and its possible values for a unit with a given interface."""
 
     name: str
     values: tuple[Any, ...]
@@ -40,7 +40,7 @@ class Field:
 
 @functools.lru_cache(maxsize=64)
 def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field, ...]:
-    """Every field of the record but the name, in its order; `codes`: of NaN that the unit gave."""
+    """Return every field of the record except the name, in order; `codes` are NaN codes of the unit's results."""
     hints = typing.get_type_hints(Engine)
     every = [f.name for f in fields(Engine) if f.name != "name"]
     return tuple(Field(name, _taken(name, _values(name, hints[name], interface, codes))) for name in every)
@@ -48,7 +48,7 @@ def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values that the record takes in some engine: the plain one, or a preset that uses the field."""
+    """Return the values that the record accepts in some engine: the default engine, or a preset that uses the field."""
     plain = getattr(Engine(), name)
     users = [Engine(), *(preset for preset in ENGINES.values() if getattr(preset, name) != plain)]
     return tuple(value for value in values if any(with_values(user, {name: value}) is not None for user in users))
@@ -62,13 +62,13 @@ def _values(name: str, hint: Any, interface: Interface, codes: tuple[int, ...]) 
 
 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
-    """Whether a field is for codes of the result: the record takes one there, and not every number."""
+    """Return whether a field holds codes of the result: the record accepts such a code, but not every number."""
     plain = Engine(NAME, interface.output)
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
 
 
 def _of_type(kind: type, interface: Interface) -> Sequence[Any]:
-    """The values of a type: all of a choice, the whole numbers between the lowest bit of a sum and twice the depth."""
+    """Return the values of a type: all of a choice, or the integers from the lowest bit of a sum to twice the depth."""
     if kind is type(None):
         return (None,)
     if kind is bool:
@@ -81,27 +81,30 @@ def _of_type(kind: type, interface: Interface) -> Sequence[Any]:
 
 
 _WIDEST = 64
-"""No width in bits of a window or of a sum in hardware is beyond it."""
+"""Upper bound in bits of a window or a sum in hardware."""
 
 
 def _lowest(interface: Interface) -> int:
-    """Exponent of the lowest bit that a product or a sum has."""
+    """Return the exponent of the lowest bit of a product or a sum."""
     product = sum(bit_range(fmt)[0] for fmt in (interface.a, interface.b))
     return min(product, bit_range(interface.output)[0])
 
 
 def is_possible(engine: Engine, interface: Interface) -> bool:
-    """Whether a unit may be this engine: its result is the interface's, and the operands alone decide it."""
+    """Return whether a unit may be this engine: results have the interface's format and depend only on the operands."""
     return engine.addend_format == interface.output and not engine.rounding.needs_bits
 
 
 def presets(interface: Interface) -> list[Engine]:
-    """The engines of the catalogue that a unit may be."""
+    """Return the engines of the catalogue that a unit may be."""
     return [engine for engine in ENGINES.values() if is_possible(engine, interface)]
 
 
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
-    """An engine with each other value of a field; after several refused ones, none for which others must change."""
+    """Yield an engine with each other value of a field.
+
+    After several refused values, other fields are no longer changed to make a value valid.
+    """
     refused = 0
     for value in field.values:
         if value == getattr(engine, field.name):
@@ -118,7 +121,9 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
 
 @functools.lru_cache(maxsize=1 << 14)
 def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
-    """The engine with a value; where the record refuses it, with as few other fields as need be at their defaults."""
+    """Return the engine with a value; if the record refuses it, with as few other fields as possible at their
+    defaults.
+    """
     return tuple(_suited(engine, {name: value}, interface))
 
 
@@ -138,7 +143,7 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
-    """The engine with values, and the whole number of another field changed to the nearest that the record takes."""
+    """Yield the engine with values, and an integer field moved to the nearest value that the record accepts."""
     own = getattr(engine, other)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
@@ -150,16 +155,16 @@ def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Int
 
 
 _FARTHEST = 24
-"""Farthest that a number is moved to suit another field."""
+"""Largest change of a number that makes another field valid."""
 
 
 def made(values: dict[str, Any]) -> Engine | None:
-    """The engine of some fields, the others at their defaults; None where the record refuses them."""
+    """Return the engine with values of some fields, others at their defaults; None if the record refuses them."""
     return with_values(Engine(), values)
 
 
 def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
-    """The engine with values of some fields; None where the record refuses them."""
+    """Return the engine with other values of some fields; None if the record refuses them."""
     try:
         return Engine(**{**vars(engine), "name": NAME, **values})
     except (ValueError, TypeError):
@@ -167,21 +172,24 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 
 
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
-    """Engines that differ in one field, and in those that it forces: of many whole numbers the sparse and next ones."""
+    """Yield engines that differ in one field, and in fields that this requires; many integers are sampled.
+
+    The sample holds the values of `sparse` and the integers next to the engine's own.
+    """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
         yield from changed(engine, Field(field.name, tuple(values)), interface)
 
 
 def beside(field: Field, engine: Engine) -> Field:
-    """A field with the values that are not whole numbers, and those of these next to the engine's own."""
+    """Return a field with its values that are not integers, and the integers next to the engine's own."""
     own = getattr(engine, field.name)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
-    """Values of a field, of many whole numbers those near zero, the powers of two, and some between."""
+    """Return values of a field; of many integers, those near zero, powers of two, and some between."""
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:
         return list(values)
@@ -191,7 +199,7 @@ def sparse(values: Sequence[Any]) -> list[Any]:
 
 
 def between(values: Sequence[Any], best: Any) -> list[Any]:
-    """The whole numbers that `sparse` left out around one that it kept."""
+    """Return the integers that `sparse` left out around an integer that it kept."""
     if not is_whole(best):
         return []
     kept = sorted(value for value in sparse(values) if is_whole(value))
@@ -205,12 +213,12 @@ _BESIDE = 4
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a number, and no truth value."""
+    """Return whether a value is an integer but not a truth value."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def differences(engine: Engine, other: Engine) -> dict[str, Any]:
-    """The fields in which another engine differs, and what it has there."""
+    """Return the fields in which another engine differs, with its values."""
     return {
         f.name: getattr(other, f.name)
         for f in fields(Engine)
@@ -219,16 +227,16 @@ def differences(engine: Engine, other: Engine) -> dict[str, Any]:
 
 
 def named(engine: Engine) -> Engine:
-    """The engine as a preset with as few changed parameters as possible, under the name that `fp9.engine` reads."""
+    """Return the engine under the name that `fp9.engine` reads: a preset with as few changed parameters as possible."""
     base = min(ENGINES.values(), key=lambda preset: len(differences(preset, engine)))
     changes = ",".join(f"{name}={spelled(value)}" for name, value in differences(base, engine).items())
     return replace(engine, name=f"{base.name}({changes})" if changes else base.name)
 
 
 def spelled(value: object) -> str:
-    """A value as `fp9.engine` reads it."""
+    """Return a value as text that `fp9.engine` reads."""
     return str(value.value) if isinstance(value, Enum) else str(value).lower()
 
 
 key: Callable[[Engine], tuple[Any, ...]] = operator.attrgetter(*(f.name for f in fields(Engine) if f.name != "name"))
-"""An engine without its name: equal where all fields are."""
+"""Fields of an engine without its name: equal if all fields are equal."""

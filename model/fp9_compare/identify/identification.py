@@ -1,4 +1,4 @@
-"""From a unit to an engine: probes that tell candidates apart, a search where none is left, random sums to confirm."""
+"""Identification of a unit's engine: probes distinguish candidates, a search finds new ones, random sums confirm."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CALLS = 1000
-"""Sums that a unit is asked at most, where nothing else is said."""
+"""Default limit of the sums that a unit computes."""
 
 _ROUNDS = 12
 _SEARCHES = 4
-"""Times that an engine is searched for a growing number of rows."""
+"""Number of searches for an engine, each with more rows."""
 _FRESH = 300
-"""Random sums among which one is looked for that tells candidates apart."""
+"""Random sums among which a distinguishing sum is searched."""
 _EDGES = 700
-"""Sums at the edges of the engine that is left, beside them."""
+"""Sums at the edges of the remaining engine, in addition to random sums."""
 _DEEP = 1500
-"""Random sums that are looked at, with as many residuals, where several fields are told apart."""
+"""Random sums, with as many residuals, that distinguish engines with several other fields."""
 _QUIET = 2
-"""Times that none may be found before candidates count as equal."""
+"""Number of unsuccessful searches after which candidates count as equal."""
 _MUTANTS = 40
 _HEAD = 8
-"""Every eighth row refutes most engines before all rows are looked at."""
+"""Stride of the rows that refute most engines before all rows are used: every eighth row."""
 _CONFIRMING = 64
 _THINNED = 3
-"""Which probes of a family are asked where nothing says which are better: every third."""
+"""Stride of the probes of a family that are computed without further knowledge: every third."""
 _AGAIN = 16
-"""Sums that are asked a second time."""
+"""Number of sums that are repeated."""
 
 
 @dataclass(frozen=True)
 class Fall:
-    """What one answer did: the row, and the candidates before and after it."""
+    """Effect of one sum: its row, and the number of candidates before and after it."""
 
     row: int
     before: int
@@ -59,10 +59,10 @@ class Fall:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a unit was found to be: the engine that explains every row, under its name, or None where no engine does.
+    """Result of an identification: the engine that explains every row, under its name, or None.
 
-    `nearest` explains most rows, and where there is an engine it is that. `equal` are other engines that no sum was
-    found to tell from it. `calls` counts all sums asked, those that confirm and those asked again with them.
+    `nearest` explains most rows; it is the engine if there is one. `equal` are other engines that no sum
+    distinguished from it. `calls` counts all computed sums, including confirmations and repetitions.
     """
 
     name: str
@@ -76,16 +76,16 @@ class Fit:
 
     @property
     def differs(self) -> int | None:
-        """The first row that the nearest engine does not give."""
+        """Return the first row that the nearest engine does not explain."""
         return self.evidence.first_difference(self.nearest)
 
 
 class _Spent(Exception):
-    """No more sums may be asked."""
+    """Exception: the limit of sums is reached."""
 
 
 class _Session:
-    """A unit being asked: the rows so far, and how candidates fell."""
+    """Identification in progress: the rows so far, and the number of candidates after each."""
 
     def __init__(self, box: Box, calls: int, rng: np.random.Generator) -> None:
         self.box, self.interface, self.most, self.rng = box, box.interface, calls, rng
@@ -99,7 +99,7 @@ class _Session:
         self.evidence = Evidence(box.interface, none, np.empty(0, dtype=np.uint64))
 
     def ask(self, vectors: Vectors) -> NDArray[np.uint64]:
-        """The unit's results for vectors, which become rows."""
+        """Return the unit's results for vectors, and add them to the rows."""
         if self.box.calls + len(vectors) > self.most:
             raise _Spent
         results = self.box.answers(vectors.a, vectors.b, vectors.c)
@@ -107,13 +107,13 @@ class _Session:
         return results
 
     def ask_thinned(self) -> None:
-        """Ask some probes of all families, once in a session."""
+        """Compute some probes of all families, once in a session."""
         if not self._asked_thinned:
             self._asked_thinned = True
             self.ask(self.pool.take(thinned(self.pool, _THINNED)) + drawn(self.interface, _CONFIRMING, self.rng))
 
     def check_again(self) -> None:
-        """Ask some rows again. Raises ValueError where the unit gives another result."""
+        """Repeat some rows; raise ValueError if the unit gives another result."""
         asked = self.evidence
         rows = np.linspace(0, len(asked) - 1, min(_AGAIN, len(asked), self.most - self.box.calls)).astype(np.intp)
         again = asked.vectors.take(rows)
@@ -125,14 +125,14 @@ class _Session:
             )
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
-        """The candidates that are left when no vector tells them apart; some of the vectors are looked at first."""
+        """Return the candidates that remain when no vector distinguishes them; part of the vectors is used first."""
         left = list(candidates)
         for part in self._pool if vectors is self.pool else _parts(self.interface, vectors):
             left = self._separated(left, part)
         return left
 
     def _separated(self, candidates: Sequence[Engine], predictions: Predictions) -> list[Engine]:
-        """The candidates that are left; each vector that is asked tells most of them apart."""
+        """Return the remaining candidates; each computed vector distinguishes most of them."""
         found = [(engine, predictions.of(engine)) for engine in candidates]
         kept = [(engine, results) for engine, results in found if results is not None]
         left = [engine for engine, _ in kept]
@@ -152,18 +152,18 @@ class _Session:
 
 
 def _parts(interface: Interface, vectors: Vectors) -> list[Predictions]:
-    """Predictions of some of the vectors, and of the others."""
+    """Return predictions of a part of the vectors, and of the rest."""
     first = np.arange(len(vectors)) % _HEAD == 0
     return [Predictions(interface, vectors.take(np.flatnonzero(rows))) for rows in (first, ~first)]
 
 
 def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Results (candidates, vectors) as small integers, equal where the results of a vector are."""
+    """Return results (candidates, vectors) as small integers that are equal if a vector's results are."""
     return np.stack([np.unique(column, return_inverse=True)[1] for column in results.T], axis=1)
 
 
 def _best_column(classes: NDArray[np.intp]) -> int | None:
-    """The vector after which fewest candidates are left at worst; None where no vector tells any apart."""
+    """Return the vector that best splits the candidates; None if no vector distinguishes any."""
     if not classes.size:
         return None
     counts = np.zeros((int(classes.max()) + 1, classes.shape[1]), dtype=np.intp)
@@ -174,13 +174,13 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 
 
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
-    """Find the engine of a unit with at most `calls` sums.
+    """Identify the engine of a unit with at most `calls` sums.
 
-    First the catalogue's engines are told apart; then, around the one that is left, engines that differ in one field or
-    in several; then random sums must agree. Where none is left, a thinned set of all probes is asked, and the engine
-    that explains the rows is searched from the catalogue on (`search`).
+    First, sums distinguish the catalogue's engines. Then engines that differ from the remaining one in one or more
+    fields are tried. Then random sums must agree. If no candidate remains, a thinned set of all probes is
+    computed, and a search from the catalogue finds the engine that explains the rows (`search`).
 
-    Raises ValueError for a unit that fails, gives other shapes, or another result for the same sum.
+    Raises ValueError for a unit that fails, returns other shapes, or gives another result for the same sum.
     """
     session = _Session(box, calls, np.random.default_rng(seed))
     try:
@@ -202,7 +202,7 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
 
 
 def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[Engine]:
-    """Engines beside one that are known to give the same sums, without those that are known to be equal."""
+    """Return engines near a given engine that provably give the same sums, without those already in `equal`."""
     own = fields.key(plain(engine, session.interface))
     known = {fields.key(other) for other in equal}
     near = fields.near(engine, session.evidence.fields, session.interface)
@@ -211,7 +211,7 @@ def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[E
 
 
 def _converse(session: _Session) -> list[Engine]:
-    """Engines that explain all rows and that no sum was found to tell apart; none where no engine explains them."""
+    """Return engines that explain all rows and that no sum distinguished; empty if there is none."""
     left = session.separate(fields.presets(session.interface), session.pool)
     for _ in range(_ROUNDS):
         if not left:
@@ -229,9 +229,9 @@ def _converse(session: _Session) -> list[Engine]:
 
 
 def _searched(session: _Session) -> list[Engine]:
-    """The engine that explains the rows of all probes, thinned; none where the search finds none.
+    """Return the engine that explains the rows of all probes, thinned; empty if the search fails.
 
-    Sums at the edges of the nearest engine are asked, and the search begins again, before it is given up.
+    Before giving up, sums at the edges of the nearest engine are computed, and the search is repeated.
     """
     session.ask_thinned()
     session.check_again()
@@ -245,7 +245,7 @@ def _searched(session: _Session) -> list[Engine]:
 
 
 def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
-    """What is left of some engines and those around them."""
+    """Return the engines that remain of some engines and their neighbours."""
     middle, quiet = None, 0
     while left and quiet < _QUIET:
         before = fields.key(_preferred(left)), len(left)
@@ -261,7 +261,7 @@ def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
-    """What is left of some engines and those with several other fields, told apart by more sums than others are."""
+    """Return the engines that remain of some engines and engines with several other fields, after many more sums."""
     session.held = left
     middle = _preferred(left)
     beside = [*grouped(middle, session.evidence), *paired(middle, session.evidence)]
@@ -273,13 +273,13 @@ def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _searching(session: _Session, engine: Engine) -> Vectors:
-    """Random sums and sums at the edges of an engine, and the same with what it gives taken away."""
+    """Return random sums, sums at the edges of an engine, and both again with the engine's result subtracted."""
     found = drawn(session.interface, _DEEP, session.rng) + edges(session.interface, engine, _EDGES, session.rng)
     return found + residuals(session.interface, engine, found)
 
 
 def _unlike(session: _Session, engines: Sequence[Engine]) -> list[Engine]:
-    """Of engines that are known to give the same sums the preferred one."""
+    """Return the preferred engine of each set of engines that provably give the same sums."""
     kinds: dict[tuple[object, ...], list[Engine]] = {}
     for engine in engines:
         kinds.setdefault(fields.key(plain(engine, session.interface)), []).append(engine)
@@ -287,7 +287,7 @@ def _unlike(session: _Session, engines: Sequence[Engine]) -> list[Engine]:
 
 
 def _fresh(session: _Session, engine: Engine) -> Vectors:
-    """Random sums, and sums at the edges of an engine, that were not asked before."""
+    """Return new random sums, and new sums at the edges of an engine."""
     at_edges = edges(session.interface, engine, _EDGES, session.rng)
     return drawn(session.interface, _FRESH, session.rng) + at_edges
 
@@ -299,14 +299,14 @@ def _around(session: _Session, engine: Engine) -> list[Engine]:
 
 
 def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
-    """Those that explain all rows, each once."""
+    """Return the engines that explain all rows, without duplicates."""
     found = {fields.key(engine): engine for engine in engines}
     head = session.evidence.every(_HEAD)
     return [engine for engine in found.values() if head.explains(engine) and session.evidence.explains(engine)]
 
 
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
-    """Whether random sums agree with an engine, and probes of every family with one that is no preset."""
+    """Return whether random sums agree with an engine; for a non-preset also probes of every family."""
     if not _is_preset(_preferred(left)):
         session.ask_thinned()
     session.ask(drawn(session.interface, _CONFIRMING, session.rng))
@@ -322,7 +322,7 @@ def _is_preset(engine: Engine) -> bool:
 
 
 def _preferred(engines: Sequence[Engine]) -> Engine:
-    """A preset where there is one, else the engine with the fewest parameters that are not the record's defaults."""
+    """Return a preset if there is one, else the engine with the fewest non-default parameters."""
     names = [fields.key(preset) for preset in ENGINES.values()]
 
     def rank(engine: Engine) -> tuple[int, int]:
@@ -333,7 +333,9 @@ def _preferred(engines: Sequence[Engine]) -> Engine:
 
 
 def _best(session: _Session) -> Engine:
-    """The engine that explains most rows, searched once for the same rows, from the one before on."""
+    """Return the engine that explains most rows; the search starts from the previous best and runs once for the same
+    rows.
+    """
     if session.best is None or session.best[0] != len(session.evidence):
         session.best = (len(session.evidence), _nearest(session))
     return session.best[1]

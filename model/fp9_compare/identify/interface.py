@@ -1,4 +1,4 @@
-"""What is known of a unit before it is asked."""
+"""Interface of a unit: properties that are known before its identification."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ MAX_DEPTH = 4096
 
 @dataclass(frozen=True)
 class Interface:
-    """What is known of a unit: formats of a and b, of the addend and the result, and the products of a sum.
+    """Known properties of a unit: formats of a and b, of addend and result, and the number of products of a sum.
 
-    `any_nan`: NaN results are not told apart by their codes. Formats may be given by name.
+    `any_nan`: NaN results with different codes are equal. Formats may be given by name.
     """
 
     a: Format

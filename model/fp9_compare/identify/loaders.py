@@ -1,4 +1,4 @@
-"""Loads the implementation that a user names: a function of a Python module or a symbol of a shared library."""
+"""Loading of the implementation that a user names: a function of a Python module or a symbol of a shared library."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from fp9_compare.identify.box import Ask, Box
 from fp9_compare.identify.interface import Interface
 
 LIBRARY = re.compile(r"(?P<path>.+\.(?:so|dylib|dll)(?:\.\d+)*):(?P<symbol>\w+)")
-"""A shared library and its symbol."""
+"""Pattern of a shared library and its symbol."""
 
 LOADERS = "fp9.boxes"
-"""Group of entry points: by the suffix of a file, a function of its path that gives a `Box`. Packages above this one
-bring theirs."""
+"""Group of entry points, by file suffix: functions from a path to a `Box`. Packages above this one register theirs."""
 
 SIGNATURE = "void f(size_t n, size_t k, const A *a, const B *b, const R *c, R *d)"
-"""A library's function: n sums of k products; A, B and R are the smallest unsigned integers that hold a code."""
+"""Signature of a library's function: n sums of k products; A, B and R are the smallest unsigned integers for a code."""
 
 
 def load_box(target: str, interface: Interface, values: bool = False) -> Box:

@@ -1,4 +1,4 @@
-"""Local repair: changes fields of engines that explain nearly all rows until one explains all rows (a beam search)."""
+"""Local repair: a beam search that changes fields of nearly correct engines until one explains all rows."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from fp9_compare.identify.neighbourhood import grouped, orders, paired, single, 
 from fp9_compare.identify.unobservable import plain
 
 _WIDTH = 6
-"""Engines that are changed in turn."""
+"""Number of engines that are changed in turn."""
 _DEEP = 3
-"""Those of them of which several fields are changed at once."""
+"""Number of engines in which several fields are changed at once."""
 _ALIKE = 2
-"""Engines among them that explain the same rows."""
+"""Most engines in the beam that explain the same rows."""
 _TURNS = 12
-"""Changes one after the other at most."""
+"""Most changes one after another."""
 _PATIENCE = 2
-"""Turns after which none explains more rows."""
+"""Turns without improvement after which the search stops."""
 _WRONG = 40
-"""Rows not explained that changes of an engine are tried on first."""
+"""Unexplained rows on which changes of an engine are tried first."""
 _REPAIRS = 30
-"""Changes that are tried on all rows, of those that explain some of them."""
+"""Changes that are tried on all rows, of those that explain some unexplained rows."""
 
 
 def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
-    """Return the engine that explains most rows, among `engines` and what their changes lead to."""
+    """Return the engine that explains most rows, among `engines` and engines reached by changes."""
     beam = _beam(rows, engines)
     quiet = 0
     for _ in range(_TURNS):
@@ -45,7 +45,9 @@ def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
 
 
 def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
-    """The best of some engines and those a change away: by the next kind of change where one is no better."""
+    """Return the best of some engines and their changes; the next kind of change is tried if one brings no
+    improvement.
+    """
     most = rows.agreement(beam[0])
     for count, kinds in _STEPS:
         found = [better for engine in beam[:count] for kind in kinds for better in _better(rows, engine, kind)]
@@ -56,7 +58,7 @@ def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
 
 
 Changes = Callable[[Engine, Evidence], Iterator[Engine]]
-"""Engines beside one."""
+"""Function that yields changes of an engine."""
 
 _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (1, (single,)),
@@ -65,11 +67,11 @@ _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (_DEEP, (grouped, paired)),
     (_WIDTH, (single, orders, windowed)),
 )
-"""How many engines are changed, and how: the cheapest first."""
+"""Number of engines to change, and kinds of changes; cheapest first."""
 
 
 def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
-    """Changes of an engine that explain most of the rows that it does not."""
+    """Return changes of an engine that explain most of its unexplained rows."""
     agrees = rows.agrees(engine)
     if agrees is None or agrees.all():
         return []
@@ -79,7 +81,9 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 
 
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
-    """The engines that explain most rows, few that explain the same ones, and of those known to be alike one."""
+    """Return the engines that explain most rows, with few that explain the same rows and one of each provably equal
+    set.
+    """
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()
     same: dict[bytes, int] = {}

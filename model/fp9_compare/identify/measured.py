@@ -1,4 +1,4 @@
-"""Rows that were measured and cannot be added to: which engines explain them."""
+"""Search for engines that explain a fixed set of measured rows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from fp9_compare.identify.rows import Rows
 from fp9_compare.identify.search import explainer
 
 _FIRST = 64
-"""Rows by which most engines are refuted before all rows are looked at."""
+"""Number of first rows that refute most engines before all rows are used."""
 
 
 @dataclass(frozen=True)
 class Explained:
-    """What explains rows: the engine, under its name, or None; `nearest` explains most rows.
+    """Explanation of rows: the engine, under its name, or None; `nearest` explains most rows.
 
-    `with_c`: whether C was added, or +0 in its place. `presets` are all of the catalogue that explain every row.
+    `with_c`: whether C was added, or +0 instead. `presets` are all presets of the catalogue that explain every
+    row.
     """
 
     rows: Rows
@@ -33,14 +34,14 @@ class Explained:
 
     @property
     def differs(self) -> int | None:
-        """The first row that the nearest engine does not give."""
+        """Return the first row that the nearest engine does not explain."""
         return self.evidence.first_difference(self.nearest)
 
 
 def fit_rows(rows: Rows) -> Explained:
-    """The engine that explains rows with their C, else with +0 in its place; where none does, the nearest with C.
+    """Return the engine that explains rows with their C, else with +0 instead; otherwise the nearest engine with C.
 
-    The catalogue is tried before any other engine is searched.
+    The catalogue is tried before the search of other engines.
     """
     both = [(with_c, _evidence(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
     for with_c, evidence in both:
@@ -62,7 +63,7 @@ def _evidence(rows: Rows) -> Evidence:
 
 
 def _searched(evidence: Evidence) -> Engine:
-    """The engine that explains most rows; the search looks at the first rows, and at more where these are too few."""
+    """Return the engine that explains most rows; the search uses the first rows, and more if these are too few."""
     starts = fields.presets(evidence.interface)
     size = _FIRST
     while True:
@@ -78,7 +79,7 @@ def _explains(evidence: Evidence, engine: Engine) -> bool:
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
-    """For each field the values beside the engine's own with which it explains every row as well."""
+    """Return for each field the other values with which the engine also explains every row."""
     head, found = evidence.first(_FIRST), {}
     for field in evidence.fields:
         others = [other for other in fields.changed(engine, field, evidence.interface) if head.explains(other)]
@@ -89,7 +90,7 @@ def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
 
 
 def said(values: list[Any]) -> str:
-    """Values as text: runs of whole numbers as `from..to`."""
+    """Return values as text, with runs of integers as `from..to`."""
     whole = sorted(value for value in values if isinstance(value, int) and not isinstance(value, bool))
     breaks = [i for i in range(1, len(whole)) if whole[i] != whole[i - 1] + 1]
     runs = [run for run in np.split(np.array(whole, dtype=int), breaks) if run.size]

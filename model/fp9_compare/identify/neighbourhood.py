@@ -1,7 +1,7 @@
 """Neighbourhood of an engine: engines that differ in one field, or in a group of fields that can hide each other.
 
-One field can hide another: a window hides how lower bits are truncated, a flush of results hides a flush of addends,
-a chunk hides the order within it. The search therefore also changes such groups of fields together.
+One field can hide another: a window hides how lower bits are truncated, a flush of results hides a flush of
+addends, a chunk hides the order within it. The search therefore also changes such groups of fields together.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from fp9_compare.identify.evidence import Evidence
 
 ORDER = ("products", "chunk", "interleave")
-"""Fields that say which products meet in a step."""
+"""Fields that determine which products a step adds."""
 
 
 def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """The engine with any other value of any field."""
+    """Yield the engine with every other value of every field."""
     for field in rows.fields:
         yield from fields.changed(engine, field, rows.interface)
 
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """The engine with every order of the elements, chunks or none as it has."""
+    """Yield the engine with every order of the elements; it keeps having chunks or none."""
     if engine.exact:
         yield engine
         return
@@ -43,11 +43,11 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
-    """Chunks of steps of so many products, and the neighbours assigned to each in turn.
+    """Yield chunks of steps of `products` products, and the interleaved neighbours of each.
 
-    Of steps that follow each other up to the first chunk that holds all elements; of interleaved ones as many as leave
-    no more than one step, and no more than one turn of each, without elements: more of them give the same sums. All
-    neighbours of a step assigned at once follow each other, and the last chunk is filled.
+    Consecutive steps: up to the first chunk that holds all elements. Interleaved steps: as long as at most one
+    step and one turn of each step are without elements; longer ones give the same sums. Interleaving whole steps
+    equals consecutive steps with a filled last chunk.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):
@@ -57,12 +57,12 @@ def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
 
 
 def windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """The engine with every window, and every way to cut and to add."""
+    """Yield the engine with every window, truncation and addend."""
     yield from combined(engine, rows, ("window", "truncation", "addend"))
 
 
 def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator[Engine]:
-    """The engine with all values of some fields; those that the record refuses or that change nothing left out."""
+    """Yield the engine with all combinations of some fields, without refused and without unobservable values."""
     values = {field.name: field.values for field in rows.fields}
     for chosen in itertools.product(*(values[name] for name in names)):
         made = fields.with_values(engine, dict(zip(names, chosen, strict=True)))
@@ -71,13 +71,15 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 
 
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """The engine with other values of the fields of each group, of numbers those nearby."""
+    """Yield the engine with other values of the fields of each group; numbers stay near the engine's own."""
     for names in _GROUPS:
         yield from _product(engine, names, rows)
 
 
 def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """The engine with other values of any two fields, of numbers those nearby; another order counts as one."""
+    """Yield the engine with other values of any two fields; numbers stay near its own, and an order counts as one
+    field.
+    """
     few = [fields.beside(field, engine) for field in rows.fields if field.name not in ORDER]
     for order in _few_orders(engine, rows):
         yield from _with_another(order, few, rows)
@@ -97,7 +99,7 @@ def _with_another(engine: Engine, others: Iterable[fields.Field], rows: Evidence
 
 
 def _few_orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Other orders nearby: steps, chunks and runs about as long as the engine's; and no chunks but the same total."""
+    """Yield similar orders: steps, chunks and runs of similar length, and no chunks with the same total."""
     yield from _product(engine, ORDER, rows)
     unchunked = {"chunk": None, "interleave": None, "promotion": None, "result": engine.output}
     made = fields.with_values(engine, unchunked)
@@ -106,13 +108,13 @@ def _few_orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 _NEARBY = 2
-"""How far numbers of a group are moved."""
+"""Largest change of the numbers of a group."""
 _GROUPS = (
     ("window", "truncation", "addend", "zero_exponent"),
     ("result", "promotion", "chunk", "rounding", "addend"),
     ("result", "promotion", "overflow", "flush_result", "flush_addend"),
 )
-"""Fields of which one can hide another."""
+"""Groups of fields that can hide each other."""
 
 
 def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[Engine]:
@@ -124,7 +126,7 @@ def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[E
 
 
 def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
-    """A field's own value, those that are not whole numbers, and whole numbers nearby."""
+    """Return a field's own value, its values that are not integers, and integers near its own."""
     own = getattr(engine, field.name)
     if field.name in ORDER:
         return list(dict.fromkeys([own, *_nearby_order(engine, rows.interface.depth)[field.name]]))
@@ -133,7 +135,7 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 
 
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
-    """Steps as long, a product longer or shorter, twice and half; chunks of one step, of two and of all."""
+    """Return nearby orders: steps one product longer or shorter, half and double; chunks of one step, two and all."""
     products = engine.products
     filled = -(-depth // products) * products
     return {
@@ -144,7 +146,7 @@ def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
 
 
 def mutants(engine: Engine, rows: Evidence, count: int, rng: np.random.Generator) -> list[Engine]:
-    """Engines with two or three fields at random."""
+    """Return engines with two or three random fields."""
     choices = rows.fields
     found = []
     for _ in range(count):

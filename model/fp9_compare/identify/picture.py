@@ -1,4 +1,4 @@
-"""A picture of how candidates fall: what each answer of a unit left, for the engines compared and for every field."""
+"""Picture of an identification: the number of candidates, and of values of each field, after each sum."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ def write(found: Fit, path: Path) -> None:
 
 
 def remaining(found: Fit) -> dict[str, list[int]]:
-    """For each field, how many of its values explain the rows so far, all other fields as in the nearest engine: before
-    the first row and after each.
+    """Return for each field how many of its values explain the rows, before the first row and after each row.
+
+    All other fields are as in the nearest engine.
     """
     evidence, engine = found.evidence, found.nearest
     return {
@@ -46,7 +47,7 @@ def remaining(found: Fit) -> dict[str, list[int]]:
 
 
 def _falling(engines: list[Any], found: Fit) -> list[int]:
-    """How many engines explain the first rows: none, one, two and so on."""
+    """Return how many engines explain the first 0, 1, 2 and more rows."""
     agrees = [found.evidence.agrees(engine) for engine in engines]
     taken = [vector for vector in agrees if vector is not None]
     kept = np.logical_and.accumulate(np.stack(taken), axis=1)
@@ -54,7 +55,7 @@ def _falling(engines: list[Any], found: Fit) -> list[int]:
 
 
 def _candidates(axes: Axes, found: Fit) -> None:
-    """The candidates compared before and after each sum that was chosen to tell them apart."""
+    """Draw the number of candidates before and after each distinguishing sum."""
     for fall in found.falls:
         axes.plot([fall.row, fall.row + 1], [fall.before, max(fall.after, 0.5)], color="C0", marker=".", linewidth=1)
     axes.set(yscale="log", ylabel="candidates", title=f"{found.name}: {found.nearest.name}")
@@ -63,7 +64,7 @@ def _candidates(axes: Axes, found: Fit) -> None:
 
 
 def _strips(axes: Axes, lines: dict[str, list[int]]) -> None:
-    """A strip for each field: dark where many of its values are possible."""
+    """Draw a strip for each field: dark where many of its values are possible."""
     rows = np.array([np.log2(counts) for counts in lines.values()])
     extent = (-0.5, rows.shape[1] - 0.5, 0, len(rows))
     axes.imshow(rows, aspect="auto", cmap="Blues", interpolation="nearest", extent=extent)

@@ -1,8 +1,8 @@
 """Files of measured rows: sums that a unit computed elsewhere, as text.
 
-The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. A line after it is one sum: the codes of a, those of b,
-the code of c and that of the result, in hex digits, four words; codes of a vector stand one after the other, each as
-wide as its format. Lines that begin with # say nothing.
+The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Each following line is one sum of four words in hex
+digits: the codes of a, the codes of b, the code of c and the code of the result. The codes of a vector are
+concatenated, each as wide as its format. Lines that begin with # are comments.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ class Rows:
     results: NDArray[np.uint64]
 
     def without_addend(self) -> Rows:
-        """The same with +0 in the place of C, for files whose C does not belong to them."""
+        """Return the rows with +0 instead of C, for files whose C does not belong to them."""
         vectors = Vectors(self.vectors.a, self.vectors.b, np.zeros(len(self.vectors)), self.vectors.purposes)
         return Rows(self.name, self.interface, vectors, self.results)
 
 
 def header(interface: Interface) -> str:
-    """The first line of a file."""
+    """Return the first line of a file."""
     return f"{MAGIC} a={interface.a.name} b={interface.b.name} result={interface.output.name}"
 
 
 def digits(fmt: Format) -> int:
-    """Hex digits of a code."""
+    """Return the number of hex digits of a code."""
     return -(-fmt.bits // 4)
 
 
 def inputs(interface: Interface, vectors: Vectors) -> list[str]:
-    """The first three words of each line: codes of a, of b and of c."""
+    """Return the first three words of each line: codes of a, b and c."""
     addends = encode(vectors.c, interface.output, "rne", "inf")
     wide_a, wide_b, wide_c = (digits(fmt) for fmt in (interface.a, interface.b, interface.output))
     return [
@@ -66,9 +66,9 @@ def _hex(codes: list[int], width: int) -> str:
 
 
 def read(path: Path, any_nan: bool = False) -> Rows:
-    """The rows of a file; `any_nan`: its NaN are as good as others.
+    """Return the rows of a file; with `any_nan`, all NaN are equal.
 
-    Raises ValueError for a line that is no row, with its number; OSError for unreadable files.
+    Raises ValueError for a line that is not a row, with its number; OSError for unreadable files.
     """
     try:
         lines = path.read_text(encoding="ascii").splitlines()

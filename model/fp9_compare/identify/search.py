@@ -1,8 +1,8 @@
-"""Engines that explain rows: the numbers of a step first, then the order of the elements, then all fields together.
+"""Search for engines that explain rows: first the parameters of a step, then the order of elements, then all fields.
 
-Most rows are probes that few fields decide. Sums of one or two products show how a step aligns, cuts and rounds,
-whatever order longer ones go in; with that known, every order can be tried on the rows that show it. Last, what
-explains most rows is repaired locally (`local_repair`).
+Most rows are probes that few fields decide. Sums of one or two products show how a step aligns, truncates and
+rounds, regardless of the order of longer sums. With these known, every order is tried on the rows that reveal it.
+Finally, the best engines are repaired locally (`local_repair`).
 """
 
 from __future__ import annotations
@@ -32,32 +32,31 @@ _MEETINGS: tuple[dict[str, Any], ...] = (
     {"products": 1, "chunk": 1},
     {"exact": True},
 )
-"""Ways in which the first three products of a sum meet: in a step, in steps that follow each other, in chunks that do.
-"""
+"""Ways to add the first three products of a sum: in one step, in consecutive steps, in consecutive chunks."""
 
 _WINDOWS = (None, 22, 17, 12, 7)
-"""Windows of the engines that a stage begins with; wide ones first, as most sums show no difference."""
+"""Windows of the engines at the start of a stage; wide windows first, since most sums do not distinguish them."""
 _FEWEST = 24
-"""Rows of such sums, below which they tell too little."""
+"""Fewest short sums for a useful search."""
 
 _KEPT = 8
-"""Engines that a stage hands on."""
+"""Engines that a stage passes on."""
 
 _KINDS = 6
-"""Kinds of engines of which the first is handed on."""
+"""Kinds of engines of which a stage passes on the first."""
 
 _STARTS = 3
-"""Those of them with which most is tried."""
+"""Number of these engines with which most variants are tried."""
 
 _TURNS = (2, _KINDS, _KINDS)
-"""Kinds of engines of which orders and numbers are tried in turn, until one explains all rows."""
+"""Number of kinds of engines for which orders and parameters are tried in each turn."""
 
 _SOME = 8
-"""Values of a field, above which it is first seen whether the field matters."""
+"""Number of values of a field above which the search first tests whether the field matters."""
 
 
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
-    """The engine that explains most rows, and all where the search finds one that does."""
+    """Return the engine that explains most rows; it explains all rows if the search finds such an engine."""
     tried = list(starts)
     for engine in _staged(rows):
         if rows.explains(engine):
@@ -67,7 +66,7 @@ def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
 
 
 def _staged(rows: Evidence) -> Iterator[Engine]:
-    """Engines found from the numbers of a step on, wherever others stand; none where rows hold too few short sums."""
+    """Yield engines found in stages, from the parameters of a step on; none if there are too few short sums."""
     short = rows.short()
     if len(short) < _FEWEST:
         return
@@ -82,7 +81,7 @@ def _staged(rows: Evidence) -> Iterator[Engine]:
 
 
 def _raised(short: Evidence, engines: Sequence[Engine]) -> list[Engine]:
-    """Engines, and where none explains all rows what a pass over the other fields makes of them, and one more."""
+    """Return engines; if none explains all rows, also improve them by up to two passes over the other fields."""
     climb = _Climb(short, [field for field in short.fields if field.name not in (*ORDER, "exact")])
     found = short.best(engines)
     for count in (len(found), _STARTS):
@@ -94,14 +93,14 @@ def _raised(short: Evidence, engines: Sequence[Engine]) -> list[Engine]:
 def _of_each(
     stage: Callable[[Engine, Evidence], Iterator[Engine]], engines: Sequence[Engine], rows: Evidence
 ) -> Iterator[Engine]:
-    """Engines, and what a stage makes of each."""
+    """Yield engines, and the results of a stage for each."""
     yield from engines
     for engine in engines:
         yield from stage(engine, rows)
 
 
 def _unlike(engines: Iterable[Engine], kind: Callable[[Engine], Any]) -> list[Engine]:
-    """The first engine of every kind."""
+    """Return the first engine of every kind."""
     found: dict[Any, Engine] = {}
     for engine in engines:
         found.setdefault(kind(engine), engine)
@@ -121,7 +120,9 @@ def _cuts(engine: Engine) -> tuple[Any, ...]:
 
 
 def _meeting(rows: Evidence) -> Iterator[Engine]:
-    """Engines of every result and rounding, with a window or none, in which the first products meet in every way."""
+    """Yield engines of every result and rounding, with and without a window, and every way to add the first
+    products.
+    """
     values = {field.name: field.values for field in rows.fields}
     names = ("result", "promotion", "rounding")
     for order, window in itertools.product(_MEETINGS, (None, _WINDOWS[len(_WINDOWS) // 2])):
@@ -132,7 +133,7 @@ def _meeting(rows: Evidence) -> Iterator[Engine]:
 
 
 def _numbered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """The engine with some windows, and every way to cut, to add and to round."""
+    """Yield the engine with some windows, and every truncation, addend and rounding."""
     for window in (engine.window, *_WINDOWS):
         changed = fields.with_values(engine, {"window": window})
         if changed is not None:
@@ -140,13 +141,13 @@ def _numbered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 class _Climb:
-    """A climb over single fields, by the rows explained."""
+    """Hill climbing over single fields, by the number of explained rows."""
 
     def __init__(self, rows: Evidence, choices: Sequence[fields.Field]) -> None:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Each field in turn at its best value."""
+        """Return the engine with each field in turn set to its best value."""
         for field in self._fields:
             engine = self._best_value(engine, field)
             if self._rows.explains(engine):
@@ -154,7 +155,7 @@ class _Climb:
         return engine
 
     def _matters(self, engine: Engine, field: fields.Field) -> bool:
-        """Whether a value of a field changes what is explained."""
+        """Return whether a value of a field changes the explained rows."""
         own = self._rows.agrees(engine)
         assert own is not None, "a climb stands on an engine that takes the operands"
         others = (self._rows.agrees(other) for other in fields.changed(engine, field, self._rows.interface))
@@ -173,7 +174,7 @@ class _Climb:
 
 
 def _ends(values: list[Any]) -> tuple[Any, ...]:
-    """Values that differ most: of whole numbers the lowest, the middle one and the highest."""
+    """Return values that differ most: the lowest, middle and highest integer, and all values that are not integers."""
     whole = sorted(value for value in values if fields.is_whole(value))
     ends = [whole[0], whole[len(whole) // 2], whole[-1]] if whole else []
     return (*ends, *(value for value in values if not fields.is_whole(value)))

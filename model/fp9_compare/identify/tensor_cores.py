@@ -15,7 +15,10 @@ from fp9_compare.identify.vectors import Vectors, patterns
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """The rows of every GPU, format and output of a clone. Errors are those of `fp9_compare.measured_rows.read`."""
+    """Yield the rows of every GPU, format and output of a clone.
+
+    Raises the errors of `fp9_compare.measured_rows.read`.
+    """
     for found in measured_rows.read(folder):
         operands = format(found.operands)
         interface = Interface(operands, operands, fixed_format(found.output), found.a.shape[1], any_nan=True)

@@ -1,10 +1,10 @@
-"""Whether fits find what they are given: every preset, and engines at random, as boxes.
+"""Test of the identification: every preset and random engines are identified as black boxes.
 
-python -m fp9_compare.identify.trials presets --out docs/fit/presets.json
-python -m fp9_compare.identify.trials random --count 1000 --out docs/fit/random.json
+python -m fp9_compare.identify.trials presets --out docs/fit/presets.json python -m fp9_compare.identify.trials
+random --count 1000 --out docs/fit/random.json
 
-A record of engines at random goes on where it ended: seeds that it lacks are fitted, and answers that were compared on
-fewer sums than asked are compared on those.
+A record of random engines is continued: missing seeds are added, and answers compared on too few sums are compared
+again.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ _SIDES = (
 
 @dataclass(frozen=True)
 class Trial:
-    """What a fit made of a known engine: `same`, but for fields that no sum of these operands shows, or `equal` on all
-    of `dots` random sums and all probes.
+    """Result of identifying a known engine: `same` except for unobservable fields, or `equal` on random sums.
+
+    `equal` means equal results on `dots` random sums and all probes.
     """
 
     seed: int
@@ -64,7 +65,7 @@ class Trial:
 
 
 def boxed(engine: Engine, interface: Interface) -> Box:
-    """An engine of the model as a unit whose inside is not known."""
+    """Return an engine of the model as a black box."""
 
     def ask(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> Any:
         return dot(a, b, interface.a, interface.b, engine, c, format_c=engine.addend_format)
@@ -73,20 +74,22 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 
 def interface_of(preset: Engine) -> Interface:
-    """Operands and depth at which a preset shows what it is: two steps, or two chunks."""
+    """Return operands and depth that reveal a preset: at least two steps or two chunks."""
     operand = format("e2m1" if preset.group else "e4m3")
     depth = max(_DEPTH, 2 * (preset.chunk or preset.products))
     return Interface(operand, operand, preset.addend_format, depth)
 
 
 def random_interface(seed: int) -> Interface:
-    """The operands of a trial, in turn."""
+    """Return the operands of a trial, in turn."""
     a, b, output = _SIDES[seed % len(_SIDES)]
     return Interface(format(a), format(b), fixed_format(output), _DEPTH)
 
 
 def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
-    """An engine of any choices and truth values, with steps, windows and exponents as hardware may have them."""
+    """Return an engine with random choices and truth values, and with steps, windows and exponents typical of
+    hardware.
+    """
     while True:
         values: dict[str, Any] = {}
         for field in fields.hypotheses(interface):
@@ -108,7 +111,7 @@ def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
 
 
 def trial(engine: Engine, interface: Interface, seed: int = 0, dots: int = DOTS) -> Trial:
-    """Fit an engine as a box, and compare what is found with it."""
+    """Identify an engine as a black box, and compare the result with it."""
     found = fit(boxed(engine, interface), CALLS, seed)
     same = found.engine is not None and _shown(found.engine, interface) == _shown(engine, interface)
     equal = same or (found.engine is not None and _equal(engine, found.engine, interface, seed, dots))
@@ -123,7 +126,7 @@ def _shown(engine: Engine, interface: Interface) -> tuple[Any, ...]:
 
 
 def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots: int) -> bool:
-    """Whether two engines give the same for all probes and so many random sums, none of which the fit has seen."""
+    """Return whether two engines agree on all probes and `dots` random sums that the identification has not seen."""
     rng = np.random.default_rng([seed, dots])
     for start in range(0, dots, _PART):
         vectors = drawn(interface, min(_PART, dots - start), rng)
@@ -134,7 +137,7 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
 
 
 def compared(done: Trial, dots: int) -> Trial:
-    """An answer that was equal to an engine at random, compared with it on so many sums."""
+    """Return a trial with an equal answer compared again on `dots` sums."""
     assert done.found is not None, "an answer is compared"
     given, found = find_engine(done.given), find_engine(done.found)
     equal = _equal(given, found, random_interface(done.seed), done.seed, dots)
@@ -152,7 +155,7 @@ def _write(trials: Sequence[Trial], out: Path) -> None:
 
 
 def summary(trials: Sequence[Trial]) -> str:
-    """How many engines were recovered, how well that is known, and from how many sums at most."""
+    """Return how many engines were recovered, on how many sums that is based, and the most sums used."""
     equal = [each for each in trials if each.equal]
     least = min((each.dots for each in equal if not each.same), default=0)
     known = (
@@ -165,7 +168,7 @@ def summary(trials: Sequence[Trial]) -> str:
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def presets(out: Path, dots: int) -> None:
-    """Every engine of the catalogue."""
+    """Identify every engine of the catalogue."""
     asked = [(preset.name, trial(preset, interface_of(preset), 0, dots)) for preset in ENGINES.values()]
     trials = [replace(made, given=name) for name, made in asked]
     _write(trials, out)
@@ -178,7 +181,7 @@ def presets(out: Path, dots: int) -> None:
 @click.option("--count", type=int, default=1000, show_default=True)
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def random(out: Path, first: int, count: int, dots: int) -> None:
-    """Engines at random, one for each seed."""
+    """Identify random engines, one for each seed."""
     record = [Trial(**row) for row in json.loads(out.read_text())] if out.exists() else []
     done = {each.seed: each for each in record}
     for seed in range(first, first + count):

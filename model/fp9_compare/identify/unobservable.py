@@ -18,8 +18,10 @@ _PLAIN = Engine()
 
 
 def _unused(engine: Engine, interface: Interface) -> set[str]:
-    """Return the fields that change no sum: `scaling`, as operands have no scales; `zero_bypass` without a merged
-    NaN-Inf; `truncation` and `addend` without a window; `products` of an exact engine; the order within a single step.
+    """Return the fields that change no sum of these operands.
+
+    They are `scaling`, as operands have no scales; `zero_bypass` without a merged NaN-Inf; `truncation` and
+    `addend` without a window; `products` of an exact engine; and the order within a single step.
     """
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
@@ -35,12 +37,12 @@ def _unused(engine: Engine, interface: Interface) -> set[str]:
 
 
 def is_plain(engine: Engine, interface: Interface) -> bool:
-    """Whether all unobservable fields have their defaults."""
+    """Return whether all unobservable fields have their defaults."""
     return all(getattr(engine, name) == getattr(_PLAIN, name) for name in _unused(engine, interface))
 
 
 def plain(engine: Engine, interface: Interface) -> Engine:
-    """The engine that gives the same sums of these operands, with as little that cannot show as is known here."""
+    """Return the engine with the same sums of these operands and as few unobservable settings as known rules allow."""
     engine = replace(engine, **{name: getattr(_PLAIN, name) for name in _unused(engine, interface)})
     for rule in (_without_zeros, _one_overflow, _without_overflow, _shortest, _fewest, _without_addend):
         engine = with_values(engine, rule(engine, interface)) or engine
@@ -48,7 +50,7 @@ def plain(engine: Engine, interface: Interface) -> Engine:
 
 
 Rule = Callable[[Engine, Interface], dict[str, Any]]
-"""Values that an engine may have in the place of its own."""
+"""Function that returns equivalent values of an engine's fields."""
 
 
 def _lowest_product(interface: Interface) -> int:
@@ -56,7 +58,7 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """A zero's exponent, where the window that hangs at it cuts no bit of any term."""
+    """Return no zero exponent if its window truncates no bit of any term."""
     if engine.zero_exponent is None or engine.window is None or engine.group is not None:
         return {}
     lowest = _lowest_product(interface)
@@ -66,7 +68,7 @@ def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _one_overflow(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Infinities stay, whatever finite sums become; a rounding to nearest leads to infinity on both sides."""
+    """Return an equivalent overflow policy: infinities stay, and rounding to nearest gives infinity on both sides."""
     nearest = engine.rounding.is_nearest and engine.output_rounding.is_nearest
     if engine.overflow is Overflow.PROPAGATE:
         return {"overflow": Overflow.SATURATE}
@@ -80,8 +82,10 @@ def _has_infinities(engine: Engine) -> bool:
 
 
 def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """No sum overflows where all products together, cut upward, are less than half the last bit of the largest number
-    of the total, and of chunks less than the largest one.
+    """Return the default overflow policy if no sum can overflow.
+
+    This holds if the sum of all products, truncated upward, is less than half the last bit of the total's largest
+    number. With chunks, it must also be less than the largest number of a chunk.
     """
     to_total = engine.output_rounding if engine.chunk is not None else engine.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ
@@ -95,7 +99,7 @@ def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 _CUT_UPWARD = 8
-"""What cutting and rounding can add to a sum, far above it."""
+"""Generous bound on the factor by which truncation and rounding can increase a sum."""
 
 
 def _largest(fmt: Any) -> Fraction:
@@ -103,7 +107,7 @@ def _largest(fmt: Any) -> Fraction:
 
 
 def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Steps and chunks of elements one after the other, no longer than the sum."""
+    """Return consecutive steps and chunks that are no longer than the sum."""
     if engine.interleave is not None or engine.group is not None or engine.interleaved is not None or engine.exact:
         return {}
     products = min(engine.products, interface.depth)
@@ -112,9 +116,7 @@ def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Of interleaved steps that one chunk holds, the shortest; those that end with one turn of zeros, where zeros
-    count.
-    """
+    """Return the shortest interleaved steps that fit one chunk, with a last turn of zeros if zeros have an exponent."""
     run, steps = engine.interleave, engine.steps_of_chunk
     if run is None or engine.chunk is None or engine.chunk < interface.depth:
         return {}
@@ -124,6 +126,6 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
-    """How an addend is aligned, where each step is a chunk and begins at +0."""
+    """Return the default addend alignment if each step is a chunk and starts at +0."""
     alone = engine.chunk == engine.products and engine.zero_exponent is None
     return {"addend": _PLAIN.addend} if alone and engine.interleaved is None and engine.group is None else {}

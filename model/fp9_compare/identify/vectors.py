@@ -1,4 +1,4 @@
-"""Vectors that units are asked, and what an engine gives for them."""
+"""Vectors for units to compute, and an engine's results for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NEGATIVE = np.uint64(1 << 63)
 
 @dataclass(frozen=True)
 class Vectors:
-    """Sums to be asked: codes a and b (n, k), numbers c (n,), and what each of them is for."""
+    """Sums to compute: codes a and b (n, k), numbers c (n,), and the purpose of each."""
 
     a: NDArray[Any]
     b: NDArray[Any]
@@ -39,7 +39,7 @@ class Vectors:
         return len(self.c)
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Vectors:
-        """Some of the vectors."""
+        """Return some of the vectors."""
         index = np.asarray(rows, dtype=np.intp)
         return Vectors(self.a[index], self.b[index], self.c[index], tuple(self.purposes[i] for i in index))
 
@@ -49,13 +49,13 @@ class Vectors:
 
 
 def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Numbers as patterns that are equal where the numbers are: every NaN the same, -0 another one than +0."""
+    """Return numbers as patterns that are equal if the numbers are: all NaN are equal, -0 and +0 differ."""
     found: NDArray[np.uint64] = np.where(np.isnan(numbers), _NAN, numbers.view(np.uint64))
     return found
 
 
 def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint64]:
-    """Codes of results as such patterns; a NaN's holds its code, but where any NaN is as good as another."""
+    """Return codes of results as such patterns; the pattern of a NaN includes its code unless `any_nan`."""
     numbers = patterns(decode_to(codes, interface.output, np.float64))
     if interface.any_nan:
         return numbers
@@ -63,13 +63,13 @@ def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint6
 
 
 def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
-    """The codes of the NaN among patterns."""
+    """Return the NaN codes among patterns."""
     found = np.unique(results[(results >= _NAN) & (results < _NEGATIVE)] - _NAN)
     return tuple(code for code in found.tolist() if code)
 
 
 class Predictions:
-    """What engines give for some vectors; operands and addends are made ready once, for each order of the elements."""
+    """Results of engines for some vectors; operands and addends are prepared once for each order of the elements."""
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
         self._a, self._b = operand(vectors.a, interface.a), operand(vectors.b, interface.b)
@@ -79,14 +79,14 @@ class Predictions:
         self._found: dict[tuple[object, ...], NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """The patterns of the engine's sums (n,), computed once; None where it does not take the operands."""
+        """Return the patterns of the engine's sums (n,), cached; None if it does not accept the operands."""
         known = key(engine)
         if known not in self._found:
             self._found[known] = self.once(engine)
         return self._found[known]
 
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """The same, and not kept."""
+        """Return the patterns of the engine's sums (n,) without caching; None if it does not accept the operands."""
         try:
             codes = self._sums(engine) if engine.group is None else self._dot(engine)
         except ValueError:
@@ -94,14 +94,14 @@ class Predictions:
         return code_patterns(codes, self._interface)
 
     def reach(self) -> NDArray[np.intp]:
-        """The products of each vector up to its last one that is not zero (n,)."""
+        """Return the index after each vector's last nonzero product (n,)."""
         some = (self._a.array("float64") != 0.0) & (self._b.array("float64") != 0.0)
         places = np.arange(1, some.shape[1] + 1)
         found: NDArray[np.intp] = (some * places).max(axis=1)
         return found
 
     def _addend(self, fmt: FixedFormat) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """The addends in a format: their codes, and the numbers of these."""
+        """Return the addends in a format: their codes, and the numbers of the codes."""
         if fmt not in self._addends:
             codes = encode(self._c, fmt, "rne", "inf")
             self._addends[fmt] = codes, decode_to(codes, fmt, np.float64)
@@ -112,7 +112,9 @@ class Predictions:
         return dot(self._a, self._b, engine=engine, c=self._addend(fmt)[0], format_c=fmt, threads=1)
 
     def _sums(self, engine: Engine) -> NDArray[Any]:
-        """As `dot`, without what arrays of a user need: thousands of engines are asked the same few sums."""
+        """Return the same codes as `dot`, without the checks of user input, since thousands of engines compute the
+        same few sums.
+        """
         a, b = self._ready(engine)
         _, start = self._addend(engine.addend_format)
         codes = np.empty(len(start), dtype=engine.output.dtype)

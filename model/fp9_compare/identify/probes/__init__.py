@@ -1,1 +1,1 @@
-"""Operands that tell candidate accumulators apart, and GPU programs that run them."""
+"""Operands that distinguish candidate accumulators, and GPU programs that run them."""

@@ -1,4 +1,4 @@
-"""Probes at the edges of an engine: random sparse sums whose terms are about as far apart as its numbers are wide."""
+"""Probes at the edges of an engine: random sparse sums whose terms are apart by about the width of its numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9_compare.identify.vectors import Predictions, Vectors
 
 
 class _Edges:
-    """Sparse sums at the widths of an engine, at places that its order tells apart."""
+    """Sparse sums for the widths of an engine, at indices that its order distinguishes."""
 
     def __init__(self, p: OperandPool, engine: Engine, rng: Random) -> None:
         self._p, self._rng, self._engine = p, rng, engine
@@ -25,7 +25,9 @@ class _Edges:
         self._highest = max(min(p.highest, floor_log2(engine.result.max_magnitude) - 1), p.lowest)
 
     def row(self) -> Row:
-        """Some products, of which the first is largest, and some cancel; an addend; sometimes one product elsewhere."""
+        """Return a sum of some products, the first the largest, some cancelling; with an addend, sometimes one filler
+        product.
+        """
         rng, p = self._rng, self._p
         top = rng.choice((self._highest, p.top, *[rng.randint(p.lowest, self._highest)] * 3))
         places = self._places(rng.randint(2, 5))
@@ -38,7 +40,7 @@ class _Edges:
         return "edges", terms, self._addend(top), rest
 
     def _drop(self, span: int) -> int:
-        """Bits by which a term is smaller: about as many as something is wide, few, or any."""
+        """Return the bits by which a term is smaller: near a width of the engine, few, or any number."""
         kind = self._rng.randrange(8)
         if kind < 5:
             return self._rng.choice(self._widths) + self._rng.randint(-2, 2)
@@ -52,7 +54,7 @@ class _Edges:
         return self._product(top - self._drop(top - self._p.lowest))
 
     def _places(self, count: int) -> list[int]:
-        """Places in the order in which they are taken, next to each other or a step, a chunk or any number apart."""
+        """Return indices in the engine's order: neighbours, or apart by a step, a chunk or any number."""
         rng, length = self._rng, len(self._order)
         strides = (1, 1, 1, self._engine.products, self._engine.chunk or 1, rng.randint(1, length))
         gaps = itertools.accumulate((rng.choice(strides) for _ in range(count)), initial=rng.randrange(length))
@@ -61,7 +63,7 @@ class _Edges:
         return found
 
     def _addend(self, top: int) -> float:
-        """None, or one of the size of a product, one that is far smaller than all, or one near the largest."""
+        """Return an addend: zero, of a product's size, near the smallest number, or near the largest."""
         rng, p, kind = self._rng, self._p, self._rng.randrange(8)
         if kind < 3:
             return 0.0
@@ -76,8 +78,10 @@ class _Edges:
 
 
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
-    """Random sparse sums in which small changes of an engine show: terms about as far apart as its numbers are wide,
-    in one step and in several; large ones cancel in most.
+    """Return random sparse sums that reveal small changes of an engine.
+
+    Terms are apart by about the width of the engine's numbers, in one step and in several; in most sums, large
+    terms cancel.
     """
     pool = OperandPool(interface)
     made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))
@@ -85,9 +89,7 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
 
 
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
-    """Sums with an addend that takes away what an engine gives for the products alone: bits that the result's rounding
-    hides are left.
-    """
+    """Return sums whose addend subtracts an engine's result of the products, so that bits hidden by rounding remain."""
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)
     assert results is not None, "an engine that takes the operands is left"

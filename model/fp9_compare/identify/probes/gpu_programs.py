@@ -1,4 +1,4 @@
-"""Programs that run chosen sums on a user's own GPU and print rows that `fp9 identify` reads."""
+"""Programs that run selected sums on a user's own GPU and print rows that `fp9 identify` reads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fp9_compare.identify.probes.structured import drawn, structured
 from fp9_compare.identify.rows import header, inputs
 
 MOST = 1000
-"""Sums of a program at most."""
+"""Most sums of a program."""
 STEP = 32
-"""Products of an instruction."""
+"""Number of products of an instruction."""
 
 _OPERANDS = {"e4m3": "e4m3", "e5m2": "e5m2"}
 """Operand formats of PTX, by format."""
@@ -38,7 +38,7 @@ _RESULTS: dict[str, Mapping[str, str]] = {
         "count": "2",
     },
 }
-"""How accumulators lie in registers of mma.m16n8k32, by result format (PTX ISA, fragments of m16n8k32)."""
+"""Register layout of accumulators in mma.m16n8k32, by result format (PTX ISA, fragments of m16n8k32)."""
 
 _MATRIX_CORES = {
     "e4m3fnuz": ("fp8", "gfx942"),
@@ -46,11 +46,11 @@ _MATRIX_CORES = {
     "e4m3": ("fp8", "gfx950"),
     "e5m2": ("bf8", "gfx950"),
 }
-"""Operand formats of MFMA and the architecture that reads their codes so, by format."""
+"""Operand formats of MFMA and the architecture that uses their codes, by format."""
 
 
 def cuda(interface: Interface, seed: int = 0) -> str:
-    """A CUDA program for `mma.sync` with FP8 operands. Raises ValueError for formats that it does not take.
+    """Return a CUDA program for `mma.sync` with FP8 operands; raise ValueError for formats that it does not support.
 
     It needs a GPU of compute capability 8.9 or more, and a compiler of CUDA 12.4, or 12.8 for FP16 results.
     """
@@ -61,7 +61,7 @@ def cuda(interface: Interface, seed: int = 0) -> str:
 
 
 def _mma(interface: Interface, said: Mapping[str, str]) -> str:
-    """One instruction as inline assembly: sums of lane and register in place."""
+    """Return one instruction as inline assembly, with sums in place."""
     count, kind = int(said["count"]), said["type"]
     sums = ", ".join(f"%{i}" for i in range(count))
     factors = [f"%{count + i}" for i in range(5)]  # a0, a2, b0, b1 and a zero for the rows that are not asked
@@ -73,7 +73,7 @@ def _mma(interface: Interface, said: Mapping[str, str]) -> str:
 
 
 def hip(interface: Interface, seed: int = 0) -> str:
-    """A HIP program for the matrix cores of CDNA3 (FNUZ formats) and CDNA4 (OCP formats), with FP32 results.
+    """Return a HIP program for the matrix cores of CDNA3 (FNUZ formats) and CDNA4 (OCP formats), with FP32 results.
 
     Raises ValueError for other formats.
     """

@@ -1,4 +1,4 @@
-"""Products and addends that the operands of an interface can express, as probes are made of them."""
+"""Products and addends that the operands of an interface can represent, as parts of probes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fp9_compare.identify.vectors import Vectors
 
 
 class OperandPool:
-    """Products and addends that an interface can express, by exponent."""
+    """Products and addends that an interface can represent, by exponent."""
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
@@ -33,23 +33,25 @@ class OperandPool:
 
     @property
     def zero(self) -> tuple[int, int]:
-        """Codes of two zeros."""
+        """Return the codes of two zeros."""
         return self._codes_a[0.0], self._codes_b[0.0]
 
     def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Codes of a and b whose product is a power of two; the nearest that there is."""
+        """Return codes of a and b whose product is a power of two, or the nearest that exists."""
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Codes of a and b with all fraction bits 1, whose product is above the power of two."""
+        """Return codes of a and b with all fraction bits set, whose product is above the power of two."""
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
 
     def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Codes of a and b whose product is a power of two, as unlike as they can be: one is subnormal where it can."""
+        """Return codes of a and b whose product is a power of two, as different as possible: one is subnormal if it
+        can be.
+        """
         return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 
     def negative(self, product: tuple[int, int]) -> tuple[int, int]:
-        """Codes of a product with the other sign."""
+        """Return the codes of a product with the opposite sign."""
         return int(self._negated[product[0]]), product[1]
 
     def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
@@ -57,19 +59,19 @@ class OperandPool:
         return self._codes_a[-x if negative else x], self._codes_b[y]
 
     def largest(self, exponent: int) -> float:
-        """The largest number of the result's format below 2^(exponent + 1)."""
+        """Return the largest number of the result's format below 2^(exponent + 1)."""
         return math.ldexp(2.0 - self._ulp(exponent), exponent)
 
     def next(self, exponent: int) -> float:
-        """The smallest number of the result's format above 2^exponent."""
+        """Return the smallest number of the result's format above 2^exponent."""
         return math.ldexp(1.0 + self._ulp(exponent), exponent)
 
     def _ulp(self, exponent: int) -> float:
-        """The last place of the result's format in a binade, in units of its power of two."""
+        """Return the ulp of the result's format in a binade, relative to its power of two."""
         return 2.0 ** -min(self.interface.output.precision - 1, exponent - self.sum_lowest)
 
     def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
-        """Products of 1 with each special number of an operand of which `what` is true."""
+        """Yield products of 1 with each special number of an operand for which `what` is true."""
         one_a, one_b = self.power(0)
         for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
             code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
@@ -77,7 +79,7 @@ class OperandPool:
                 yield (code, one_b) if place == 0 else (one_a, code)
 
     def vectors(self, rows: Iterable[Row]) -> Vectors:
-        """Rows as arrays: the same product at all places that a row does not name."""
+        """Return rows as arrays, with the filler product at all indices that a row does not name."""
         made = list(rows)
         a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
         b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
@@ -89,19 +91,19 @@ class OperandPool:
 
 
 Row = tuple[str, Mapping[int, tuple[int, int]], float, tuple[int, int] | None]
-"""What a row is for, its products by place, its addend, and the product at all other places (None: zero)."""
+"""Purpose of a row, its products by index, its addend, and the product at all other indices (None: zero)."""
 
 
 @functools.lru_cache(maxsize=64)
 def codes_of(fmt: Format) -> dict[float, int]:
-    """The finite numbers of a format and their codes; -0 where there is one is not zero's."""
+    """Return the finite numbers of a format with their codes; the code of 0 is not the code of -0."""
     numbers = decode_to(np.arange(1 << fmt.bits).astype(fmt.dtype), fmt, np.float64)
     return {x: code for code, x in reversed(list(enumerate(numbers.tolist()))) if math.isfinite(x)}
 
 
 def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
-    """Factors of each power of two, as alike as they can be (`sign` 1), for then they are seldom subnormal, or as
-    unlike (-1).
+    """Return two factors of each power of two, as similar as possible (`sign` 1, seldom subnormal) or as different
+    (-1).
     """
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]
@@ -118,7 +120,7 @@ Powers = dict[int, tuple[float, float]]
 
 @functools.lru_cache(maxsize=64)
 def _products(a: Format, b: Format) -> tuple[Powers, Powers, Powers]:
-    """Factors of each power of two, the same with all fraction bits 1, and factors as unlike as they can be."""
+    """Return factors of each power of two, factors with all fraction bits set, and factors as different as possible."""
     codes_a, codes_b = codes_of(a), codes_of(b)
     powers = _powers(codes_a, codes_b, 1)
     filled = {e: (_filled(x, codes_a), _filled(y, codes_b)) for e, (x, y) in powers.items()}
@@ -126,13 +128,13 @@ def _products(a: Format, b: Format) -> tuple[Powers, Powers, Powers]:
 
 
 def _filled(power: float, codes: Mapping[float, int]) -> float:
-    """The largest number of a binade."""
+    """Return the largest number of a binade."""
     return max(x for x in codes if power <= x < 2 * power)
 
 
 @functools.lru_cache(maxsize=64)
 def negated(fmt: Format) -> np.ndarray[Any, Any]:
-    """The code of each number with the other sign, by the code of the number; of all else itself."""
+    """Return a table from each number's code to the code of its negative; all other codes are unchanged."""
     codes = codes_of(fmt)
     table = np.arange(1 << fmt.bits).astype(fmt.dtype)
     for number, code in codes.items():

@@ -1,6 +1,6 @@
-"""Structured probes: sparse sums of powers of two, each family of which shows one thing about a unit.
+"""Structured probes: sparse sums of powers of two; each family reveals one property of a unit.
 
-Most need no more than three terms that are not zero, so that a result that differs has one cause.
+Most have at most three nonzero terms, so that a different result has one cause.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from fp9_compare.identify.vectors import Vectors
 
 
 def _order(p: OperandPool) -> Iterator[Row]:
-    """Two large products that cancel, small ones elsewhere: those that stay were added after, or in the same step."""
+    """Yield two large products that cancel, with small ones elsewhere: small ones survive if added later or in the
+    same step.
+    """
     large, against, places = p.power(p.top), p.power(p.top, True), _places(p.depth)
     smallest = p.power(p.lowest)
     for i, j in [(0, j) for j in places] + [(i, i + 1) for i in places[:-1]] + [(i, p.depth - 1) for i in places[:-1]]:
@@ -37,20 +39,22 @@ def _order(p: OperandPool) -> Iterator[Row]:
 
 
 def _places(depth: int) -> list[int]:
-    """Places where steps and chunks may begin: small ones, powers of two and those beside them, and some between."""
+    """Return indices where steps and chunks may begin: small ones, powers of two and their neighbours, and some
+    between.
+    """
     powers = [2**n + d for n in range(depth.bit_length()) for d in (-1, 0, 1)]
     found = {*range(1, 9), *powers, *range(0, depth, max(depth // 16, 1)), depth - 1}
     return sorted(place for place in found if 1 <= place < depth)
 
 
 def _precisions(p: OperandPool) -> list[int]:
-    """Significand bits that a result may have."""
+    """Return the significand bits that a result may have."""
     every = {engine.result.precision for engine in ENGINES.values()} | {p.interface.output.precision}
     return sorted(precision for precision in every if precision <= p.interface.output.precision)
 
 
 def _window(p: OperandPool) -> Iterator[Row]:
-    """A product that is smaller by ever more bits beside two that cancel, next to each other and apart."""
+    """Yield two cancelling products, and a third that is smaller by more and more bits, adjacent and apart."""
     places = [(0, 1, 2), (0, 2, 1), (0, 2, 4), (1, 3, 0)]
     for drop in range(1, p.top - p.lowest + 1):
         for turn, (i, j, k) in enumerate(places):
@@ -61,7 +65,7 @@ def _window(p: OperandPool) -> Iterator[Row]:
 
 
 def _addend(p: OperandPool) -> Iterator[Row]:
-    """The addend against one product, and small products beside it."""
+    """Yield the addend against one product, with small products beside it."""
     middle = (p.top + max(p.lowest, p.sum_lowest)) // 2
     for drop in range(0, p.top - p.lowest + 20):
         sign = -1.0 if drop % 2 else 1.0
@@ -81,7 +85,7 @@ def _addend(p: OperandPool) -> Iterator[Row]:
 
 
 def _rounding(p: OperandPool) -> Iterator[Row]:
-    """Sums around the middle between two numbers of every precision that a result has, and of both signs."""
+    """Yield sums around the midpoint between two numbers of every possible precision, with both signs."""
     base = max(min(p.top, 0), p.lowest + 1)
     for precision in _precisions(p):
         for negative, odd in itertools.product((False, True), repeat=2):
@@ -102,7 +106,7 @@ def _rounding(p: OperandPool) -> Iterator[Row]:
 
 
 def _small(p: OperandPool) -> Iterator[Row]:
-    """Numbers near the smallest of the result and of the products, alone and in pairs, beside zeros."""
+    """Yield numbers near the smallest of the result and of the products, alone, in pairs, and beside zeros."""
     for exponent in range(p.sum_lowest, p.top):
         number = p.largest(exponent)
         yield "small", {}, number if exponent % 2 else -number, None
@@ -116,7 +120,7 @@ def _small(p: OperandPool) -> Iterator[Row]:
 
 
 def _large(p: OperandPool) -> Iterator[Row]:
-    """Sums beyond the largest number, on the way and at the end."""
+    """Yield sums above the largest number, in partial sums and at the end."""
     largest = float(p.interface.output.max_magnitude)
     for negative in (False, True):
         sign, top = (-1.0 if negative else 1.0), p.power(p.highest, negative)
@@ -129,7 +133,7 @@ def _large(p: OperandPool) -> Iterator[Row]:
 
 
 def _special(p: OperandPool) -> Iterator[Row]:
-    """Infinities, NaN, and the signs of zeros."""
+    """Yield infinities, NaN, and the signs of zeros."""
     kinds: list[Callable[[float], bool]] = [math.isnan, lambda x: x == math.inf, lambda x: x == -math.inf]
     numbers = [math.nan, math.inf, -math.inf] if p.interface.output.has_inf else [math.nan]
     zero = p.zero
@@ -162,7 +166,7 @@ FAMILIES: tuple[Callable[[OperandPool], Iterator[Row]], ...] = (
 
 @functools.lru_cache(maxsize=8)
 def structured(interface: Interface) -> Vectors:
-    """The probes of every family, each once."""
+    """Return the probes of every family, without duplicates."""
     pool = OperandPool(interface)
     made = pool.vectors(row for family in FAMILIES for row in family(pool))
     keys = [(x.tobytes(), y.tobytes(), np.float64(c).tobytes()) for x, y, c in zip(made.a, made.b, made.c, strict=True)]
@@ -171,7 +175,9 @@ def structured(interface: Interface) -> Vectors:
 
 
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Which vectors to ask where nothing says which are better: every `share`th of a family, and all of small ones."""
+    """Return the vectors to compute without further knowledge: every `share`th of a family, and all of small
+    families.
+    """
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
         rows = [i for i, own in enumerate(vectors.purposes) if own == purpose]
@@ -183,7 +189,11 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 
 
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
-    """Random sums: of all codes, of exponents in a narrow range, few or many terms, cancelling, with every addend."""
+    """Return random sums of several kinds.
+
+    They use all codes or a narrow range of exponents, few or many terms, with and without cancellation, and all
+    kinds of addends.
+    """
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
     shape = (count, interface.depth)
@@ -198,7 +208,7 @@ def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors
 
 
 def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Codes of numbers in order, each row from a range of the magnitudes of its own."""
+    """Return codes of random numbers; each row has its own range of magnitudes."""
     positive = numbers[numbers[:, 0] > 0]
     negative = {-x: code for x, code in numbers if x < 0}
     signs = np.array([[code, negative.get(x, code)] for x, code in positive], dtype=np.uint32)
@@ -211,7 +221,7 @@ def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.rando
 
 
 def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
-    """In half of the rows, some products are followed by their negatives, at random places."""
+    """Replace some products by the negatives of others, at random indices, in half of the rows."""
     against, count = negated(interface.a), (len(a) + 1) // 2
     places = rng.permuted(np.tile(np.arange(interface.depth), (count, 1)), axis=1)
     half = interface.depth // 2
@@ -222,7 +232,7 @@ def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> N
 
 
 def _addends(p: OperandPool, count: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Addends: zeros, numbers of the size of products, and numbers of any size that the result has."""
+    """Return addends: zeros, numbers of a product's size, and numbers of any size."""
     output = p.interface.output
     near = rng.integers(p.lowest, p.highest + 8, count)
     far = rng.integers(p.sum_lowest, p.sum_highest, count)
