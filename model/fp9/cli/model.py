@@ -205,9 +205,9 @@ def export(
 ) -> None:
     """Write golden vectors of UNIT... as files.
 
-    Suites: smoke, some hundreds of operations; corner, systematic corner cases; random, COUNT random operations;
-    full, every input if there are few enough, else corner and random. File formats: vec, a line of hex for each
-    operation; memh, for $readmemh; csv; npz, for NumPy; parquet.
+    Suites: smoke has some hundreds of operations, corner has systematic corner cases, random has COUNT random
+    operations. full has every input if there are few enough, else corner and random. File formats: vec (a line of
+    hex for each operation), memh (for $readmemh), csv, npz (for NumPy), parquet.
 
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors

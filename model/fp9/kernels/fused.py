@@ -1,8 +1,8 @@
 """Numba kernels of the dot engine: exact sums of a product and an addend, rounded once.
 
 The exact sum is stored in float64 *rounded to odd*: the last bit of an inexact sum is set. A later rounding to at
-most 24 bits then never sees a false tie or a false exact result (Boldo and Melquiond, "Emulation of a FMA and
-correctly rounded sums", IEEE ToC 2008). One rounding by the result format's table follows.
+most 24 bits then never sees a false tie or a false exact result. One rounding by the result format's table
+follows. Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008.
 """
 
 from __future__ import annotations

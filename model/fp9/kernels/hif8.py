@@ -35,8 +35,8 @@ class HybridEdges(NamedTuple):
 def encode_hybrid(patterns, edges, codes):
     """Write hif8 codes of float32 patterns (uint32, shape (n,)), with hybrid rounding.
 
-    Below 1, the exponent field is mirrored: `mirrored` has the field 127 + |E|. One set of thresholds on this
-    field then gives the number of fraction bits: 3, one less from |E| = 4, and another less from |E| = 8.
+    Below 1, the exponent field is mirrored: `mirrored` has the field 127 + |E|. Thresholds on this field give the
+    number of fraction bits: 3 below |E| = 4, 2 from 4, and 1 from 8.
     """
     for i in range(patterns.size):
         pattern = patterns[i]

@@ -265,9 +265,7 @@ _INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
 
 @kernel
 def raise_flags(patterns, grid, limits, flags):
-    """Write the flags of rounding float32 patterns to nearest or toward zero; NaN patterns are those of
-    `sums_to_odd`.
-    """
+    """Write the flags of rounding float32 patterns to nearest or toward zero; NaN patterns are as in `sums_to_odd`."""
     narrower = U(_WIDTH - grid.fraction_bits)
     smallest = U(grid.lowest << _WIDTH)
     for i in range(patterns.size):

@@ -122,10 +122,10 @@ def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
 
 
 ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), repeat=3)}
-"""Kernels that encode float32 or float64 numbers (n,).
+"""Kernels that encode float32 or float64 numbers (n,), by three truth values.
 
-Keys: whether the kernel is for nearest even alone, which is faster by a third, or for any rounding; whether codes
-are two's complement; whether flags are written.
+They say whether the kernel is for nearest even only, whether codes are two's complement, and whether flags are
+written. A kernel for nearest even only is faster by a third.
 """
 
 

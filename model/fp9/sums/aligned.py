@@ -79,8 +79,8 @@ class Aligned(Tiled):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether the kernels find flags: the lowest bit of a zero times any number lies above every window's
-        last place.
+        """Return whether flags are available: the lowest-bit byte of a zero product must be above every window's last
+        place.
         """
         zero = -NO_EXPONENT - 1
         return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)

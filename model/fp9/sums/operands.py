@@ -75,12 +75,12 @@ class _Kept:
 
 
 class Operand:
-    """Codes of a format that several products read, as left or right factor, transposed or not (created by
-    `operand`).
+    """Codes of a format that several products read, as left or right factor, transposed or not (see `operand`).
 
     A product needs the codes' numbers and the powers of two that align them. These arrays are computed when an
-    engine first needs them. They are cached as long as the operand or a transpose of it exists: 4 bytes a code in
-    float32, 8 in float64, 8 more for engines with a window, and this for each order of axes in use.
+    engine first needs them. They are cached as long as the operand or a transpose of it exists. A code takes 4
+    bytes in float32 or 8 in float64, and 8 more for engines with a window. This applies to each order of axes in
+    use.
     """
 
     __slots__ = ("_kept", "_swapped")
@@ -150,13 +150,14 @@ class Operand:
     def array(self, what: str) -> NDArray[Any]:
         """Return an array that kernels read, contiguous, in the shape of the codes; do not write to it.
 
-        `what` is one of:
-        "float32" or "float64", the numbers;
-        "integers", the numbers in units of the lowest bit (formats without specials only);
-        "powers", the powers of two for alignment (0 for zeros, infinities and NaN);
-        "exponents", the exponents for alignment as bytes;
-        "lowest bits", the exponents of the lowest bits as bytes;
-        "finite", which codes are finite.
+        `what` is one of these:
+
+        - "float32" or "float64": the numbers.
+        - "integers": the numbers in units of the lowest bit, for formats without specials.
+        - "powers": the powers of two for alignment; 0 for zeros, infinities and NaN.
+        - "exponents": the exponents for alignment, as bytes.
+        - "lowest bits": the exponents of the lowest bits, as bytes.
+        - "finite": which codes are finite.
         """
         return self._kept.array(what, self._swapped)
 

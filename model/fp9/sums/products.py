@@ -205,13 +205,12 @@ def matmul(
     format_c: Format | str | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Return codes of a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output; sums run in the order of
-    K.
+    """Return codes of a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format.
 
-    The arguments are as in `dot`. Leading axes broadcast as in `numpy.matmul`; leading axes of `c` and of the
-    scales broadcast to the leading axes of the result. `scale_a`: one exponent, or (..., M), or with `block` (...,
-    M, blocks). `scale_b`: one exponent, or (..., N), or (..., blocks, N). `threads`: the most threads to use; None
-    uses one on every core. `progress` is called with the fraction done.
+    Each sum runs in the order of K. The arguments are as in `dot`. Leading axes broadcast as in `numpy.matmul`;
+    leading axes of `c` and of the scales broadcast to the leading axes of the result. `scale_a`: one exponent, or
+    (..., M), or with `block` (..., M, blocks). `scale_b`: one exponent, or (..., N), or (..., blocks, N).
+    `threads`: the most threads to use; None uses one on every core. `progress` is called with the fraction done.
 
     >>> import fp9
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")

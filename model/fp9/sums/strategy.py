@@ -151,7 +151,9 @@ def depth_bits(depth: int) -> int:
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether a zero can raise the largest exponent: its exponent is above that of some product or addend."""
+    """Return whether a zero can raise the largest exponent, because its exponent is above a product's or an
+    addend's.
+    """
     lowest = min(a.lowest + b.lowest, engine.result.min_normal_exponent)
     return engine.zero_exponent is not None and lowest < engine.zero_exponent
 

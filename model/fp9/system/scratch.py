@@ -1,8 +1,8 @@
 """Large arrays in reused memory.
 
-The operating system clears each page of a new array. In a virtual machine this takes about 1.5 us for 4 KiB; for a
-product of 512 x 512 x 512, as long as its sums. The C library returns memory to the system as soon as an array is
-freed.
+The operating system clears each page of a new array. In a virtual machine this takes about 1.5 us for 4 KiB. For a
+product of 512 x 512 x 512, clearing takes as long as the sums. The C library returns memory to the system as soon
+as an array is freed.
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ def identify(
     TARGET is a Python function, module:function of arrays a (n, k), b (n, k) and c (n,); a function of a shared
     library, library.so:symbol; a TOML mapping of third-party Verilog, as for `check-rtl`; a file of rows that a
     unit computed; or a folder of rows in the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
+
     The unit computes one sum after another, each chosen to distinguish the most engines. The answer is an engine,
     and the fields that no sum decided. The exit code is 1 if no engine gives all results; the first row that
     differs is then shown.

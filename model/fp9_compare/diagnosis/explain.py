@@ -179,7 +179,7 @@ class _Case:
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
     """Return the differences that leave the fewest results unexplained; ties go to fewer and likelier differences.
 
-    Among single differences that explain all results, the one that explains most flags wins.
+    If several single differences explain all results, the difference that explains most flags is returned.
     """
     if not whole.wrong(()).any():
         return ()

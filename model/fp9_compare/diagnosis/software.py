@@ -135,8 +135,8 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
 def _strata(target: Format) -> NDArray[np.uint32]:
     """Return FP32 patterns at which casts differ.
 
-    They are the format's numbers, the midpoints between them and the edge of overflow, each with its neighbours;
-    random numbers of every exponent and sign; zeros, infinities, NaN.
+    They are the format's numbers, the midpoints between them and the edge of overflow, each with its neighbours.
+    Random numbers of every exponent and sign follow, then zeros, infinities and NaN.
     """
     magnitudes = np.array(sorted({abs(float(x)) for x in _numbers(target)}))
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2

@@ -178,7 +178,7 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
 
     First, sums distinguish the catalogue's engines. Then engines that differ from the remaining one in one or more
     fields are tried. Then random sums must agree. If no candidate remains, a thinned set of all probes is
-    computed, and a search from the catalogue finds the engine that explains the rows (`search`).
+    computed. A search from the catalogue (`search`) then finds the engine that explains the rows.
 
     Raises ValueError for a unit that fails, returns other shapes, or gives another result for the same sum.
     """

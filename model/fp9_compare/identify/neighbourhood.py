@@ -1,7 +1,7 @@
 """Neighbourhood of an engine: engines that differ in one field, or in a group of fields that can hide each other.
 
-One field can hide another: a window hides how lower bits are truncated, a flush of results hides a flush of
-addends, a chunk hides the order within it. The search therefore also changes such groups of fields together.
+One field can hide another. A window hides how lower bits are truncated. A flush of results hides a flush of
+addends. A chunk hides the order within it. The search therefore also changes such groups of fields together.
 """
 
 from __future__ import annotations

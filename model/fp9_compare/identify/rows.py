@@ -1,8 +1,8 @@
 """Files of measured rows: sums that a unit computed elsewhere, as text.
 
-The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Each following line is one sum of four words in hex
-digits: the codes of a, the codes of b, the code of c and the code of the result. The codes of a vector are
-concatenated, each as wide as its format. Lines that begin with # are comments.
+The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Each following line is one sum: four words in hex
+digits, for a, b, c and the result. The codes of a vector are concatenated, each as wide as its format. Lines that
+begin with # are comments.
 """
 
 from __future__ import annotations

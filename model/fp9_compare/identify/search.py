@@ -43,7 +43,7 @@ _KEPT = 8
 """Engines that a stage passes on."""
 
 _KINDS = 6
-"""Kinds of engines of which a stage passes on the first."""
+"""Number of kinds of engines; a stage passes on the first engine of each kind."""
 
 _STARTS = 3
 """Number of these engines with which most variants are tried."""

@@ -20,8 +20,9 @@ _PLAIN = Engine()
 def _unused(engine: Engine, interface: Interface) -> set[str]:
     """Return the fields that change no sum of these operands.
 
-    They are `scaling`, as operands have no scales; `zero_bypass` without a merged NaN-Inf; `truncation` and
-    `addend` without a window; `products` of an exact engine; and the order within a single step.
+    `scaling` is unobservable since operands have no scales, and `zero_bypass` without a merged NaN-Inf.
+    `truncation` and `addend` are unobservable without a window, and `products` in an exact engine. The order
+    within a single step is unobservable too.
     """
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
@@ -58,7 +59,7 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Return no zero exponent if its window truncates no bit of any term."""
+    """Return zero_exponent None if a window at the zero's exponent truncates no bit of any term."""
     if engine.zero_exponent is None or engine.window is None or engine.group is not None:
         return {}
     lowest = _lowest_product(interface)

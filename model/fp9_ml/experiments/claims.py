@@ -38,8 +38,8 @@ class Claim:
     """Claim with its source, its set-up, the measurement for one seed, and its limits.
 
     `measure` takes a seed, a progress callback, and a store for partial results. `quantity` describes the values;
-    values named "PREFIX(bias=B)" are curves over B in the chart. `minutes` is the time of one seed on one core if
-    that is too long for a test; such a claim is only in its record.
+    values named "PREFIX(bias=B)" are curves over B in the chart. `minutes` is the time of one seed on one core,
+    for claims that are too slow for a test. Such a claim is only in its record.
     """
 
     name: str

@@ -112,10 +112,9 @@ class Adaptive(LossRule):
 
     The decreases must follow each other. Source: HiF8 section 5.1, with windows {1, 20, 50, 100, 200, 500, 1000},
     starting at 2^32 and window 20. The paper leaves some points open. Here an increase resets the count of
-    decreases, but a decrease does not reset the count of increases (as in MindFormers' cell, which the paper
-    links). A change of window resets both counts. Scales are at least `smallest` = 1 (MindFormers) and within
-    FP32. MindFormers changes to window 1 after three decreases; here the next shorter window is used, as the paper
-    says.
+    decreases. A decrease does not reset the count of increases, as in MindFormers' cell, which the paper links. A
+    change of window resets both counts. Scales are at least `smallest` = 1 (MindFormers) and within FP32.
+    MindFormers changes to window 1 after three decreases; here the next shorter window is used, as the paper says.
     """
 
     kind: ClassVar[str] = "adaptive"

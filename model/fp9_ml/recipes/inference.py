@@ -102,10 +102,10 @@ class BatchNorm:
 def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], batches: Batches) -> None:
     """Set batch norms to the statistics of their inputs while `model` runs in its inference precision.
 
-    HFP8 section 3: forward passes over unlabelled training data ("2 % of a single epoch"; use all of a small data
-    set) give a new mean and variance; gamma and beta stay. The paper leaves the averaging open; here it is as in
-    torch with momentum None. Means and unbiased variances are averaged over batches, for all layers at once, and
-    each batch is normalised by its own statistics.
+    HFP8 section 3: forward passes over unlabelled training data give a new mean and variance; gamma and beta stay.
+    The paper uses "2 % of a single epoch"; use all of a small data set. The paper leaves the averaging open; here
+    it is as in torch with momentum None. Means and unbiased variances are averaged over batches, for all layers at
+    once. Each batch is normalised by its own statistics.
 
     `model` is called with each batch and calls the `norms`. If anything fails, no statistics change. Raises
     ValueError for no batches, for a norm that the model does not call, and for values that are not finite.

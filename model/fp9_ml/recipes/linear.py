@@ -2,8 +2,8 @@
 
 y = x w^T with x (..., in) and w (out, in), as in torch; dx = g w, dw = g^T x. An operand is multiplied by its
 scale factor before the cast. After the engine, the product is divided by both factors, in float64 with one
-rounding to FP32. A factor that is a power of two adds no further rounding. Any other factor (as in Transformer
-Engine) is multiplied in FP32 before the cast, which adds a rounding, and its inverse is rounded to FP32 too.
+rounding to FP32. A factor that is a power of two adds no further rounding. Any other factor, as in Transformer
+Engine, is multiplied in FP32 before the cast, which adds a rounding. Its inverse is rounded to FP32 too.
 """
 
 from __future__ import annotations

@@ -157,8 +157,8 @@ class Recipe:
         """Return the names of catalogue units that compute the recipe bit-exactly, for each cast and each product.
 
         For a cast: units that support target, rounding and overflow from the role's source. They also need a scale
-        if tensors are scaled by powers of two. (Other factors are multiplied in FP32 before the cast, and so need
-        an FP32 source.) For a product: units with steps of the engine that take both formats, or their family with
+        if tensors are scaled by powers of two. Other factors are multiplied in FP32 before the cast, and so need
+        an FP32 source. For a product: units with steps of the engine that take both formats, or their family with
         the bias on a port. An empty tuple means that the catalogue has no such unit. Work of the host has no
         entry.
         """

@@ -98,8 +98,8 @@ Optimizer = Callable[[int, "NDArray[np.float32]"], "NDArray[np.float32]"]
 class Ring:
     """N learners in one process that share 8-bit weights (HFP8 table 2); each owns 1/N of them.
 
-    One step: (1) the gradients are reduced and scattered in `hop` (1-6-9); (2) each learner updates its slice by
-    `rule` and stores its residual; (3) the new 8-bit codes are gathered. The paper leaves two points open: here
+    A step first reduces and scatters the gradients in `hop` (1-6-9). Each learner then updates its slice by `rule`
+    and stores its residual. Finally the new 8-bit codes are gathered. The paper leaves two points open: here
     `mean` divides the sums by N in FP32, and a sum is rounded at every hop.
     """
 

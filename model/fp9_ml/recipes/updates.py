@@ -1,6 +1,6 @@
 """Weights stored in 8 bits: the round-off residual update, and stochastic rounding.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper leaves the precision open: here W - update - R is
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper leaves the precision open. Here W - update - R is
 computed in FP32, from left to right, and so is W_t - W^_t. The caller computes the update, including momentum, in
 any precision.
 """
@@ -64,8 +64,9 @@ class RoundOff:
         """Return new codes of weights and residual; `update` holds the numbers to subtract, in the shape of the
         weights.
 
-        Raises ValueError for shapes that do not fit, for a residual if the rule has none or a missing residual,
-        for an update that is not finite (drop the step), and for stochastic rounding without `random`.
+        Raises ValueError for shapes that do not fit, and for a residual that is missing or that the rule does not
+        have. Also raises it for an update that is not finite (drop the step), and for stochastic rounding without
+        `random`.
         """
         codes = as_codes(weights, self.weights)
         change = np.asarray(as_numbers(update), dtype=np.float32)

@@ -26,12 +26,11 @@ def calibrate(
 
     The batches, tensors that are concatenated, pass through the model twice, in `eval` mode and without gradients.
     The first pass uses FP32 products in all layers under a recipe. In the second, each layer takes the pair of
-    exponents whose product is nearest to its product in the first pass, and its output feeds the next layer. The
-    pairs are in the model's `state_dict`. Returns the pair and its error, by the layer's name (NAME.0 and so on
-    for groups).
+    exponents whose product is nearest to the first pass. Its output feeds the next layer. The pairs are in the
+    model's `state_dict`. Returns the pair and its error, by the layer's name (NAME.0 and so on for groups).
 
-    Raises ValueError for a model without such layers, for a layer that is called twice in a pass, for no batches,
-    no exponents, and products that are not finite. The scales are then unchanged.
+    Raises ValueError for a model without such layers, and for a layer that is called twice in a pass. Also raises
+    it for no batches, no exponents, and products that are not finite. The scales are then unchanged.
     """
     layers = {name: m for name, m in model.named_modules() if isinstance(m, ByRecipe) and _is_searched(m)}
     pairs, data = pairs_of(activations, weights), list(batches)

@@ -34,9 +34,9 @@ def convert(
 
     Parameters stay the same objects, so that an optimiser that holds them continues to work. Hooks of a replaced
     layer are lost. `only(name, module)` says whether a layer is converted. The first and last of all layers, in
-    the order of registration, and depthwise convolutions have the recipe's formats for such layers, whether or not
-    the others are converted. A model that is itself such a layer gives a new layer. With `attention`, the two
-    products of MultiheadAttention are converted too, as inner layers.
+    the order of registration, use the recipe's formats for such layers; so do depthwise convolutions. This does
+    not depend on whether the others are converted. A model that is itself such a layer gives a new layer. With
+    `attention`, the two products of MultiheadAttention are converted too, as inner layers.
 
     Raises ValueError, before any change, if no layer is converted, and for a layer whose weight is computed from
     other parameters.

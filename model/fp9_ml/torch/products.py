@@ -108,8 +108,8 @@ def _is_repeated() -> bool:
 def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch.Tensor:
     """Return x w^T of x (..., in) and w (out, in), in x's dtype, differentiable once.
 
-    Raises ValueError for tensors that are not on the CPU, for shapes that do not fit, under transforms of
-    torch.func, and if a pass repeated by activation checkpointing has other operands than before.
+    Raises ValueError for tensors that are not on the CPU, for shapes that do not fit, and under transforms of
+    torch.func. Also raises it if a pass repeated by activation checkpointing has other operands than before.
     """
     if torch._C._are_functorch_transforms_active():
         raise ValueError("a transform of torch.func given; differentiate by backward() or torch.autograd.grad")

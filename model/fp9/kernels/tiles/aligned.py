@@ -148,9 +148,10 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
     `power_a` (bytes, a's shape) holds the exponents for alignment. `low_a` holds the exponents of the lowest bits;
     None if the window is so short that few steps fit it. `power_b` and `low_b` are the same for b. `redo` (m,
     panels) is set where sums left the range of these kernels; these sums are wrong. With the rounding `join`, each
-    `length` products are summed from zero, and the sum is added to an accumulator in float64. `lost` is None, or
-    holds the exponents of the lowest bits of a and b, and integers of the accumulators' shape, as wide as the
-    carrier. An integer is set after an inexact step, and negative if an inexact total was at most `tiny`.
+    `length` products are summed from zero, and the sum is added to an accumulator in float64. `lost` may be None.
+    Otherwise it holds the exponents of the lowest bits of a and b, followed by marks. Marks are integers of the
+    accumulators' shape, as wide as the carrier. A mark is set after an inexact step, and negative if an inexact
+    total was at most `tiny`.
     """
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)

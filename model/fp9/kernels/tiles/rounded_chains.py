@@ -265,7 +265,7 @@ def rounded(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length
     """Set out = round(acc + a[:, k] * b[k]) for each k in order, all finite; sums are rounded to the carrier, then by
     `t`.
 
-    `t` is a `floats.Rounder`. `low_a` and `low_b` are bytes, the exponents of the lowest bits of a and b; they
+    `t` is a `floats.Rounder`. `low_a` and `low_b` are bytes, the exponents of the lowest bits of a and b. They
     have the shapes (m, 0) and (0, n) if no product has bits below the coarse step. `bounds` (m,) are the largest
     sums of a's magnitudes over `block_of` products. `redo` (m, panels) is set where sums may have overflowed;
     these sums are wrong. `length`, `join`, `tiny` and `lost` are as in `aligned.aligned`, with two differences. No

@@ -24,9 +24,10 @@ from fp9.kernels.compiled import inlined
 from fp9.kernels.tiles.vectors import VECTORS, WIDE, Code, Variable
 
 SAFE_EXPONENT = 90
-"""Exponent bound of products: above 2^-90, where a zero's byte plus any exponent is below, and up to 2^90.
+"""Exponent limit of these kernels: nonzero products are above 2^-90, and magnitudes below 2^90, far from float32's
+limits.
 
-These numbers are far from the limits of float32.
+The byte of a zero plus the exponent of any other factor is below -90.
 """
 ROWS = 3 if WIDE else 1
 """Rows of a tile."""
