@@ -196,7 +196,6 @@ def _parameters(engine: Engine) -> int:
 
 
 def _candidates(output: str) -> list[Engine]:
-    """Return the presets with this output, except those for block-scaled elements only."""
     return [engine for engine in ENGINES.values() if engine.addend_format.name == output and engine.group is None]
 
 
@@ -242,7 +241,6 @@ def _number(term: Term) -> float:
 
 
 def _sum(terms: list[Term]) -> float:
-    """Return the exact sum as float64."""
     summed = total([term.value for term in terms], Rounding.RNE)
     size = {Kind.NAN: math.nan, Kind.INF: math.inf}.get(summed.kind, float(summed.magnitude))
     return -size if summed.negative else size

@@ -139,7 +139,6 @@ def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: boo
 
 
 def _spread(record: dict[str, Any]) -> Any:
-    """Return a table with the smallest and largest value of each bar over all seeds."""
     rows = []
     for bars in zip(*(run["bars"] for run in record["runs"]), strict=True):
         found = [bar["measured"] for bar in bars]
@@ -153,7 +152,6 @@ def _limit(bar: dict[str, Any]) -> list[str]:
 
 
 def _record(spec: Recipe) -> dict[str, Any]:
-    """Return the recipe as the texts of its fields (None for none), and the units that compute it."""
     said = {field: None if text == "none" else text for field, text in spec.spelled().items()}
     return said | {"units": {what: list(names) for what, names in spec.units().items()}}
 

@@ -157,7 +157,6 @@ def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: in
 
 
 def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
-    """Return codes (sums, K) as one column (sums, steps) for each lane."""
     lanes = unit.lane_names(side)
     filled = np.pad(codes, ((0, 0), (0, -codes.shape[1] % len(lanes))))
     return {name: filled[:, lane :: len(lanes)] for lane, name in enumerate(lanes)}

@@ -69,7 +69,6 @@ def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_js
 
 
 def _block(name: str) -> BlockFormat | None:
-    """Return the block format of a name; None for formats of single numbers."""
     try:
         fp9.format(name)
     except ValueError:

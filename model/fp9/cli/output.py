@@ -123,7 +123,6 @@ def _widths(natural: list[int], least: list[int], room: int) -> list[int]:
 
 
 def _plain(cell: object) -> str:
-    """Return a cell's text."""
     return getattr(cell, "plain", None) or str(cell)
 
 

@@ -88,7 +88,6 @@ def unit_record(unit: Unit) -> Record:
 
 
 def _operands(unit: Unit) -> str:
-    """Return the formats of inputs and outputs, on one line."""
     operands = [f"{p.name}: {' '.join(f.name for f in p.formats)}" for p in (*unit.inputs, *unit.outputs) if p.formats]
     return "; ".join(operands)
 
@@ -208,6 +207,5 @@ def _cast_record(text: str, number: float, code: int, fmt: Format) -> Record:
 
 
 def _number(value: float) -> str:
-    """Return the shortest decimal that reads back as the same float64."""
     text = repr(value)
     return text.removesuffix(".0")

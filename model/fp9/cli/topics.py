@@ -19,7 +19,6 @@ _REPOSITORY = Path(__file__).parents[3] / "docs"
 
 
 def _home() -> Traversable:
-    """Return the folder of pages, in the installed package or in the repository."""
     installed = importlib.resources.files("fp9.cli") / "pages"
     return installed if installed.is_dir() else _REPOSITORY
 

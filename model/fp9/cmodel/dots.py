@@ -158,7 +158,6 @@ def _groups(unit: Dot, product: str) -> list[str]:
 
 
 def _products(unit: Dot, scaled: bool) -> Weights:
-    """Return the weights of the products, scaled if scales multiply products."""
     a, b = (weights(with_every_bias(formats, unit.bias_port)) for formats in (unit.a, unit.b))
     sides = a + b
     if scaled and unit.scale is not None and (unit.engine.scaling is Scaling.PRODUCTS or unit.engine.exact):

@@ -41,7 +41,6 @@ def fpu(unit: Fpu) -> ModelText:
 
 
 def _downcast(unit: Fpu) -> str:
-    """Return the branch that rounds c to the format of a."""
     lines = [f"    if (op == {unit.operations.index(FpuOp.DOWNCAST)}) {{"]
     for place, fmt in enumerate(unit.a):
         test = "" if place == len(unit.a) - 1 else f"if (in->a_format == {place}) "

@@ -48,7 +48,6 @@ def _quoted(rows: Sequence[Format | Engine]) -> str:
 
 
 def _operands(formats: Sequence[Format]) -> list[Format]:
-    """Return the formats that factors can have."""
     return [fmt for fmt in formats if fmt.signed and _fits(fmt)]
 
 
@@ -61,7 +60,6 @@ def _fits(fmt: Format) -> bool:
 
 
 def _scales(formats: Sequence[Format]) -> list[Format]:
-    """Return the formats that block scales can have."""
     return [fmt for fmt in formats if not fmt.signed and not fmt.has_inf and fmt.bits <= 8]
 
 

@@ -52,7 +52,6 @@ def _decoded(fmt: Format, bias_port: bool, bypass: bool) -> str:
 
 
 def _extra_bias(fmt: Format) -> int:
-    """Return the extra bias that a format's fields include."""
     base = with_bias(fmt, 0)
     return base.min_normal_exponent - fmt.min_normal_exponent
 

@@ -99,7 +99,6 @@ def _random_bits(x: Exact, rounding: Rounding, random: int) -> tuple[Exact, Bits
 
 
 def _relative(x: Exact, fmt: Format, code: int) -> float | None:
-    """Return the relative error; None if the number or the result is not finite."""
     if x.kind is not Kind.FINITE or fmt.kind_of(code) not in (Kind.FINITE, Kind.ZERO):
         return None
     return float((fmt.value_of(code) - x.value) / abs(x.value))
@@ -218,7 +217,6 @@ def _points(fmt: Format) -> list[tuple[int, int]]:
 
 
 def _float(x: Exact) -> float | None:
-    """Return the number as float64; None if it is out of range or not finite."""
     if x.kind not in (Kind.FINITE, Kind.ZERO):
         return None
     try:
@@ -228,5 +226,4 @@ def _float(x: Exact) -> float | None:
 
 
 def _text(value: float) -> str:
-    """Return the shortest decimal of a number."""
     return repr(value).removesuffix(".0") if math.isfinite(value) else repr(value)

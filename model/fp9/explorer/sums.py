@@ -57,7 +57,6 @@ def record(a: str, b: str, format_a: str, format_b: str, name: str, c: str = "0"
 
 
 def _check(chosen: Engine, formats: Formats) -> None:
-    """Refuse formats that an engine with scaled groups does not accept."""
     if chosen.group is not None:
         check_grouped(chosen, *formats)
 
@@ -102,7 +101,6 @@ def _other(
     start: Any,
     right: Fraction | None,
 ) -> Record:
-    """Return another engine's result, and its error from the exact sum."""
     code = _summed(other, codes, formats, start, [])
     found = decode(code, other.output)
     off = None
@@ -136,7 +134,6 @@ def _drawn(taken: oracle.Taken) -> Record:
 
 
 def _lost(term: Term, kept: list[Fraction] | None, place: int) -> str:
-    """Return the part of a term that the window drops, as text; empty if none."""
     dropped = Fraction(0) if kept is None else term.value.value - kept[place]
     return str(float(dropped)) if dropped else ""
 

@@ -73,7 +73,6 @@ def _tops(lanes, half, tops):
 
 @called
 def _clear(tops, codes):
-    """Set all elements of blocks with an infinity or a NaN to zero."""
     for b in range(tops.size):
         if tops[b] >= _INF:
             codes[b] = 0
@@ -97,7 +96,6 @@ def _power_code(top, s):
 
 @inlined
 def _reciprocal(code):
-    """Return 2^(127 - code) for a code in 0..254."""
     field = U(254 - code)
     return bits_float32(U(field << _WIDTH) if field else U(1 << 22))
 

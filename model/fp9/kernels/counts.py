@@ -39,7 +39,6 @@ The largest pattern includes NaN.
 
 @inlined
 def _large(patterns, limits):
-    """Return the number of sources that overflow."""
     pattern = patterns.dtype.type
     zero, one, large = pattern(0), pattern(1), pattern(0)
     for i in range(patterns.size):

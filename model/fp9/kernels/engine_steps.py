@@ -276,7 +276,6 @@ def _sum_row(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
     a, b, power_a, power_b, c, scales, randoms, limbs,
 ):  # fmt: skip
-    """Return the code and the OR of all flags of one sum over K that starts from the number `c`."""
     total, value = c, c
     code, raised = np.uint32(0), np.uint8(0)
     rounding, position, chunk = 0, 0, 0

@@ -16,7 +16,6 @@ from fp9.kernels.round64 import INF_BITS
 
 @inlined
 def _group_sum(a, b):
-    """Return the sum of integer products, and whether all of them are 0."""
     total, some = np.int32(0), np.int32(0)
     for k in range(a.size):
         p = np.int32(a[k] * b[k])

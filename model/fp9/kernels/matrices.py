@@ -51,7 +51,6 @@ def rounded_chain(a, b, acc, begin, end, t):
 
 @inlined
 def _marked_sum(row, marks, a0, b0, lowest, t):
-    """Set row = round(row + a0 b0), and update the marks."""
     for j in range(row.size):
         total, error = two_sum(a0 * b0[j], row[j])
         r = round32(total, t)
@@ -82,7 +81,6 @@ def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
 
 @inlined
 def _pair(row, a0, a1, b0, b1, t):
-    """Set row = round(row + a0 b0 + a1 b1)."""
     for j in range(row.size):
         row[j] = rounded_sum_of_three(a0 * b0[j], a1 * b1[j], row[j], t)
 
@@ -131,7 +129,6 @@ def _mark(marks, total, r, lowest):
 
 @inlined
 def _flagged_product(row, marks, a0, b0, lowest, t):
-    """Set row = round(row + a0 b0), and update the marks."""
     for j in range(row.size):
         p = a0 * b0[j]
         total, r = odd_sum(p, row[j]), rounded_sum(p, row[j], t)
@@ -141,7 +138,6 @@ def _flagged_product(row, marks, a0, b0, lowest, t):
 
 @inlined
 def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
-    """Set row = round(row + a0 b0 + a1 b1), and update the marks."""
     for j in range(row.size):
         p, q = a0 * b0[j], a1 * b1[j]
         total, r = odd_sum_of_three(p, q, row[j]), rounded_sum_of_three(p, q, row[j], t)

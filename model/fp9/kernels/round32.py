@@ -222,7 +222,6 @@ def note(codes, met):
 
 @inlined
 def _narrowed(number):
-    """Return a float64 as a float32 pattern, rounded to odd."""
     nearest = np.float32(number)
     back = np.float64(nearest)
     pattern = float32_bits(nearest)

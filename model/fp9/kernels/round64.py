@@ -43,7 +43,6 @@ def switches_of(hybrid: Hybrid) -> int:
 
 @inlined
 def _dropped_field(rest: int, shift: int, width: int) -> int:
-    """Return the top `width` of the `shift` dropped bits as an integer."""
     distance = shift - width
     return rest >> min(distance, _WIDEST) if distance >= 0 else rest << -distance
 

@@ -57,7 +57,6 @@ class WideRounding(NamedTuple):
 
 
 def _words(rounding: Rounding) -> WideRounding:
-    """Return the rule words of a rounding that needs neither random bits nor the source."""
     bits = (rounding is Rounding.RNE, rounding is Rounding.RTO)
     moves, keeps = (
         [asks(negative) for negative in (False, True)] for asks in (rounding.moves_away, rounding.keeps_nonzero)

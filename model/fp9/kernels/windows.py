@@ -19,7 +19,6 @@ _NOTHING = 2.0**-800
 
 @inlined
 def _tops(tops, a, b, begin, end, stride):
-    """Set tops[j] to the largest product of powers of two."""
     tops[:] = _NOTHING
     for k in range(begin, end, stride):
         a0, b0 = a[k], b[k]
@@ -29,7 +28,6 @@ def _tops(tops, a, b, begin, end, stride):
 
 @inlined
 def _cuts(totals, scales, a, b, begin, end, stride, floors):
-    """Set totals[j] to the sum of products, each multiplied by scales[j] and truncated."""
     totals[:] = 0.0
     for k in range(begin, end, stride):
         a0, b0 = a[k], b[k]

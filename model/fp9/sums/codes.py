@@ -40,7 +40,6 @@ _NO_FLAGS = np.empty(0, dtype=np.uint8)
 
 
 def _writing(fmt: Format, dtype: np.dtype[Any], size: int) -> Plan:
-    """Return the cast plan from a format's own numbers to their codes."""
     return encoder(_request(fmt), dtype, size)
 
 

@@ -86,7 +86,6 @@ class Exact(FastSums):
 
     @property
     def _joins_parts(self) -> bool:
-        """Return whether vectors add and round the sums of parts."""
         return len(self._pairs) <= 2 and can_round(self.engine.result, self.engine.rounding)
 
     @staticmethod

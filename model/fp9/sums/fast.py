@@ -38,7 +38,6 @@ def _product_bits(a: Span, b: Span) -> int:
 
 
 def _is_in_float32(a: Span, b: Span) -> bool:
-    """Return whether float32 represents every finite product exactly."""
     in_range = a.lowest + b.lowest >= BINARY32.lowest_quantum and a.highest + b.highest + 1 <= BINARY32.bias
     parts = all(x.lowest >= BINARY32.lowest_quantum and x.highest <= BINARY32.bias for x in (a, b))
     return in_range and parts and _product_bits(a, b) <= BINARY32.precision
@@ -78,7 +77,6 @@ class Chain(FastSums):
 
 
 def _is_exact(engine: Engine) -> bool:
-    """Return whether each step sums exactly."""
     return engine.window is None and not engine.exact
 
 

@@ -117,7 +117,6 @@ def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, i
 
 
 def _floor(engine: Engine, addend: Format) -> float:
-    """Return the magnitude below which addends of a format count as zero."""
     return 2.0**addend.min_normal_exponent if engine.flush_addend else 0.0
 
 

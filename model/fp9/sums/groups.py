@@ -138,5 +138,4 @@ class GroupedTiles(FastSums):
 
 
 def _scales(side: Side) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return factors and powers, (rows or 1, groups or 1)."""
     return (_ONE, _ONE) if side.groups is None else (side.groups.factors, side.groups.powers)

@@ -34,7 +34,6 @@ def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArra
 
 
 def _shares_below(bits: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the shares of rows whose lowest bits are below each of some exponents."""
     return np.searchsorted(np.sort(bits), ends) / bits.size
 
 

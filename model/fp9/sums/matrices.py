@@ -95,7 +95,6 @@ class Products:
             run_parts(self._whole, parts, self._options.threads, self._options.progress)
 
     def _by_rows(self, number: int, items: int) -> None:
-        """Compute one product, with its rows divided among threads."""
         _, rows, columns = self._start.shape
         work, *sizes = self._prepared(number)
         progress = self._options.progress
@@ -104,7 +103,6 @@ class Products:
         run_parts(work, parts, self._options.threads, step)
 
     def _whole(self, items: slice) -> None:
-        """Compute some products one after another."""
         for number in range(items.start, items.stop):
             work, *_ = self._prepared(number)
             work(slice(0, self._start.shape[1]))
@@ -132,7 +130,6 @@ class Products:
         return flagged if self._options.flags else work, WORTH_A_THREAD, fast.part
 
     def _again(self, number: int, a: Side, b: Side, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
-        """Compute single sums with the general kernel."""
         if not rows.size:
             return
         sums = row_sums(self._engine, a, b, self._options.joins)

@@ -307,7 +307,6 @@ def _look_ups() -> Any:
 
 
 def _looked_up(codes: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
-    """Return the table's entries for contiguous codes."""
     found = scratch(codes.shape, table.dtype)
     _look_ups().look_up(*read_only(codes.reshape(-1)), table, found.reshape(-1))
     return found

@@ -269,12 +269,10 @@ def _batch(a: Operand, b: Operand) -> tuple[int, ...]:
 
 
 def _by_item(scales: Scales | None, items: int, rows: int) -> Scales | None:
-    """Return the scales of a batch as (items, rows, blocks)."""
     return None if scales is None else scales.each(lambda array: array.reshape(items, rows, array.shape[-1]))
 
 
 def _given(codes: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the codes, copied to `out` if it is given."""
     if out is None:
         return codes
     output_array(out, codes.shape, codes.dtype)[...] = codes

@@ -99,7 +99,6 @@ def scale_rows(
 
 
 def _exponents(name: str, scale: ArrayLike) -> NDArray[Any]:
-    """Return checked exponents of powers of two."""
     array = np.asarray(scale)
     if array.dtype.kind == "u":
         raise TypeError(

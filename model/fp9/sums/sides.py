@@ -109,18 +109,15 @@ def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
 
 
 def _spread(scales: Scales, block: int | None, depth: int) -> Scales:
-    """Return the scales of every product, (rows, k) or (rows, 1)."""
     return scales.each(lambda array: np.repeat(array, block, axis=1)[:, :depth]) if block else scales
 
 
 def _at_groups(scales: Scales, group: int, block: int | None) -> Scales:
-    """Return the scales of every group, (rows, groups) or (rows, 1), contiguous."""
     times = (block or group) // group
     return scales.each(lambda array: np.repeat(array, times, axis=1))
 
 
 def _at_chunks(scales: Scales, engine: Engine, block: int | None, depth: int) -> NDArray[np.float64]:
-    """Return the factors of every chunk, (rows, chunks) or (rows, 1)."""
     if not block:
         return scales.factors
     assert engine.chunk is not None, "format_of_scales lets blocks of sums pass only with chunks"

@@ -137,7 +137,6 @@ class FastSums(abc.ABC):
 
     @functools.cached_property
     def _total(self) -> Any:
-        """Return the rounding of totals."""
         return rounder(self.engine.output, self.engine.output_rounding, np.float64)
 
 

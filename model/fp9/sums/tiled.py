@@ -81,7 +81,6 @@ class Tiled(FastSums):
 
     @functools.cached_property
     def _others(self) -> FastSums:
-        """Return the strategy for all numbers."""
         found = first_fitting((*STRATEGIES, Stepwise), self.engine, *self._given, self.joins, flags=False)
         assert found is not None
         return found
@@ -166,7 +165,6 @@ class Tiled(FastSums):
 
     @property
     def _panel(self) -> int:
-        """Return the number of columns of a panel."""
         return int(tile_columns.py_func(self.b.itemsize))
 
     def _no_redo(self, rows: Places, acc: NDArray[Any]) -> NDArray[np.bool_]:
@@ -205,7 +203,6 @@ class Tiled(FastSums):
 
 
 def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return the numbers, with infinities and NaN replaced by zero."""
     return np.where(np.isfinite(x), x, x.dtype.type(0)) if special.any() else x
 
 

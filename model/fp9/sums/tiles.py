@@ -64,12 +64,10 @@ class Rounded(Tiled):
         return read_only(a.rows("lowest bits"), b.columns("lowest bits"))
 
     def _doubts_tiny(self, _a: Side, _b: Side) -> bool:
-        """Return whether a tiny sum may have bits that the carrier does not hold."""
         return False
 
     @property
     def _drop(self) -> int:
-        """Return the number of the carrier's fraction bits that the result lacks."""
         return int(np.finfo(self.carrier).nmant) - self.engine.result.fraction_bits
 
     def _step(self, exponent: int) -> chain_kernels.Step:

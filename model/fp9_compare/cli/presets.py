@@ -62,12 +62,10 @@ def _record(verdict: Verdict, steps: list[Step] | None) -> dict[str, Any]:
 
 
 def _others(verdict: Verdict) -> str:
-    """Return the other rules that agree with as many rows."""
     return ", ".join(" = ".join(rule) for rule in verdict.rules[1:]) or "-"
 
 
 def _picture(verdict: Verdict, steps: list[Step]) -> Table:
-    """Return the roundings of the first row that differs, one a line."""
     import numpy as np  # slow to load
 
     assert verdict.differs is not None

@@ -138,7 +138,6 @@ class _Case:
         return wrong if self.apart is None else wrong & ~self.apart
 
     def _ignored(self) -> dict[str, Any]:
-        """Return the masks of outputs that never carry meaning."""
         return {name: mask for name, mask in self.made.care.items() if not mask.any()}
 
     def sample(self) -> _Case:

@@ -48,7 +48,6 @@ def alike(fmt: Format) -> Iterator[Format]:
 
 
 def _facts(fmt: Format) -> tuple[Any, ...]:
-    """Return the properties that determine a format's codes."""
     if not isinstance(fmt, FixedFormat):
         return (fmt.name,)
     specials = (fmt.specials, fmt.padding) if fmt.specials is not Specials.FINITE else (Specials.FINITE, fmt.padding)

@@ -24,7 +24,6 @@ def flag_differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _possible(unit: Unit, difference: Difference) -> bool:
-    """Return whether the specification can be changed by a difference, and does change."""
     try:
         changed(unit, [difference])
     except ValueError:

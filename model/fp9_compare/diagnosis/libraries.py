@@ -43,7 +43,6 @@ SOURCES = ("fp32", "fp16", "bf16")
 
 
 def _typed(library: str) -> Iterator[Row]:
-    """Yield rows of a package whose formats are NumPy types."""
     module = importlib.import_module(library)
     for alias, name in ALIASES.items():
         fmt = NAMED[name]
@@ -57,7 +56,6 @@ def _typed(library: str) -> Iterator[Row]:
 
 
 def _casts(source: str, kind: Any) -> bool:
-    """Return whether a package has the cast."""
     try:
         decode_native(np.zeros(1, dtype=np.uint32), fixed_format(source)).astype(kind)
     except TypeError:

@@ -152,7 +152,6 @@ class _Session:
 
 
 def _parts(interface: Interface, vectors: Vectors) -> list[Predictions]:
-    """Return predictions of a part of the vectors, and of the rest."""
     first = np.arange(len(vectors)) % _HEAD == 0
     return [Predictions(interface, vectors.take(np.flatnonzero(rows))) for rows in (first, ~first)]
 
@@ -287,7 +286,6 @@ def _unlike(session: _Session, engines: Sequence[Engine]) -> list[Engine]:
 
 
 def _fresh(session: _Session, engine: Engine) -> Vectors:
-    """Return new random sums, and new sums at the edges of an engine."""
     at_edges = edges(session.interface, engine, _EDGES, session.rng)
     return drawn(session.interface, _FRESH, session.rng) + at_edges
 
@@ -299,7 +297,6 @@ def _around(session: _Session, engine: Engine) -> list[Engine]:
 
 
 def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
-    """Return the engines that explain all rows, without duplicates."""
     found = {fields.key(engine): engine for engine in engines}
     head = session.evidence.every(_HEAD)
     return [engine for engine in found.values() if head.explains(engine) and session.evidence.explains(engine)]

@@ -47,7 +47,6 @@ def remaining(found: Fit) -> dict[str, list[int]]:
 
 
 def _falling(engines: list[Any], found: Fit) -> list[int]:
-    """Return how many engines explain the first 0, 1, 2 and more rows."""
     agrees = [found.evidence.agrees(engine) for engine in engines]
     taken = [vector for vector in agrees if vector is not None]
     kept = np.logical_and.accumulate(np.stack(taken), axis=1)
@@ -55,7 +54,6 @@ def _falling(engines: list[Any], found: Fit) -> list[int]:
 
 
 def _candidates(axes: Axes, found: Fit) -> None:
-    """Draw the number of candidates before and after each distinguishing sum."""
     for fall in found.falls:
         axes.plot([fall.row, fall.row + 1], [fall.before, max(fall.after, 0.5)], color="C0", marker=".", linewidth=1)
     axes.set(yscale="log", ylabel="candidates", title=f"{found.name}: {found.nearest.name}")
@@ -64,7 +62,6 @@ def _candidates(axes: Axes, found: Fit) -> None:
 
 
 def _strips(axes: Axes, lines: dict[str, list[int]]) -> None:
-    """Draw a strip for each field: dark where many of its values are possible."""
     rows = np.array([np.log2(counts) for counts in lines.values()])
     extent = (-0.5, rows.shape[1] - 0.5, 0, len(rows))
     axes.imshow(rows, aspect="auto", cmap="Blues", interpolation="nearest", extent=extent)

@@ -93,14 +93,12 @@ def _raised(short: Evidence, engines: Sequence[Engine]) -> list[Engine]:
 def _of_each(
     stage: Callable[[Engine, Evidence], Iterator[Engine]], engines: Sequence[Engine], rows: Evidence
 ) -> Iterator[Engine]:
-    """Yield engines, and the results of a stage for each."""
     yield from engines
     for engine in engines:
         yield from stage(engine, rows)
 
 
 def _unlike(engines: Iterable[Engine], kind: Callable[[Engine], Any]) -> list[Engine]:
-    """Return the first engine of every kind."""
     found: dict[Any, Engine] = {}
     for engine in engines:
         found.setdefault(kind(engine), engine)
@@ -155,7 +153,6 @@ class _Climb:
         return engine
 
     def _matters(self, engine: Engine, field: fields.Field) -> bool:
-        """Return whether a value of a field changes the explained rows."""
         own = self._rows.agrees(engine)
         assert own is not None, "a climb stands on an engine that takes the operands"
         others = (self._rows.agrees(other) for other in fields.changed(engine, field, self._rows.interface))

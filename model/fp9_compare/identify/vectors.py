@@ -101,7 +101,6 @@ class Predictions:
         return found
 
     def _addend(self, fmt: FixedFormat) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the addends in a format: their codes, and the numbers of the codes."""
         if fmt not in self._addends:
             codes = encode(self._c, fmt, "rne", "inf")
             self._addends[fmt] = codes, decode_to(codes, fmt, np.float64)

@@ -89,7 +89,6 @@ STEPS, SHOWN_EVERY = 800, 5
 
 
 def _machines() -> list[Panel]:
-    """Return the loss scales of each rule over the steps of a run with falling gradients."""
     rules: dict[str, LossRule] = {
         "constant": Constant(1000.0),
         "backoff": Backoff(),
@@ -183,7 +182,6 @@ def _ring(trained: Trained, w: Numbers) -> list[Panel]:
 
 
 def _calibrated(x: Numbers, w: Numbers) -> list[Panel]:
-    """Return operands of the layer before and after scaling by the exponents of Algorithm 1."""
     fmt = format("hif8")
     best, _ = best_pair(x, w.T, x @ w, (fmt, fmt), ENGINES["fma_fp32"], pairs_of())
     return [

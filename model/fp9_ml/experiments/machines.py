@@ -53,6 +53,5 @@ def falling_amax(step: int) -> float:
 
 
 def _falling(rule: LossRule) -> tuple[float, float]:
-    """Return the number of steps whose gradient rounds to zero, and the number of skipped steps."""
     steps = list(falling(rule))
     return float(sum(seen == 0 for _, seen, _ in steps)), float(sum(not taken for _, _, taken in steps))

@@ -154,7 +154,6 @@ def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int =
 
 
 def _layers(weights: Numbers) -> list[Numbers]:
-    """Return the layers' weights from one vector."""
     shapes = [(b, a) for a, b in pairwise(SIZES)]
     ends = np.cumsum([b * a for b, a in shapes])[:-1]
     return [part.reshape(shape) for part, shape in zip(np.split(weights, ends), shapes, strict=True)]

@@ -90,7 +90,6 @@ def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = No
 
 
 def _logits(parameters: Parameters, calibration: Numbers, images: Numbers, moments: Moments, fmt: str) -> list[Numbers]:
-    """Return the logits of the three methods."""
     eight, mixed = sums_in(format(fmt), format(fmt)), sums_in(format(fmt), format("dlfloat16"))
     found = [forward(parameters, images, moments, eight).logits]
     for sums in (eight, mixed):

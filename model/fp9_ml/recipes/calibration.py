@@ -105,7 +105,6 @@ def calibrate(
 
 
 def _exact(layers: Sequence[Layer], data: ArrayLike) -> list[NDArray[np.float32]]:
-    """Return the high-precision products of all layers."""
     inputs, products = np.asarray(as_numbers(data), dtype=np.float32), []
     for number, layer in enumerate(layers):
         weight = _weight(layer)

@@ -65,7 +65,6 @@ class ClusterRing:
         self.copies = [self._at(n, np.copy, codes) for n in range(learners)]
 
     def _at(self, learner: int, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return a function's result at a learner's worker, as a future."""
         return self._client.submit(function, *arguments, workers=[self._workers[learner]], pure=False)
 
     @property

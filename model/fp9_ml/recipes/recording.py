@@ -189,7 +189,6 @@ def _read_cast(number: int, record: dict[str, Any], arrays: dict[str, NDArray[An
 
 
 def _spelled(record: Any, find: Any) -> str:
-    """Return the name that finds a format or an engine; raise ValueError if there is none."""
     try:
         known = find(record.name) == record
     except ValueError:

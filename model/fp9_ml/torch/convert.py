@@ -73,7 +73,6 @@ def _place(name: str, module: nn.Module, names: list[str]) -> Place:
 
 
 def _by_recipe(module: Any, chosen: Recipe) -> nn.Module:
-    """Return a layer with the same parameters and settings under a recipe."""
     if isinstance(module, nn.MultiheadAttention):
         return _attention(module, chosen)
     settings: dict[str, Any] = {name: getattr(module, name) for name in _SETTINGS[type(module)]}
@@ -86,7 +85,6 @@ def _by_recipe(module: Any, chosen: Recipe) -> nn.Module:
 
 
 def _attention(module: nn.MultiheadAttention, chosen: Recipe) -> nn.Module:
-    """Return attention with the same parameters under a recipe."""
     converted = MultiheadAttention(
         module.embed_dim,
         module.num_heads,

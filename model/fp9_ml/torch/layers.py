@@ -38,7 +38,6 @@ class ByRecipe(nn.Module):
         self.kept_in = self.instead = None
 
     def _use(self, group: int) -> Use:
-        """Return the layer's current data for the product of a group."""
         use = Use(self.scales[group], self.training, self._passes[group])
         if self.kept_in is not None:
             recording, name = self.kept_in
@@ -139,7 +138,6 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return y if self.bias is None else y + self.bias
 
     def _places(self, padded: torch.Tensor) -> list[int]:
-        """Return height and width of the result."""
         settings = zip(padded.shape[2:], self.dilation, self.kernel_size, self.stride, strict=True)
         return [(size - dilation * (kernel - 1) - 1) // stride + 1 for size, dilation, kernel, stride in settings]
 

@@ -123,7 +123,6 @@ def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch
 
 
 def _random(recipe: Recipe) -> np.random.Generator | None:
-    """Return a generator for stochastic rounding, seeded by torch's generator; None for recipes without it."""
     formats = [(role, recipe.format_of(role)) for role in Role]
     if not any(fmt is not None and recipe.policy(role).rounding_for(fmt).needs_bits for role, fmt in formats):
         return None
@@ -136,6 +135,5 @@ def generator() -> np.random.Generator:
 
 
 def _numbers(tensor: torch.Tensor) -> Numbers:
-    """Return a tensor's numbers as FP32."""
     array: Numbers = tensor.detach().to(torch.float32).numpy()
     return array

@@ -41,7 +41,6 @@ _LOOK = 16
 
 @inlined
 def _differing(found, lower, upper):
-    """Mark the numbers of some rows that differ; return whether all are marked now."""
     every = True
     for i in range(found.shape[0]):
         own, x, y = found[i], lower[i], upper[i]

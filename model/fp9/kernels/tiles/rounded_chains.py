@@ -86,7 +86,6 @@ def _several_at_edge(some):
 
 @inlined
 def _is_finer(unit, row):
-    """Return whether a number of the row is not a multiple of the power of two `unit`."""
     met = False
     for x in row:
         steps = x / unit
@@ -104,7 +103,6 @@ def _has_minus_zero(row):
 
 @inlined
 def _are_set(marks, row, columns):
-    """Return whether all marks of a tile's rows are set in the panel's columns."""
     clear = False
     for i in range(row, row + _ROWS):
         own = marks[i]
@@ -132,7 +130,6 @@ def _marked_once(tile, mode, some, marks, row, columns):
 
 @inlined
 def _marked_at_edge(edge, some, marks):
-    """Run one row with the edge rounding, whose marks may also become negative."""
     if marks is None:
         edge(some)
     else:
@@ -203,7 +200,6 @@ def _look(s, panel, redo, fine):
 
 @inlined
 def _least_of_rows(low_a):
-    """Return the smallest number over the rows of each tile, (tiles, K)."""
     least = np.empty((-(-low_a.shape[0] // _ROWS), low_a.shape[1]), low_a.dtype)
     for i in range(low_a.shape[0]):
         own, row = least[i // _ROWS], low_a[i]
@@ -215,7 +211,6 @@ def _least_of_rows(low_a):
 
 @inlined
 def _least_of_columns(low_b, left, width):
-    """Return the smallest number over some columns, (K,)."""
     least = np.empty(low_b.shape[0], low_b.dtype)
     for k in range(least.size):
         own = low_b[k, left : min(left + width, low_b.shape[1])]

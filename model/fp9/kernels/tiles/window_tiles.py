@@ -258,7 +258,6 @@ def _losses_of(lost, lows, marks):
 
 @inlined
 def _ends(powers, lows):
-    """Return the largest exponent, and the smallest exponent of a lowest bit, of some numbers."""
     highest, lowest = powers[0], lows[0]
     for k in range(powers.size):
         highest, lowest = max(highest, powers[k]), min(lowest, lows[k])

@@ -61,7 +61,6 @@ def cuda(interface: Interface, seed: int = 0) -> str:
 
 
 def _mma(interface: Interface, said: Mapping[str, str]) -> str:
-    """Return one instruction as inline assembly, with sums in place."""
     count, kind = int(said["count"]), said["type"]
     sums = ", ".join(f"%{i}" for i in range(count))
     factors = [f"%{count + i}" for i in range(5)]  # a0, a2, b0, b1 and a zero for the rows that are not asked

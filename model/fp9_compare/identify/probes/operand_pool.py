@@ -128,7 +128,6 @@ def _products(a: Format, b: Format) -> tuple[Powers, Powers, Powers]:
 
 
 def _filled(power: float, codes: Mapping[float, int]) -> float:
-    """Return the largest number of a binade."""
     return max(x for x in codes if power <= x < 2 * power)
 
 

@@ -48,7 +48,6 @@ def _places(depth: int) -> list[int]:
 
 
 def _precisions(p: OperandPool) -> list[int]:
-    """Return the significand bits that a result may have."""
     every = {engine.result.precision for engine in ENGINES.values()} | {p.interface.output.precision}
     return sorted(precision for precision in every if precision <= p.interface.output.precision)
 
@@ -120,7 +119,6 @@ def _small(p: OperandPool) -> Iterator[Row]:
 
 
 def _large(p: OperandPool) -> Iterator[Row]:
-    """Yield sums above the largest number, in partial sums and at the end."""
     largest = float(p.interface.output.max_magnitude)
     for negative in (False, True):
         sign, top = (-1.0 if negative else 1.0), p.power(p.highest, negative)
@@ -133,7 +131,6 @@ def _large(p: OperandPool) -> Iterator[Row]:
 
 
 def _special(p: OperandPool) -> Iterator[Row]:
-    """Yield infinities, NaN, and the signs of zeros."""
     kinds: list[Callable[[float], bool]] = [math.isnan, lambda x: x == math.inf, lambda x: x == -math.inf]
     numbers = [math.nan, math.inf, -math.inf] if p.interface.output.has_inf else [math.nan]
     zero = p.zero
