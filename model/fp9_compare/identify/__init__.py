@@ -1,4 +1,4 @@
-"""Identification of a unit's accumulator: probes of a black box or measured rows, and the engines that explain them."""
+"""Identification of accumulators: probes or rows of a unit, and the engines that explain them."""
 
 from fp9_compare.identify.box import Box
 from fp9_compare.identify.identification import Fit, fit
