@@ -13,6 +13,7 @@ Each family is derived from the specification alone:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from fp9.blocks.quotients import balancing_scales, errors_of_tries
 from fp9.casts.arrays import decode_native, decode_to, encode
-from fp9.formats import FixedFormat
+from fp9.formats import FixedFormat, pow2
 from fp9.rounding import Rounding
 from fp9.scaling import ScaleRule
 from fp9.suites.columns import Codes, walking_fractions
@@ -59,6 +60,9 @@ _END = 4
 The lowest are farthest apart; above the largest all numbers saturate.
 """
 
+_ALONE = 4
+"""Blocks for each middle, number of dropped bits, and place of the only one of them that is 1."""
+
 _SPREAD = 9
 """Number of binades below amax in which numbers have non-zero elements, plus a margin."""
 
@@ -70,6 +74,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     if any(rule.tries for rule in unit.rules):
         parts.append(_close_tries(unit, rng))
     parts.append(_beside_middles(unit, rng, max(1, TENSOR_SCALE.fraction_bits - unit.source.fraction_bits)))
+    parts.append(_one_dropped_bit(unit, rng))
     return Blocks(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -162,6 +167,66 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
     blocks[rows, places] = x
     blocks[rows, (places + rng.integers(1, length, count)) % length] = amax
     return Blocks(blocks, tensors, rules)
+
+
+def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
+    """Numbers just below middles among the source's subnormals, where one bit alone was dropped: each bit in turn.
+
+    A middle times both scales is (x + 2^-bit) quanta of the source, and x is the number. A tie would go up, so that a
+    circuit that loses the bit gives the next element. Middles whose tie goes down do not depend on dropped bits.
+    """
+    length, source = unit.block.length, unit.source
+    cases = [
+        case
+        for middle in _middles_up(unit)
+        for shift in range(1, source.precision)
+        for bit in range(1, shift + 1)
+        for case in _alone(unit, middle, shift, bit, rng)
+    ]
+    x, codes, tensors = np.array(cases, dtype=np.int64).reshape(-1, 3).T
+    rules = rng.integers(0, len(unit.rules), len(x))
+    largest = float(unit.block.largest) * _numbers_of(unit, codes)
+    amax = np.maximum(_source(unit, largest * _tensor_numbers(tensors)), x)
+    blocks = _at_middles(unit, amax, codes, tensors, rng)
+    rows, places = np.arange(len(x)), np.resize(np.arange(length), len(x))
+    blocks[rows, places] = x
+    blocks[rows, (places + rng.integers(1, length, len(x))) % length] = amax
+    return Blocks(blocks, tensors, rules)
+
+
+def _middles_up(unit: Quantiser) -> list[Fraction]:
+    """What lies halfway between an element with an odd code and the next."""
+    numbers = [Fraction(number) for number in _elements(unit).tolist()]
+    return [(low + high) / 2 for low, high in zip(numbers[1::2], numbers[2::2], strict=False)]
+
+
+def _alone(
+    unit: Quantiser, middle: Fraction, shift: int, bit: int, rng: np.random.Generator
+) -> Iterator[tuple[int, int, int]]:
+    """A number, a block's scale and the array's, at which the number is 2^-bit quanta below the middle.
+
+    The middle times both scales is x 2^bit + 1, an odd integer, times a power of two. The integer is a multiple of the
+    odd part of middle and block's scale; the quotient is the significand of the array's scale. `shift` is the distance
+    below the source's normal numbers.
+    """
+    digits = unit.source.precision - shift + bit
+    quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
+    usable = []
+    for code in range(1, unit.block.scale.max_code + 1):
+        step = middle * Fraction(unit.block.scale.to_float(code))
+        odd = step.numerator // (step.numerator & -step.numerator)
+        first, last = -(-(1 << digits - 1) // odd), ((1 << digits) - 1) // odd
+        first += (pow(odd, -1, 1 << bit) - first) % (1 << bit)
+        if first <= last < 1 << TENSOR_SCALE.precision and pow2(TENSOR_SCALE.min_normal_exponent) <= (
+            first * odd * quantum / step
+        ):
+            usable.append((code, step, odd, first, last))
+    for _ in range(_ALONE if usable else 0):
+        code, step, odd, first, last = usable[rng.integers(len(usable))]
+        integer = odd * (first + (int(rng.integers((last - first >> bit) + 1)) << bit))
+        tensor = integer * quantum / step
+        if tensor <= Fraction(TENSOR_SCALE.max_magnitude):
+            yield integer >> bit, code, int(_tensors(np.array([float(tensor)]))[0])
 
 
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
