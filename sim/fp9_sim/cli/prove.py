@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fp9.units import Unit
     from fp9_sim.proofs import ProofRecord
 
-_KINDS = ("netlist", "held-out", "mapped", "constants")
+_KINDS = ("netlist", "held-out", "mapped")
 _PATH = click.Path(path_type=Path)
 _PROVEN = "verdicts that were reached are kept; run the same command again, and it goes on from there"
 _KEPT = "with --record the units that ended have their records; run the same command for the others"
@@ -192,9 +192,8 @@ def mutate(
 
     A mutant is the netlist with one error, half of the mutants in operators, half in gates. With --kind held-out the
     seed is one that was chosen when the suites were finished; with --kind mapped the errors are in mapped cells, half
-    of them nets stuck at 0 or 1, half exchanged nets; with --kind constants a constant is the next number or has a bit
-    flipped. A suite kills a mutant where an output differs. Equivalent mutants are proven and do not count. Exit code 1
-    unless `corner` kills all others and `smoke` at least 95 %.
+    of them nets stuck at 0 or 1, half exchanged nets. A suite kills a mutant where an output differs. Equivalent
+    mutants are proven and do not count. Exit code 1 unless `corner` kills all others and `smoke` at least 95 %.
 
     \b
       fp9 mutate cast_fp32
@@ -202,7 +201,6 @@ def mutate(
       fp9 mutate cast_fp32 --force
       fp9 mutate cast_fp32 --kind held-out
       fp9 mutate cast_fp32 --kind mapped
-      fp9 mutate cast_fp32 --kind constants
     """
     with extra("sim"):
         from fp9_sim import mutants  # slow to load

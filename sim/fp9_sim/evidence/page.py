@@ -32,7 +32,6 @@ _COLUMNS = {
     "smoke": "--:",
     "corner, held-out": "--:",
     "corner, mapped": "--:",
-    "corner, constants": "--:",
     "certified": "---",
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from fp9.units import Unit
 from fp9_rtl.tools.yosys import yosys_version
-from fp9_sim.mutants import constants, draw, mapped
+from fp9_sim.mutants import draw, mapped
 from fp9_sim.mutants.draw import MutantSet
 from fp9_sim.records import MUTATION
 
@@ -73,15 +73,6 @@ KINDS = {
             (1,),
             mapped.draw,
             _of_mapping,
-        ),
-        Kind(
-            "constants",
-            "wrong constants in its circuit as it is written: the next number, or one with a bit flipped",
-            MUTATION["constants"],
-            constants.LEVELS,
-            (1,),
-            constants.draw,
-            _of_yosys,
         ),
     )
 }

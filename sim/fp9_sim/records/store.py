@@ -20,7 +20,7 @@ PLACE = f"{HOME}, where the current folder has it, else {ELSEWHERE}"
 """Description of `home()` for messages."""
 
 SWEEP, PROOF, AREA, ENERGY, STUDY = "sweep", "proof", "area", "energy", "study"
-MUTATION = {kind: f"mutation/{kind}" for kind in ("netlist", "held-out", "mapped", "constants")}
+MUTATION = {kind: f"mutation/{kind}" for kind in ("netlist", "held-out", "mapped")}
 """Claims of mutation testing by kind of mutants. A claim is also the name of its folder."""
 OF_FUNCTION = (SWEEP, PROOF)
 """Claims about the function of a circuit. All other claims are about its form."""
