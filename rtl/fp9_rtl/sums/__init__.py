@@ -1,6 +1,7 @@
-"""Products and their sums, rounded once: the datapath of a step of `fma`, `dot` and `mac`.
+"""Datapath of one `fma`, `dot` or `mac` step: exact products, their sum and one rounding.
 
-`steps` says for which engines there is hardware, and gives the chain of steps from the ports to the products and from
-these to the result. Exact sums are those of `adder` (one product), `pair` (two) and `fixed`; `window` cuts its terms.
-Before all of them stand `multiply`, and `gating` where zeros rest.
+`engine_step` lists the engines that have hardware and builds the chain of stages from the ports to the result.
+Exact sums are in `adder` (one product), `pair` (two products) and `fixed` (several); `window` holds truncated sums.
+`multiply` decodes the operands and forms the products. `gating` holds the multiplier's inputs when an operand is
+zero.
 """

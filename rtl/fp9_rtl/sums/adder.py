@@ -1,15 +1,18 @@
-"""The exact sum of a product and an addend: align, add, normalise. Nothing is rounded here, only folded into sticky.
+"""Exact sum of a product and an addend: align, add, normalise. No rounding here; bits shifted out become sticky.
 
-The term of the larger exponent stays where it stands and the other moves right:
+The term with the larger exponent stays in place. The other term is shifted right:
 
     larger    1.xxxxxxxxxxx|00|0
-    smaller       1.xxxxxxx|gr|s     s: any bit further right is 1
+    smaller       1.xxxxxxx|gr|s     s: OR of all bits further right
 
-Three bits to the right are enough: a distance of two or more loses at most one leading bit.
+Three extra bits are enough: at an alignment distance of two or more, the sum loses at most one leading bit.
 
-Where no sum with a non-zero product is subnormal, both terms count as normalised: the larger one is known by its
-exponent and first bits, and the difference is never negative. Where one can be, a subnormal addend may stand above a
-larger product: then the subtraction turns round when it would borrow, and the normaliser stops at the lowest exponent.
+If no sum with a non-zero product is subnormal, both terms count as normalised. Exponents and leading bits then
+decide
+which term is larger, and the difference is never negative. If such a sum can be subnormal, a subnormal addend can
+have
+the larger exponent but the smaller value. The subtraction then swaps its operands when it would borrow, and the
+normaliser stops at the lowest exponent.
 """
 
 from __future__ import annotations
@@ -27,16 +30,18 @@ from fp9_rtl.rounding.facts import SumFacts, can_be_subnormal
 from fp9_rtl.rounding.rounder import drive_significand, rounder_layout
 
 EXTRA_BITS = 3
-"""Guard, round and sticky."""
+"""Number of extra bits below the last place: guard, round and sticky."""
 
 
 def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
-    """Width that holds both terms' significands, the product's of so many bits."""
+    """Return the width that holds the significands of both terms; `product` is the product's significand width in
+    bits.
+    """
     return max(fmt.precision, product)
 
 
 class Align(Step):
-    """Which term is larger, and the other one shifted under it; the addend is a code, or one unpacked."""
+    """Find the larger term and shift the smaller one right. The addend is a code or already unpacked."""
 
     name = "align"
 
@@ -77,7 +82,7 @@ class Align(Step):
         return m
 
     def _compare(self, m: Module, addend: data.View[data.StructLayout]) -> tuple[Value, Value]:
-        """The distance of the exponents, and whether the product is the larger term."""
+        """Return the exponent distance and whether the product is the larger term."""
         product = self.i.product
         difference = Signal.like(addend.exponent - product.exponent)
         distance = Signal(len(difference) - 1)
@@ -100,7 +105,9 @@ class Align(Step):
         return distance, product_larger
 
     def _classify(self, m: Module, addend: data.View[data.StructLayout], product_larger: Value) -> None:
-        """Sign, effective operation, and the special results: NaN before infinity before the finite sum."""
+        """Drive sign, effective operation and special results. NaN has priority over infinity, and infinity over a
+        finite sum.
+        """
         product, o = self.i.product, self.o
         opposite = product.sign ^ addend.sign
         invalid = product.invalid | (product.inf & addend.inf & opposite)
@@ -117,7 +124,7 @@ class Align(Step):
 
 
 class Add(Step):
-    """Sum or difference of the aligned terms; `sign` follows where the difference turns round."""
+    """Add or subtract the aligned terms; `sign` is inverted if the subtraction swaps its operands."""
 
     name = "add"
 
@@ -152,7 +159,7 @@ class Add(Step):
 
 
 class Normalise(Step):
-    """The sum's leading 1 moved to the top, the exponent with it; precision, guard and sticky remain."""
+    """Move the leading 1 of the sum to the top and adjust the exponent; keep the precision, guard and sticky bits."""
 
     name = "normalise"
 
@@ -183,7 +190,7 @@ class Normalise(Step):
 
 
 def addition(engine: Engine, facts: SumFacts, i: data.StructLayout) -> list[Step]:
-    """From fields `product` and `c` of layout `i` to the normalised sum, for the rounder."""
+    """Return the stages from fields `product` and `c` of layout `i` to the normalised sum, ready for rounding."""
     align = Align(engine.addend_format, facts, i)
     add = Add(engine.result, facts, align.o.shape())
     return [align, add, Normalise(engine.result, facts, add.o.shape())]

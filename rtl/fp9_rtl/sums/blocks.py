@@ -1,8 +1,8 @@
-"""Sums of blocks of products, each times its own two scales, as terms of a window or of one exact sum (NVFP4).
+"""Sums of product blocks times their scales, as terms of a window or of one exact sum (NVFP4).
 
-    products in fixed point -> the sum of each block -> times its scales -> a window, or in fixed point to one sum
+    products in fixed point -> sum of each block -> times its scales -> window, or one exact fixed-point sum
 
-A block's sum stands where its scales put it, whatever its size: as a term it is aligned with their exponents.
+The scales alone decide the alignment of a block's sum, whatever its value.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from fp9_rtl.sums.terms import classify, signed_sum
 
 
 def block_names(unit: Dot, size: int) -> tuple[str, ...]:
-    """The fields of the sums of blocks of `size` products: the names of as many products."""
+    """Return the field names of the block sums, one for each block of `size` products."""
     return unit.lane_names("product")[: unit.products // size]
 
 
 def sum_bits(unit: Dot, size: int) -> int:
-    """Bits of the magnitude of a sum of `size` products, in units of the last place of all."""
+    """Return the magnitude width of a sum of `size` products, in units of the products' lowest bit position."""
     return product_range(unit.a, unit.b, unit.bias_port).signed_bits(size) - 1
 
 
 def scaled_places(unit: Dot, size: int) -> int:
-    """Places of a block's scaled sum above the exponent of its scales."""
+    """Return the number of bit positions that a block's scaled sum has above its scale exponent."""
     assert unit.scale is not None
     scale = ScaleFields(unit.scale)
     first = scale.first_place(unit, sum_bits(unit, size) + scale.product_bits)
@@ -37,14 +37,16 @@ def scaled_places(unit: Dot, size: int) -> int:
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
-    """What an exact sum has to know beside its terms: the sign of a zero, which an aligned sum has not."""
+    """Return the extra fields of an exact sum: the sign of a zero sum. Aligned sums need none."""
     return ("zero_sign",) if unit.engine.window is None else ()
 
 
 class SumBlocks(Step):
-    """The exact sum of each block as magnitude and sign; `zero` says that all of its products are.
+    """Form the exact sum of each block as magnitude and sign; `zero` means that all of its products are zero.
 
-    `zero_sign` is the sign of an exact sum that is zero: zeros of one sign keep it, any other is a cancellation.
+    `zero_sign` is the sign of an exact sum that is zero. Zeros of equal sign keep their sign; any other zero sum is
+    a
+    cancellation.
     """
 
     name = "sum"
@@ -90,7 +92,7 @@ class SumBlocks(Step):
 
 
 class ScaleBlocks(Step):
-    """The sums times their scales as products that are not normalised; exponents below `lowest` stand at it."""
+    """Multiply each block sum by its scales, without normalisation; exponents below `lowest` become `lowest`."""
 
     name = "scale"
 
@@ -136,7 +138,7 @@ class ScaleBlocks(Step):
 
 
 class AddBlocks(Step):
-    """The exact sum of all scaled blocks as one product, its leading 1 in front."""
+    """Add all scaled blocks exactly and normalise the sum to one product with a leading 1."""
 
     name = "add_blocks"
 

@@ -1,9 +1,9 @@
-"""A chunk of products from one operation: the steps of its engine one behind the other, then the join with the total.
+"""Sum a chunk of products in one operation: the engine's steps in series, then the addition to the total.
 
     products -> step -> step -> ... -> (+) -> result
                +0 ^                     ^ c
 
-An accumulator takes the join alone; it has a register between the steps.
+An accumulator uses only the final addition; it has a register between the steps.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from fp9_rtl.sums.adder import addition
 
 
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
-    """From the products of a chunk and `c` to result and flags; `step` makes the steps of one step of the engine, from
-    its own products and addend `c`.
+    """Return the stages from a chunk's products and `c` to result and flags.
+
+    `step` builds the stages of one engine step from a layout with this step's products and addend `c`.
     """
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
@@ -34,7 +35,7 @@ def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayo
 
 
 class Chunk(Step):
-    """The steps of a chunk; their flags together are `raised`, and `c` goes beside."""
+    """Run all steps of a chunk; `raised` is the OR of their flags, and `c` passes through."""
 
     name = "chunk"
 
@@ -66,7 +67,7 @@ class Chunk(Step):
 
 
 class _Chained(Step):
-    """Several steps as one."""
+    """Combine several stages into one."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
@@ -79,7 +80,7 @@ class _Chained(Step):
 
 
 class Raise(Step):
-    """The flags of the join and those raised before it."""
+    """Combine the flags of the final addition with the flags raised before it."""
 
     name = "raise"
 
@@ -94,23 +95,25 @@ class Raise(Step):
 
 
 def interleaved(engine: Engine) -> list[list[int]]:
-    """The places in a chunk of each step's products."""
+    """Return, for each step, the indices of its products within the chunk."""
     assert engine.chunk is not None, "the steps of a chunk"
     order = engine.order(engine.chunk)
     return [order[start : start + engine.products] for start in range(0, engine.chunk, engine.products)]
 
 
 def join_steps(engine: Engine) -> list[Step]:
-    """From the codes `chunk` and `c` of a chunk's sum and of the total to result and flags."""
+    """Return the stages that add a chunk's sum (code `chunk`) to the total (code `c`) and give result and flags."""
     facts, unpack = join_facts(engine), UnpackChunk(engine)
     added = addition(engine.joining, facts, unpack.o.shape())
     return [unpack, *flush_addend(engine, unpack.o.shape()), *added, Round(engine.joining, facts, added[-1].o.shape())]
 
 
 class UnpackChunk(Step):
-    """A chunk's sum in the place of a product, its exponent on the scale of the total's field.
+    """Unpack a chunk's sum into the product's fields, with its exponent rebiased to the total's exponent field.
 
-    A subnormal sum is normalised where the total goes further down, and keeps its format's lowest exponent elsewhere.
+    A subnormal sum is normalised if the total's format reaches lower exponents. Otherwise it keeps the lowest
+    exponent of
+    its own format.
     """
 
     name = "unpack"

@@ -1,13 +1,13 @@
-"""The step of an engine as a chain of steps: which sum it has, and from the ports through its products to its result.
+"""Build one engine step as a chain of stages, from the ports through the products and their sum to the result.
 
-| sum                                      | room       |
-|------------------------------------------|------------|
-| one product, exact                       | `adder`    |
-| two, exact, to nearest, none subnormal   | `pair`     |
-| several, exact                           | `fixed`    |
-| cut to a window                          | `window`   |
-| all steps of a chunk, and its join       | `chunks`   |
-| times scales, exact or cut to a window   | `scaled`   |
+| sum                                           | module     |
+|-----------------------------------------------|------------|
+| one product, exact                            | `adder`    |
+| two products, exact, to nearest, no subnormals| `pair`     |
+| several products, exact                       | `fixed`    |
+| truncated to a window                         | `window`   |
+| all steps of a chunk, and the final addition  | `chunks`   |
+| times scales, exact or truncated to a window  | `scaled`   |
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fp9_rtl.sums.window import window_sum as window
 
 
 def _is_one_sum_of_several(unit: Dot) -> bool:
-    """Whether several products are summed exactly, without scales."""
+    """Return whether several products are summed exactly, without scales."""
     engine = unit.engine
     return engine.products > 1 and engine.window is None and not engine.exact and unit.scale is None
 
@@ -66,22 +66,24 @@ CIRCUITS = (
     *window.CIRCUITS,
     *scaled.CIRCUITS,
 )
-"""What the sums of an engine's step ask of their unit."""
+"""Conditions that a unit must meet so that its sum has a circuit."""
 
 
 def is_fixed_point(unit: Dot) -> bool:
-    """Whether the sum is exact, over the range of several products."""
+    """Return whether several products are summed exactly in fixed point, over their whole range."""
     engine = unit.engine.within_chunk
     return engine.products > 1 and engine.is_fused and not is_pair(unit)
 
 
 def has_integers(unit: Dot) -> bool:
-    """Whether an operand can have more significand bits than floating point of 8 bits usually has, as integers do."""
+    """Return whether an operand, such as an integer, can have more significand bits than usual 8-bit floating point."""
     return significand_bits((*unit.a, *unit.b)) > OPERAND_SIGNIFICAND_BITS
 
 
 def is_pair(unit: Dot) -> bool:
-    """Whether the sum is that of `pair`, which says why to nearest, and why no product may be subnormal."""
+    """Return whether the sum uses `pair`; that module explains why it needs rounding to nearest and no subnormal
+    products.
+    """
     engine = unit.engine.within_chunk
     return (
         engine.products == 2
@@ -96,7 +98,7 @@ def is_pair(unit: Dot) -> bool:
 
 
 def dot_steps(unit: Dot) -> list[Step]:
-    """The whole step of an `fma` or `dot`, or chunk of steps."""
+    """Return all stages of an `fma` or `dot`, or of all steps of a chunk."""
     if unit.engine.chunk is not None:
         return _chunk_steps(unit)
     products = product_steps(unit, ("c",))
@@ -118,9 +120,11 @@ def _chunk_steps(unit: Dot) -> list[Step]:
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """From the ports to the exact products, normalised where they are sorted; the ports in `passed` go beside them.
+    """Return the stages from the ports to the exact products; the ports in `passed` pass through.
 
-    Where the addend stays out of a window, to the sum of the products; where there are scales, to that times these.
+    Products are normalised where the sum compares them. If the addend stays outside the window, the stages end with
+    the sum
+    of the products. With scales, they end with this sum times the scales.
     """
     if unit.scale is not None:
         aligned = unit.engine.window is not None and unit.engine.group is None
@@ -144,7 +148,7 @@ def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...])
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """From what `product_steps` gives and `c` to result and flags, in one rounding."""
+    """Return the stages from the outputs of `product_steps` and `c` to result and flags, with one rounding."""
     return [*flush_addend(unit.engine, i), *_sum_steps(unit, i)]
 
 

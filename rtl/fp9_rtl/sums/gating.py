@@ -1,12 +1,13 @@
-"""Zero-operand gating: a product with a zero factor leaves the multiplier as it is (IBM's zero bypass, HFP8 4.2).
+"""Zero-operand gating: the multiplier's inputs do not toggle if a factor is zero (IBM's zero bypass, HFP8 4.2).
 
-With register stages enough, the significands and exponents that enter the multiplier stand in a register, which keeps
-its value where the product is zero:
+With enough register stages, a register holds the multiplier's input significands and exponents. It keeps its
+value if the product is zero:
 
-    decode -> register -> multiply -> mask -> ...      signs and special flags always move on
+    decode -> register -> multiply -> mask -> ...      signs and special flags always pass
 
-The product of the held factors is masked afterwards. Otherwise AND gates hold the factors at zero in front of the
-multiplier. Only a product that is a plain zero is gated: not 0 x Inf and not 0 x NaN.
+The product of the held factors is masked afterwards. With fewer stages, AND gates set the factors to zero before
+the
+multiplier. Only products that are plain zeros are gated: not 0 x Inf and not 0 x NaN.
 """
 
 from __future__ import annotations
@@ -20,23 +21,23 @@ from fp9_rtl.pipelines.elastic import ElasticStage
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 _GATED = ("significand", "exponent")
-"""Fields of a factor that carry no meaning in a product that is zero."""
+"""Fields of a factor that have no meaning if its product is zero."""
 
 
 def stages_before_sum(unit: Dot) -> int:
-    """Register stages that stand before the sum's own loop, or in the whole unit where there is none."""
+    """Return the number of register stages before the accumulation loop, or of the whole unit if it has no loop."""
     if not isinstance(unit, Mac):
         return unit.stages
     return unit.stages - (1 if unit.engine.chunk is None else 2)
 
 
 def holds(unit: Dot) -> bool:
-    """Whether factors are held in a register: a stage of its own behind the decoders, and at least one after it."""
+    """Return whether a register holds the factors; this needs one stage after the decoders and at least one more."""
     return unit.gate_zeros and not unit.engine.exact and stages_before_sum(unit) > 1
 
 
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:
-    """The steps to the products, with what gates them."""
+    """Return the stages to the products, with zero gating if the unit asks for it."""
     if not unit.gate_zeros:
         return [decode, multiply]
     if holds(unit):
@@ -49,12 +50,12 @@ def _lanes(unit: Dot) -> list[tuple[str, str]]:
 
 
 def _is_zero(a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> Value:
-    """Whether the product of two factors is a plain zero."""
+    """Return whether the product of two factors is a plain zero."""
     return (a.zero & ~b.inf & ~b.nan) | (b.zero & ~a.inf & ~a.nan)
 
 
 class IsolateZeros(Step):
-    """The factors, their significands and exponents at 0 where the product is zero."""
+    """Pass the factors; set their significands and exponents to 0 if the product is zero."""
 
     name = "isolate"
 
@@ -76,7 +77,7 @@ class IsolateZeros(Step):
 
 
 class MaskZeros(Step):
-    """The products, the significand at 0 of one that is zero: that of held factors is not."""
+    """Pass the products; set the significand of each zero product to 0, because held factors give a non-zero one."""
 
     name = "mask"
 
@@ -95,10 +96,11 @@ class MaskZeros(Step):
 
 
 class HeldFactors(ElasticStage):
-    """The decoders and an elastic register behind them, in which the factors of a zero product stay those before.
+    """Decode the operands into an elastic register that keeps the previous factors if a product is zero.
 
-    The first operation after a reset is taken whole, as nothing has been held before it: a simulator with unknown bits
-    would carry them to the result.
+    The first operation after a reset is stored completely, because the register holds nothing yet. Unknown bits in
+    a
+    simulator would otherwise reach the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

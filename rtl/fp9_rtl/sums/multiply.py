@@ -1,4 +1,4 @@
-"""From operand codes to exact products: the front of every unit that multiplies."""
+"""Decode operand codes and form exact products: the first stages of every unit that multiplies."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fp9_rtl.rounding.facts import SumFacts
 
 
 def operand_offset(formats: tuple[Format, ...]) -> int:
-    """Exponent offset with which the format of the widest exponent field passes through as it stands.
+    """Return the exponent offset that leaves the widest exponent field unchanged.
 
-    Where an integer stands alone, it is that with which the exponent of its first place is 0.
+    If all operands are integers, the offset makes the exponent of their first bit 0.
     """
     fixed = [fmt for fmt in formats if isinstance(fmt, FixedFormat)]
     if fixed:
@@ -27,7 +27,7 @@ def operand_offset(formats: tuple[Format, ...]) -> int:
 
 
 class DecodeOperands(Step):
-    """The codes of all a and all b to their fields; what later steps read goes through."""
+    """Decode all `a` and `b` operands to their fields; pass the inputs that later stages read."""
 
     name = "decode"
 
@@ -57,7 +57,7 @@ class DecodeOperands(Step):
         return m
 
     def _bypass(self, m: Module) -> None:
-        """Of a pair of zero and a NaN-Inf, in a format that has it, make +0 and +0."""
+        """Replace both operands by +0 if one is zero and the other is NaN-Inf in a format with such a code."""
         merged = {operand: self._is_merged(m, operand, formats) for operand, formats in self._offered.items()}
         for a, b in self._pairs:
             x, y = (self._decoders[name][1].operand for name in (a, b))
@@ -69,7 +69,7 @@ class DecodeOperands(Step):
                     m.d.comb += self.o[name].significand.eq(0)
 
     def _is_merged(self, m: Module, operand: str, formats: tuple[Format, ...]) -> Value:
-        """Whether NaN and infinity are one code in the format chosen for an operand."""
+        """Return whether NaN and infinity share one code in the format selected for an operand."""
         merged = Signal(name=f"{operand}_is_merged")
         select = self.i[f"{operand}_format"] if len(formats) > 1 else Const(0, 0)
         for fmt in switch(m, select, formats):
@@ -78,10 +78,11 @@ class DecodeOperands(Step):
 
 
 class Multiply(Step):
-    """The exact products; their exponents have the bias of the result's field, or of the sum's window.
+    """Form the exact products; their exponents have the bias of the result's field, or of the sum's window.
 
-    A significand begins with its leading bit, whose exponent is the product's; before a window, where no step needs
-    that, its first bit may be 0 and the exponent is that of this place: it then does not wait for the significand.
+    A significand begins with its leading 1, and the product's exponent belongs to this bit. Before a window no
+    stage
+    needs this: the first bit may be 0, the exponent belongs to its position and does not wait for the significand.
     """
 
     name = "multiply"
@@ -95,7 +96,9 @@ class Multiply(Step):
         normalise: bool = True,
         bias: int | None = None,
     ) -> None:
-        """Exponents have the result's bias where none is given; `normalise` puts the leading bit first."""
+        """Build the layouts. Exponents have `bias`, by default the result's; `normalise` moves the leading 1 to the
+        front.
+        """
         result = unit.engine.result
         bias = result.bias if bias is None else bias
         self._passed = passed

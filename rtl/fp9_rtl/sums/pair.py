@@ -1,21 +1,23 @@
-"""The exact sum of two products and an addend, in a window that hangs at the largest of the three.
+"""Exact sum of two products and an addend, in a window aligned to the largest of the three terms.
 
-All three may cancel, and yet the window is hardly more than twice as wide as the result's significand of p + 1 bits.
-With the terms in the order of their exponents, places counted from the first one's leading bit:
+All three terms can cancel, but the window needs little more than twice the result's significand of p + 1 bits.
+The terms are sorted by exponent. Positions count from the first term's leading bit:
 
-    place   0        -p-2           -2p-3 | sticky
+    position  0        -p-2           -2p-3 | sticky
     first   xxxxxxxxxxx.                  |
-    second    xxxxxxxxxxx                 |            never cut where it can cancel the first
-    third             xxxxxxxxxxx  ...    | xxxxx      cut only if it is far below what the first two leave
+    second    xxxxxxxxxxx                 |            never truncated where it can cancel the first
+    third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
 
-* The first two leave 0 or at least 2^(-p-1). If bits of the third are cut, it is below 2^(-p-3): p + 1 bits of the sum,
-  a guard and one sticky bit of known sign stand in the window, which is all that one rounding asks for.
-* If they leave 0, the third is the sum: it then takes the window's place, with its own exponent.
-* If bits of the second are cut, and with it of the third, both together are below 2^(-p-3), and the sum rounds to the
-  first. Whether they cancel each other is still asked for: by the flag inexact.
+* The first two terms sum to 0 or to at least 2^(-p-1). If bits of the third are lost, it is below 2^(-p-3). The
+window
+  then holds p + 1 bits of the sum, a guard bit and one sticky bit of known sign. One rounding needs no more.
+* If the first two sum to 0, the result is the third term: it replaces the window, with its own exponent.
+* If bits of the second term are lost, bits of the third are lost too. Both together are below 2^(-p-3), and the sum
+  rounds to the first term. The flag inexact still depends on whether they cancel each other.
 
-The last is true to nearest only. No product may lie below the result's normal numbers: a third term on its own is never
-moved right.
+The last point holds only for rounding to nearest. No product may be below the result's normal numbers, because a
+third
+term alone is never shifted right.
 """
 
 from __future__ import annotations
@@ -32,25 +34,28 @@ from fp9_rtl.sums.adder import significand_bits
 from fp9_rtl.sums.terms import NormaliseSum, classify, signed_sum
 
 HEADROOM = 2
-"""Places above the largest term's that a sum of three can reach."""
+"""Number of bit positions above the largest term that a sum of three terms can reach."""
 
 
 def window_bits(fmt: FixedFormat) -> int:
-    """Places of the window, the sticky one apart."""
+    """Return the number of bits in the window, without the sticky bit."""
     return 2 * significand_bits(fmt) + 2
 
 
 def term_layout(significand: int, exponents: range) -> data.StructLayout:
-    """A term of the sum, of so many significand bits; the exponent is that of the first."""
+    """Return the layout of a term with `significand` bits; the exponent belongs to the first bit."""
     return data.StructLayout({"significand": significand, "exponent": exponents, "sign": 1})
 
 
 class AlignPair(Step):
-    """The term of the largest exponent, and the two others shifted under it, their lost bits one sticky bit each.
+    """Find the term with the largest exponent and shift the other two right; lost bits become one sticky bit for each
+    term.
 
-    `cut` says that bits of one were lost, `cut_term` is that one; `both_cut` that bits of both were, and that the two
-    do not cancel each other. The first product may be longer than the second where the second is then zero: what has
-    at most two thirds of the window's bits is not cut where it can cancel.
+    `cut` means that bits of a term were lost, and `cut_term` is this term. `both_cut` means that both terms lost
+    bits
+    and do not cancel each other. The first product may be longer than the second if the second is then zero: a term
+    of at
+    most two thirds of the window's width is not truncated where it can cancel.
     """
 
     name = "align"
@@ -107,7 +112,7 @@ class AlignPair(Step):
         return m
 
     def _product(self, m: Module, lane: int) -> data.View[data.StructLayout]:
-        """A product as a term; the exponent of zero stands below all."""
+        """Return a product as a term; the exponent of a zero is below all others."""
         product = self.i[f"product{lane}"]
         term = Signal(self._term, name=f"term{lane}")
         m.d.comb += [
@@ -144,7 +149,9 @@ class AlignPair(Step):
 
 
 class AddPair(Step):
-    """The sum as magnitude and sign, or the cut term alone where the other two have cancelled."""
+    """Add the three terms to magnitude and sign; if the other two cancel, the sum is the truncated term before
+    truncation.
+    """
 
     name = "add"
 
@@ -176,7 +183,9 @@ class AddPair(Step):
 
 
 def addition(fmt: FixedFormat, i: data.StructLayout) -> list[Step]:
-    """From fields `product0`, `product1` and `c` of layout `i` to the normalised sum, for the rounder."""
+    """Return the stages from fields `product0`, `product1` and `c` of layout `i` to the normalised sum, ready for
+    rounding.
+    """
     align = AlignPair(fmt, i)
     add = AddPair(fmt, align.o.shape())
     return [align, add, NormaliseSum(fmt, HEADROOM, add.o.shape())]

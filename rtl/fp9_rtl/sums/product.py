@@ -1,4 +1,4 @@
-"""The `mul` unit's datapath: decode, multiply, move a product below the normal numbers to its place, round once."""
+"""Datapath of the `mul` unit: decode, multiply, shift subnormal products right, round once."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fp9_rtl.rounding.rounder import Round, drive_significand, rounder_layout
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 _BELOW = 3
-"""Bits below the result's last place that the rounder looks at, at least: guard, round and sticky."""
+"""Minimum number of bits below the result's last place that rounding needs: guard, round and sticky."""
 
 
 def product_steps(unit: Mul) -> list[Step]:
-    """From the operands to the rounded product."""
+    """Return the stages from the operands to the rounded product."""
     facts = product_facts(unit)
     decode = DecodeOperands(unit, ())
     multiply = Multiply(unit, facts, decode.o.shape(), ())
@@ -27,7 +27,7 @@ def product_steps(unit: Mul) -> list[Step]:
 
 
 def product_facts(unit: Mul) -> SumFacts:
-    """Exponents of the products, and whether one can be subnormal or overflow."""
+    """Return the exponent range of the products, and whether a product can be subnormal or overflow."""
     (low_a, high_a), (low_b, high_b) = (exponent_range(formats, False) for formats in (unit.a, unit.b))
     products = range(low_a + low_b, high_a + high_b + 2)
     below_normal = products.start < unit.result.min_normal_exponent
@@ -35,7 +35,7 @@ def product_facts(unit: Mul) -> SumFacts:
 
 
 class PlaceProduct(Step):
-    """The product's significand at the result's precision; below the normal numbers it moves right."""
+    """Fit the product's significand to the result's precision; shift it right if it is below the normal numbers."""
 
     name = "place"
 

@@ -1,11 +1,12 @@
-"""The exact sum of products that two scales multiply, and an addend (MX, NVFP4); and which scaled sums have circuits.
+"""Exact sum of scaled products and an addend (MX, NVFP4), and the conditions under which scaled sums have circuits.
 
-    products in fixed point -> their sum -> times the scales -> with its leading 1 in front -> + c -> one rounding
+    products in fixed point -> sum -> times the scales -> normalise -> + c -> one rounding
 
-The sum of a block is exact, and so is its product with the scales: it meets the addend as a product of one term would.
-Below the lowest exponent of the result it is moved right, and what it loses is sticky: it keeps some places below those
-of the result, so that the sum rounds in the same way. Several blocks with scales of their own are added in fixed point
-before (`blocks`). The addend comes last, so that the loop of an accumulator is that of a multiply-add.
+The sum of a block times its scales is exact; it is added to the addend like a single product. Below the result's
+lowest exponent the sum is shifted right, and lost bits become sticky. Enough bits remain below the result's last
+place
+for the same rounding. Several blocks with their own scales are first added in fixed point (`blocks`). The
+addend is added last, so that an accumulator's loop contains only a multiply-add.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from fp9_rtl.sums.window import window_sum as window
 from fp9_rtl.sums.window.scaled import scaled_terms
 
 MOST_PLACES = 1 << 8
-"""Places by which the scales of two blocks in one exact sum may be apart."""
+"""Maximum number of bit positions between the scales of two blocks in one exact sum."""
 
 
 def has_one_block(unit: Dot) -> bool:
-    """Whether all products of a step share two scales."""
+    """Return whether all products of a step share two scales."""
     return unit.products == unit.products_of_scales
 
 
 def _span(scale: Format) -> int:
-    """Places by which products of two scales can be apart."""
+    """Return the number of bit positions between the largest and smallest product of two scales."""
     fields = ScaleFields(scale)
     return 2 * (fields.highest_field - fields.lowest_field)
 
@@ -153,7 +154,9 @@ CIRCUITS = (
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """From the products and the scales to one term, or those of a window; the fields in `passed` go beside."""
+    """Return the stages from products and scales to one scaled sum or to window terms; fields in `passed` pass
+    through.
+    """
     if unit.engine.window is not None:
         return scaled_terms(unit, i, passed)
     if has_one_block(unit):
@@ -166,7 +169,7 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """From what `product_steps` gives and `c` to result and flags, in one rounding."""
+    """Return the stages from the outputs of `product_steps` and `c` to result and flags, with one rounding."""
     if unit.engine.window is not None:
         return window.sum_steps(unit, i)
     bias = unit.engine.result.bias
@@ -177,7 +180,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 class SumProducts(Step):
-    """The exact sum of the products, in units of the last place of all, as magnitude and sign."""
+    """Form the exact sum of the products as magnitude and sign, in units of the products' lowest bit position."""
 
     name = "sum"
 
@@ -211,7 +214,7 @@ class SumProducts(Step):
 
 
 class ScaleSum(Step):
-    """The sum times both scales as a product, its exponent on the scale of the result's field and 1 at least."""
+    """Multiply the sum by both scales; the product's exponent has the result's bias and is at least 1."""
 
     name = "scale"
 

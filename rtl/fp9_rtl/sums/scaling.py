@@ -1,4 +1,4 @@
-"""How circuits read scales of operands, and how a scaled sum becomes one term of a multiply-add."""
+"""Read operand scales in circuits, and turn a scaled sum into one term of a multiply-add."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 
 
 def scale_names(unit: Dot) -> tuple[str, ...]:
-    """The ports of the scales, which go beside the products."""
+    """Return the names of the scale ports, which pass through beside the products."""
     return (*unit.scale_names("a"), *unit.scale_names("b"))
 
 
 class ScaledTerm:
-    """An exact magnitude of `bits` bits with its leading 1 in front, its exponent on the scale of the result's field.
+    """Exact magnitude of `bits` bits, normalised, with its exponent in the result's bias.
 
-    `first` are the exponents that its first place can have. Those below 1 are moved right to it, and what is lost is
-    sticky.
+    `first` is the range of exponents of its first bit. Numbers with an exponent below 1 are shifted right to
+    exponent 1,
+    and lost bits become sticky.
     """
 
     def __init__(self, unit: Dot, bits: int, first: range) -> None:
@@ -34,7 +35,7 @@ class ScaledTerm:
         self.layout = product_layout(range(max(lowest, 1), max(first.stop, 2)), width)
 
     def drive(self, m: Module, product: data.View[data.StructLayout], exact: Value, first: Value, zero: Value) -> None:
-        """Significand and exponent of `product`; 0 where `zero`."""
+        """Drive significand and exponent of `product`; the significand is 0 if `zero`."""
         aligned = Cat(Const(0, len(product.significand) - self._bits), exact)
         normalised, shift = shift_left_normalising(m, aligned, None, Const(0))
         exponent, moved = first - shift, normalised
@@ -46,7 +47,7 @@ class ScaledTerm:
         ]
 
     def _sunk(self, m: Module, exponent: Value, significand: Value) -> tuple[Value, Value]:
-        """A number below the lowest exponent at that exponent, moved right."""
+        """Return exponent and significand of a number shifted right to the lowest exponent, if it is below it."""
         below = Signal.like(1 - exponent)
         distance = Signal(len(below) - 1)
         m.d.comb += [below.eq(1 - exponent), distance.eq(Mux(below > 0, below, 0))]
@@ -55,9 +56,9 @@ class ScaledTerm:
 
 
 class ScaleFields:
-    """How codes of a scale's format are read: exponent fields, significands, NaN and zero.
+    """Decoder for scale codes: exponent fields, significands, NaN and zero.
 
-    A scale is significand * 2^(field + `offset`), its first place counting as 1.
+    A scale is significand * 2^(field + `offset`); the significand's first bit has weight 1.
     """
 
     def __init__(self, fmt: Format) -> None:
@@ -72,24 +73,28 @@ class ScaleFields:
 
     @property
     def product_bits(self) -> int:
-        """Significand bits of the product of two scales; 0 where it is a power of two."""
+        """Return the significand width of the product of two scales; 0 if this product is a power of two."""
         return 2 * self.precision if self.precision > 1 else 0
 
     def times(self, exact: Value, significands: Sequence[Value], zero: Value) -> Value:
-        """A magnitude times the significands of two scales; 0 where one of them is zero."""
+        """Return a magnitude times the significands of two scales; 0 if a scale is zero."""
         if self.product_bits:
             return exact * (significands[0] * significands[1])
         return exact & ~zero.replicate(len(exact)) if self._format.has_zero else exact
 
     def first_place(self, unit: Dot, bits: int) -> range:
-        """Exponents, on the scale of the result's field, that the first place of a scaled sum of `bits` bits can have:
-        from both fields at the lowest to both at the highest."""
+        """Return the range of exponents, in the result's bias, of the first bit of a scaled sum of `bits` bits.
+
+        The range goes from both scale fields at their lowest to both at their highest.
+        """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
         at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.bias
         return range(at_zero + 2 * self.lowest_field, at_zero + 2 * self.highest_field + 1)
 
     def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:
-        """Fields and significands of some codes, and whether one is NaN, or zero."""
+        """Return exponent fields and significands of the scale codes, and whether any is NaN, and whether any
+        is zero.
+        """
         fields, significands, nans, zeros = [], [], [], []
         for number, code in enumerate(codes):
             field = code[self._fraction_bits :]

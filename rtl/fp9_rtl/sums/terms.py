@@ -1,4 +1,4 @@
-"""What sums of several products have in common: terms, special results, the signed sum, normalisation."""
+"""Shared parts of sums of several products: terms, special results, signed sum, normalisation."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def classify(
     o: data.View[data.StructLayout],
     run: int | None = None,
 ) -> Value:
-    """Drive `inf`, `nan`, `invalid` and `subtract` of `o`; whether a term is minus infinity comes back.
+    """Drive `inf`, `nan`, `invalid` and `subtract` of `o`; return whether a term is minus infinity.
 
-    `subtract` says that the signs differ: a sum of zeros of one sign keeps it, any other zero sum is a cancellation.
+    `subtract` means that the signs differ. Zeros of equal sign keep their sign; any other zero sum is a
+    cancellation.
     `run` is the engine's `infinity_run`.
     """
     terms = [*products, *([] if addend is None else [addend])]
@@ -46,9 +47,11 @@ def classify(
 
 
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
-    """Whether a positive and a negative infinity stand at the end of the products, in whose order they are met.
+    """Return whether a positive and whether a negative infinity remain after all products, processed in order.
 
-    One meets another of the other sign, and both stand; a third one takes the place of both, but for the end of a run.
+    Two infinities of opposite sign both remain. The next infinity replaces both, unless a run of `run` products has
+    ended
+    since: then both remain for good.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
@@ -66,10 +69,11 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 
 
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
-    """Magnitude, of `bits` bits that hold it, and sign of a sum of terms (magnitude, whether it is negative).
+    """Return magnitude, `bits` wide, and sign of a sum of terms, each given as (magnitude, whether negative).
 
-    It is formed in one's complement: negative terms are inverted, the carry out of the top comes in at the bottom, and
-    a negative sum is inverted. Nothing is added to invert, and a last bit that stands for lost ones stays what it is.
+    The sum is in one's complement: negative terms are inverted, the carry-out re-enters at the bottom, and a
+    negative
+    sum is inverted. Inversion needs no increment, so a sticky last bit keeps its value.
     """
     if len(terms) == 1:
         return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]
@@ -84,7 +88,7 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
 
 
 def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
-    """Three rows as two of the same sum, the top carry coming in at the bottom; fewer rows stay."""
+    """Reduce three rows to two with the same sum, with end-around carry; return fewer rows unchanged."""
     if len(rows) < 3:
         return list(rows)
     x, y, z = rows
@@ -95,9 +99,9 @@ def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
 
 
 class NormaliseSum(Step):
-    """The leading 1 of a sum's magnitude moved to the top; precision, guard, round and sticky remain.
+    """Move the leading 1 of a sum's magnitude to the top; keep the precision, guard, round and sticky bits.
 
-    `headroom` is how many places the sum's first bit stands above that of `exponent`.
+    `headroom` is the number of bit positions from the position of `exponent` up to the sum's first bit.
     """
 
     name = "normalise"
@@ -113,7 +117,7 @@ class NormaliseSum(Step):
         super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), beside))
 
     def rounding_bits(self, m: Module, below: Value) -> Value:
-        """What rounding looks at, of all bits below the result's last place."""
+        """Return the bits for rounding, from all bits `below` the result's last place."""
         return below
 
     def elaborate(self, platform: object) -> Module:

@@ -1,4 +1,4 @@
-"""Exact sums in fixed point: every product in its place in one field, which the addend meets in a window around it.
+"""Exact sums in fixed point: each product is placed in one wide field, and the addend in a window around it.
 
-`steps` is the chain of steps; a Kulisch accumulator takes its parts (`sum`) and its widths (`places`) one by one.
+`steps` is the chain of stages. A Kulisch accumulator uses the parts (`sum`) and widths (`places`) separately.
 """

@@ -1,4 +1,4 @@
-"""The exact sum in fixed point as a chain of steps."""
+"""Build the exact fixed-point sum as a chain of stages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """From the ports to the exact products, as they come; the ports in `passed` go beside them."""
+    """Return the stages from the ports to the exact products, not normalised; the ports in `passed` pass through."""
     decode = DecodeOperands(unit, passed, normalise=False)
     multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))
     return gating.product_steps(unit, decode, multiply)
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """From the products and `c` to result and flags, in one rounding."""
+    """Return the stages from the products and `c` to result and flags, with one rounding."""
     window, fmt = window_of(unit), unit.engine.result
     place = Place(unit, i)
     add = Add(window, place.o.shape())

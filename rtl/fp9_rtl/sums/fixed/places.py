@@ -1,4 +1,4 @@
-"""The places of an exact sum in fixed point, and what they prove about its rounding; `sum` has the picture."""
+"""Bit positions of an exact fixed-point sum, and the facts about its rounding that follow; `sum` has the picture."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from fp9_rtl.sums.multiply import operand_offset
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The places of a sum, by their exponents; the field is those from `ulp` to before `top`.
+    """Bit positions of a sum, given by their exponents; the field extends from `ulp` up to, but not including, `top`.
 
-    The addend's first bit stands at `addend_highest` at most. `far`: it can be above that; `cut`: it can reach below
-    `lowest`, and a sticky bit stands behind the window.
+    The addend's first bit is at most at `addend_highest`. `far` means that the addend can be larger. `cut` means
+    that it
+    can reach below `lowest`; a sticky bit below the window then collects the lost bits.
     """
 
     lowest: int
@@ -27,27 +28,27 @@ class Window:
 
     @property
     def bits(self) -> int:
-        """Bits of the window, a sticky one included."""
+        """Return the width of the window, with the sticky bit if there is one."""
         return self.highest - self.lowest + 1 + self.cut
 
     @property
     def bits_below(self) -> int:
-        """Bits below the field, a sticky one included."""
+        """Return the number of bits below the field, with the sticky bit if there is one."""
         return self.ulp - self.lowest + self.cut
 
     @property
     def bits_above(self) -> int:
-        """Bits of the addend above the field."""
+        """Return the number of addend bits above the field."""
         return max(self.addend_highest - self.top + 1, 0)
 
 
 def product_bias(unit: Dot) -> int:
-    """The bias on whose scale the products' exponents are the plain sums of the decoders' ones."""
+    """Return the bias at which a product's exponent is the plain sum of the decoded operand exponents."""
     return operand_offset(unit.a) + operand_offset(unit.b) - 1
 
 
 def window_of(unit: Dot) -> Window:
-    """The window of the exact sums of a `dot`."""
+    """Return the window of the exact sums of a `dot`."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     fmt = unit.engine.addend_format
     top = products.ulp + products.signed_bits(unit.engine.products) - 1
@@ -64,7 +65,7 @@ def window_of(unit: Dot) -> Window:
 
 
 def register_window(unit: Mac) -> Window:
-    """The places of a Kulisch accumulator's sum, which no addend meets."""
+    """Return the bit positions of a Kulisch accumulator's sum, which has no addend."""
     fmt = unit.engine.result
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     top = ulp + unit.sum_bits
@@ -72,14 +73,14 @@ def register_window(unit: Mac) -> Window:
 
 
 def register_facts(unit: Mac, window: Window) -> SumFacts:
-    """What the rounder of a Kulisch accumulator need not build: its sums fill the register, whatever the products."""
+    """Return what the rounder of a Kulisch accumulator can omit; its sums can fill the whole register."""
     fmt = unit.engine.result
     below_normal = window.lowest < fmt.min_normal_exponent + (not fmt.subnormals)
     return SumFacts(sum_facts(unit).products, below_normal, overflow=window.top > fmt.highest_exponent)
 
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
-    """What the rounder need not build: sums are multiples of the window's last place, or the addend alone."""
+    """Return what the rounder can omit: each sum is a multiple of the window's last place, or the addend alone."""
     result = unit.engine.result
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
     alone = rounds_addend(unit.engine) or unit.engine.flush_result

@@ -1,22 +1,28 @@
-"""Exact sums of any number of products and an addend, in fixed point over the range of the products.
+"""Exact sum of any number of products and an addend, in fixed point over the products' range.
 
-Every product has its place in a field that holds the sum of all of them, so that none is sorted, shifted under another
-or normalised. The addend, whose exponents reach much further, meets the field in a window that is not much wider:
+Each product has its bit position in a field that holds the sum of all products. No product is sorted, aligned with
+another product or normalised. The addend has a larger exponent range; it meets the field in a slightly wider
+window:
 
-    place      highest       top            ulp      lowest
+    position   highest       top            ulp      lowest
                   | outside   |    field     | outside  | sticky
     products                  |xxxxxxxxxxxxxx|          |
     addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
 
-* Above `highest` all its bits lie two places or more above the products' sum, which is then less than a quarter of its
-  last place: whatever the distance, the sum rounds in the same way. It stands at `highest` and keeps its own exponent.
-* Below `lowest`, half of the products' last place cannot be reached: the products' sum keeps its leading bit or moves
-  by one, and what the addend loses is sticky. Where the products cancel, the sum is the addend alone.
+* Addend above `highest`: all its bits are at least two positions above the products' sum. This sum is then below a
+  quarter of the addend's last place, so the rounding does not depend on the distance. The addend is placed at
+  `highest` and keeps its own exponent.
+* Addend bits below `lowest`: they are below half of the products' last place. The products' sum keeps its leading
+bit
+  or moves by one position, and the lost bits become sticky. If the products cancel, the sum is the addend alone.
 
-The sum is formed over the field alone. Signs count relative to the addend's, so that only products are inverted. With
-no bits of the addend outside, it is one in one's complement, as `terms.signed_sum` says. With some it is one in two's
-complement: at the bottom the signs of the products come in where the carries would. If it is negative, it then borrows
-from the bits above, or, where there are none, is inverted, and the bits below are negated.
+Only the field is added. Signs are relative to the addend's sign, so only products are inverted. If the addend has
+no
+bits outside the field, the sum is in one's complement, as in `terms.signed_sum`. Otherwise it is in two's
+complement:
+the products' signs enter at the bottom as carries. A negative sum then borrows from the bits above. If there are
+none,
+it is inverted and the bits below are negated.
 """
 
 from __future__ import annotations
@@ -45,10 +51,13 @@ from fp9_rtl.sums.terms import carry_save, classify
 def placed_product(
     m: Module, unit: Dot, product: data.View[data.StructLayout], negative: Value, bits: int, name: str
 ) -> Signal:
-    """A product's bits in their places, the lowest of `bits` being that of the products' ulp; inverted if negative.
+    """Return a product's bits at their positions, inverted if negative; the lowest of `bits` is the products' ulp.
 
-    It is moved by less than a power of two that the significand fits in first, or by the whole of a shorter exponent,
-    then put to one of the places so far apart. Bits that would fall out on either side are 0 in every product.
+    The product is first shifted by less than a power of two not below the significand width, or by its whole
+    exponent
+    if this is shorter. A selector then moves it to one of the positions at multiples of that power. Bits that would
+    fall
+    out on either side are 0 in every product.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -83,8 +92,9 @@ def placed_product(
 def _moved_by_less_than(
     m: Module, product: data.View[data.StructLayout], negative: Value, fine: int, dropped: int, name: str
 ) -> Value:
-    """A product, inverted if negative, moved up by its exponent modulo 2^fine; its `dropped` lowest bits are left
-    out, as no place takes them.
+    """Return a product, inverted if negative, shifted left by its exponent modulo 2^fine.
+
+    The `dropped` lowest bits are left out, because no position uses them.
     """
     moved: Value = product.significand ^ negative.replicate(len(product.significand))
     for stage in range(fine):
@@ -99,13 +109,16 @@ def _moved_by_less_than(
 
 
 def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
-    """The exponent of the smallest operand's first place; that of a subnormal number is its format's lowest."""
+    """Return the exponent of the smallest operand's first bit; a subnormal number has its format's lowest exponent."""
     every = with_every_bias(formats, unit.bias_port)
     return min(alignment_exponent(f, floor_log2(f.value_of(f.smallest_code))) for f in every)
 
 
 class Place(Step):
-    """The products in the field, as two rows with the addend's bits there; the addend's bits outside beside them."""
+    """Place the products in the field and reduce them, with the addend's bits there, to two rows.
+
+    Addend bits outside the field are separate outputs.
+    """
 
     name = "place"
 
@@ -159,14 +172,16 @@ class Place(Step):
         return m
 
     def _reduced(self, m: Module, rows: Sequence[Value], carries: Iterator[Value]) -> Sequence[Value]:
-        """Three rows as two; fewer stay."""
+        """Reduce three rows to two; return fewer rows unchanged."""
         if len(rows) < 3:
             return rows
         total, moved = carry_save(m, rows)
         return total, Cat(Mux(self.o.outside, next(carries), moved[0]), moved[1:])
 
     def _place_addend(self, m: Module, addend: data.View[data.StructLayout]) -> Value:
-        """The addend's bits in the window, from `lowest` to its highest place; `cut` says that one below was 1."""
+        """Return the addend's bits in the window, from `lowest` to its highest position; drive `cut` if a bit below
+        was 1.
+        """
         o, window, fmt = self.o, self._window, self._format
         highest = window.addend_highest + fmt.bias
         distance = Signal(range(max(highest, 1) + 1))
@@ -181,7 +196,10 @@ class Place(Step):
 
 
 class Add(Step):
-    """The sum's magnitude, from the window's lowest place, and its sign; `alone` says that it is the addend, cut."""
+    """Add the two rows: magnitude from the window's lowest position, and sign.
+
+    `alone` means that the products cancel and the addend was truncated.
+    """
 
     name = "add"
 
@@ -220,10 +238,11 @@ class Add(Step):
 
 
 class Normalise(Step):
-    """The leading 1 of a sum moved to the top; precision, guard, round and sticky remain.
+    """Move the leading 1 of a sum to the top; keep the precision, guard, round and sticky bits.
 
-    The sum stands in a window, its last place at the lowest. Where the products have cancelled and `alone` is 1, the
-    sum is the field `addend`.
+    The last bit of `sum` is the window's lowest position. If the products have cancelled and `alone` is 1, the sum
+    is the
+    field `addend`.
     """
 
     name = "normalise"

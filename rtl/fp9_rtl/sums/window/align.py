@@ -1,16 +1,18 @@
-"""Sums in a window of K fraction bits below the largest exponent, the rest of every term cut off.
+"""Sums in a window of K fraction bits below the largest exponent; lower bits of every term are truncated.
 
-Significands are not normalised before they are aligned: a product 2.6 at the sum of its factors' exponents, subnormal
-numbers at the lowest exponent of their format.
+Significands are not normalised before alignment. A product has two integer and six fraction bits and is aligned at
+the
+sum of its factors' exponents. Subnormal operands have the lowest exponent of their format.
 
     exponent     +1  0 | -1 ...           -K |
     product      x   x | xxxxxx              |
-    another              xxx  xxxxx          |
-    addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   dropped
+    product 2            xxx  xxxxx          |
+    addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
 
-What is dropped makes the result inexact. Toward zero it changes nothing else; with jam, the last bit kept is then 1;
-with floor, a negative term that loses
-bits is one unit of the window's last place less, and all these units are taken off in one row of the sum.
+Truncated bits make the result inexact. Toward zero they have no other effect. With jam, they set the last bit kept
+to
+1. With floor, a negative term that loses bits decreases by one unit of the window's last place. One row of the sum
+subtracts all these units.
 """
 
 from __future__ import annotations
@@ -36,31 +38,33 @@ from fp9_rtl.sums.terms import classify, signed_sum
 
 
 def term_names(unit: Dot) -> tuple[str, ...]:
-    """The fields of what meets the addend: the products, or the sums of their groups."""
+    """Return the field names of the terms added to the addend: the products, or the sums of their groups."""
     return unit.lane_names("product") if unit.engine.group is None else block_names(unit, unit.engine.group)
 
 
 def places_above(unit: Dot) -> int:
-    """Places of a term above that of its exponent: of a product one and those of its factors, of a group's sum, which
-    its scales align, more."""
+    """Return the number of bit positions of a term above its exponent.
+
+    A product has one more than its factors together. A group's sum, aligned by its scales, has more.
+    """
     if unit.engine.group is not None:
         return scaled_places(unit, unit.engine.group)
     return 1 + places_above_exponent(unit.a) + places_above_exponent(unit.b)
 
 
 def window_bits(unit: Dot) -> int:
-    """Bits of the window: a term's integer places and the fraction bits that are kept."""
+    """Return the window's width: a term's integer bits and the fraction bits that are kept."""
     assert unit.engine.window is not None
     return places_above(unit) + 1 + unit.engine.window
 
 
 def carry_places(unit: Dot) -> int:
-    """Places above the window that the sum of all terms can reach."""
+    """Return the number of bit positions above the window that the sum of all terms can reach."""
     return len(term_names(unit)).bit_length()
 
 
 class Term(NamedTuple):
-    """A number in the window: its exponent counts the place above it, that of a zero has no meaning."""
+    """A number in the window; its exponent includes the bit positions above it and has no meaning for a zero."""
 
     value: Value
     exponent: Value
@@ -70,9 +74,10 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """What terms count for the window: their exponents, on the scale of the result's field, with the places above.
+    """Exponents of terms as the window compares them: in the result's bias, plus the bit positions above.
 
-    `nothing` stands below all exponents; `zero` is what a zero counts, `lowest` the least that all terms together do.
+    `nothing` is below all exponents. `zero` is the rank of a zero, and `lowest` the lowest possible maximum of all
+    terms.
     """
 
     exponents: range
@@ -85,7 +90,9 @@ class Ranks:
 
 
 def ranks_of(unit: Dot, products: range) -> Ranks:
-    """The ranks of a unit whose products have these exponents, and of an addend among them."""
+    """Return the ranks of a unit whose products have exponents `products`; the addend counts if it is inside the
+    window.
+    """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
     nothing, stop, inside = min(0, products.start - 1), products.stop, engine.addend is Addend.INSIDE
     if inside:
@@ -97,19 +104,21 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 
 def lowest_of_zeros(unit: Dot) -> int:
-    """What a zero counts by the engine, on the scale of `Ranks`."""
+    """Return the exponent that the engine gives to a zero, on the scale of `Ranks`."""
     assert unit.engine.zero_exponent is not None
     return unit.engine.zero_exponent + unit.engine.result.bias + places_above(unit)
 
 
 def headroom(unit: Dot, ranks: Ranks) -> int:
-    """Places above the window in the sum: for carries, and so many that the normaliser never has to shift right."""
+    """Return the number of bits above the window in the sum: for carries, and so that normalisation never shifts
+    right.
+    """
     below = 1 - ranks.lowest if unit.engine.result.subnormals else 0
     return max(carry_places(unit), below)
 
 
 class Window:
-    """Terms cut to the window below the largest exponent of them: hardware in a module `m`."""
+    """Hardware in module `m` that truncates terms to the window below their largest exponent."""
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
         self._m, self._ranks, self._name = m, ranks, name
@@ -125,13 +134,13 @@ class Window:
         return Signal(Signal(self._ranks.exponents).shape(), name=f"{self._name}{name}")
 
     def _rank(self, name: str, exponent: Value, zero: Value) -> Signal:
-        """What a term's exponent counts."""
+        """Return the rank of a term: its exponent, or the rank of a zero."""
         ranked = self._signal(f"rank_of_{name}")
         self._m.d.comb += ranked.eq(Mux(zero, self._ranks.zero, exponent))
         return ranked
 
     def _largest(self, exponents: list[Signal]) -> Signal:
-        """The largest of all, by a tree of comparisons."""
+        """Return the largest exponent, by a tree of comparators."""
         level = 0
         while len(exponents) > 1:
             level += 1
@@ -142,7 +151,7 @@ class Window:
         return exponents[0]
 
     def _cut(self, name: str, value: Value, exponent: Signal) -> tuple[Value, Value]:
-        """A term's bits in the window, and whether any was dropped."""
+        """Return a term's bits in the window, and whether any bit was lost."""
         distance = Signal(range(len(self._ranks.exponents)), name=f"{self._name}distance_of_{name}")
         self._m.d.comb += distance.eq(self.top - exponent)
         width = max(self._bits, len(value))
@@ -153,20 +162,20 @@ class Window:
 
 
 def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]:
-    """The products as terms of a window."""
+    """Return the products as terms of a window."""
     products = {name: i[name] for name in term_names(unit)}
     return {name: Term(p.significand, p.exponent, p.sign, p.zero) for name, p in products.items()}
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """By how many units of the last place floor is below the cut terms: one for each negative term that lost bits."""
+    """Return the units that floor subtracts from the truncated terms: one for each negative term that lost bits."""
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 
 
 def aligned_layout(
     unit: Dot, terms: Sequence[str], window: Mapping[str, data.ShapeLike], passed: Mapping[str, data.ShapeLike]
 ) -> data.StructLayout:
-    """Cut terms and their signs, the fields of what the window made of them, the special results, and what passes."""
+    """Return the layout of truncated terms, their signs, fields of the window, special results and passed fields."""
     return data.StructLayout(
         {
             **{name: window_bits(unit) for name in terms},
@@ -181,9 +190,9 @@ def aligned_layout(
 
 
 class AlignWindow(Step):
-    """The products, and an addend that is inside, cut to the window; `dropped` says that a bit cut off was 1.
+    """Truncate the products, and an addend inside the window, to the window; `dropped` means that a lost bit was 1.
 
-    `below` are the units that floor takes off. Fields in `passed` go beside.
+    `below` is the number of units that floor subtracts. Fields in `passed` pass through.
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
@@ -224,7 +233,7 @@ class AlignWindow(Step):
 
 
 class AddWindow(Step):
-    """The aligned terms as one sum, magnitude and sign; `places` stand above the window."""
+    """Add the aligned terms to magnitude and sign, with `places` bits above the window."""
 
     def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
         self.name = "add" if unit.engine.addend is Addend.INSIDE else "add_products"

@@ -1,7 +1,8 @@
-"""An addend beside the window of the products: cut where they are, or taken whole, and then added exactly.
+"""Addend outside the products' window: truncated like the products, or complete, then added exactly.
 
-The cut sum of the products is normalised and takes the place of the product in a multiply-add (`adder`). The window
-does not wait for the addend, so that the loop of an accumulator holds the multiply-add's sum alone.
+The truncated sum of the products is normalised and replaces the product in a multiply-add (`adder`). The window
+does
+not depend on the addend, so an accumulator's loop contains only the addition of the multiply-add.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from fp9_rtl.sums.window.align import AddWindow, AlignWindow, Ranks, carry_place
 
 
 def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """From the products to their cut sum in the field `product`, `dropped`, and the window's `top` where the addend
-    is cut there, too; the fields in `passed` go beside."""
+    """Return the stages from the products to their truncated sum `product`, and `dropped`; fields in `passed` pass
+    through.
+
+    If the addend is truncated at the window, too, the window's exponent `top` is another output.
+    """
     align = AlignWindow(unit, i, passed)
     add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)
     kept = (*passed, "top") if unit.engine.addend is Addend.ALIGNED else passed
@@ -28,7 +32,7 @@ def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]
 
 
 class NormaliseProducts(Step):
-    """The sum of the products with its leading 1 at the top, as one product; `top` is the exponent of the window."""
+    """Normalise the sum of the products to one product with a leading 1; `top` is the window's exponent."""
 
     name = "normalise_products"
 
@@ -63,7 +67,7 @@ class NormaliseProducts(Step):
 
 
 class CutAddend(Step):
-    """The addend unpacked, its bits below the window at 0 (toward zero); without products nothing is cut."""
+    """Unpack the addend and clear its bits below the window (toward zero); without products nothing is cleared."""
 
     name = "cut"
 

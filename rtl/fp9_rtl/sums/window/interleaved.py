@@ -1,13 +1,14 @@
-"""Sums in two windows, of the even and of the odd products, joined with floor, and then with the addend (CDNA3).
+"""Sums of even and of odd products in two windows, joined with floor and then added to the addend (CDNA3).
 
-    even sum     xxxxxxxxxxxxxxxxxxxxxxxxxxx          each toward zero, in the window below its own largest exponent
-    odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx
+    even sum     xxxxxxxxxxxxxxxxxxxxxxxxxxx          toward zero, in the window below its own largest exponent
+    odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx  (the same)
     joined       xxxxxxxxxxxxxxxxxxxxxxxxxxxx         floor at the window of the larger exponent
     addend           xxxxxxxxxxxxxxxxxxxxxxxx|xxx     floor at the window below the largest exponent of all
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
-Floor takes one unit off where a negative number loses bits; these units are a row of the next sum. The products do not
-wait for the addend, so that the loop of an accumulator begins behind their join.
+Floor subtracts one unit if a negative number loses bits. These units are one row of the next sum. The products do
+not
+depend on the addend, so an accumulator's loop begins after their joined sum.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ HALVES = ("even", "odd")
 
 
 def half(unit: Dot, name: str) -> tuple[str, ...]:
-    """The products of a half."""
+    """Return the names of the products in the half `name`, even or odd."""
     return unit.lane_names("product")[HALVES.index(name) :: 2]
 
 
 def sum_bits(unit: Dot) -> int:
-    """Bits of a sum of products in the window."""
+    """Return the width of a sum of products in the window."""
     return window_bits(unit) + carry_places(unit)
 
 
 class AlignHalves(Step):
-    """Every product cut toward zero in the window of its half; `even_top` and `odd_top` are their largest exponents."""
+    """Truncate each product toward zero in its half's window; `even_top` and `odd_top` are the largest exponents."""
 
     name = "align"
 
@@ -78,7 +79,7 @@ class AlignHalves(Step):
 
 
 class AddHalves(Step):
-    """The sums of both halves, then their join: `sum` as magnitude and sign, at the larger exponent `top`."""
+    """Add each half, then both sums: `sum` has magnitude and sign, at the larger exponent `top`."""
 
     name = "add"
 
@@ -124,14 +125,14 @@ class AddHalves(Step):
         return m
 
     def _sum(self, m: Module, name: str) -> tuple[Value, Value]:
-        """Magnitude and sign of a half's sum."""
+        """Return magnitude and sign of the sum of one half."""
         terms = [(self.i[term], self.i[f"{term}_sign"]) for term in half(self._unit, name)]
         magnitude, negative = signed_sum(m, terms, self._bits)
         return magnitude, negative
 
 
 class AddAddend(Step):
-    """The joined products and the addend, both floored below the largest exponent, as one sum."""
+    """Add the joined products and the addend, both floored below the largest exponent."""
 
     name = "add_addend"
 
@@ -180,9 +181,9 @@ class AddAddend(Step):
     def _cut_addend(
         self, m: Module, addend: data.View[data.StructLayout], distance: Value
     ) -> tuple[Value, Value, Value]:
-        """The addend's bits in the window, whether some were cut, and whether floor takes a unit off.
+        """Return the addend's bits in the window, whether bits were lost, and whether floor subtracts a unit.
 
-        An addend that lies wholly below the place beside the window is 0, and not floored.
+        An addend below the window and the bit position next to it is 0 and is not floored.
         """
         width = self._above + 1 + self._window
         significand = Cat(addend.significand, Const(0, self._above))
@@ -192,7 +193,7 @@ class AddAddend(Step):
         return bits[-width:], cut, cut & addend.sign & (distance <= self._window + 1)
 
     def _classify(self, m: Module, addend: data.View[data.StructLayout]) -> None:
-        """The special results: NaN before infinity before the finite sum."""
+        """Drive the special results. NaN has priority over infinity, and infinity over a finite sum."""
         i, o = self.i, self.o
         quiet = addend.nan | (i.nan & ~i.invalid)
         invalid = i.invalid | (i.inf & addend.inf & (i.sign ^ addend.sign))
@@ -205,10 +206,11 @@ class AddAddend(Step):
 
 
 class NormaliseFloor(NormaliseSum):
-    """As `NormaliseSum`, floored behind `fraction_bits` of the normalised sum.
+    """Normalise as `NormaliseSum` and floor after `fraction_bits` of the normalised sum.
 
-    A unit that floor takes off a negative sum is added below the rounding bits, and not where these are all 1: to
-    nearest, the sum then goes up either way.
+    The unit that floor subtracts from a negative sum is added to its magnitude below the rounding bits. It is not
+    added
+    if these bits are all 1: rounding to nearest then rounds up in either case.
     """
 
     def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:

@@ -1,4 +1,4 @@
-"""Products times scales that are powers of two, and groups times any, as terms of a window."""
+"""Scaled terms of a window: products with power-of-two scales, and groups with any scales."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9_rtl.sums.window.align import lowest_of_zeros, places_above, window_bits
 
 
 def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """From the products and the scales to the terms of the window; the fields in `passed` go beside."""
+    """Return the stages from products and scales to the window's terms; fields in `passed` pass through."""
     group = unit.engine.group
     if group is None:
         return [ScaleProducts(unit, i, passed)]
@@ -23,12 +23,16 @@ def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> li
 
 
 def _lowest(unit: Dot) -> int:
-    """An exponent that leaves nothing of a term in any window: zeros and addends keep the top above it."""
+    """Return an exponent so low that no bit of a term remains in any window, as zeros and addends keep the top above
+    it.
+    """
     return min(lowest_of_zeros(unit), places_above(unit)) - window_bits(unit)
 
 
 class ScaleProducts(Step):
-    """The products with the exponents of their scales; those that no window can see stand just below all of them."""
+    """Add the scale exponents to the products' exponents; products below every window get one exponent just below
+    them.
+    """
 
     name = "scale"
 

@@ -1,10 +1,10 @@
-"""The sum of an engine with a window as a chain of steps, by where the addend meets the products.
+"""Build the sum of an engine with a window as a chain of stages.
 
-* inside the window (`align`): products and addend are cut and summed at once, and rounded;
-* beside it (`beside`): the cut sum of the products, then that of a multiply-add;
-* interleaved (`interleaved`): even and odd products apart, then their sum and the addend.
+* Addend inside the window (`align`): products and addend are truncated and added together, then rounded.
+* Addend beside the window (`beside`): truncated sum of the products, then a multiply-add's addition.
+* Interleaved (`interleaved`): even and odd products separately, then their sum and the addend.
 
-In the last two the window of the products comes before the addend, and in an accumulator before the loop.
+In the last two cases the products' window comes before the addend, and in an accumulator before the loop.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _has_window(unit: Dot) -> bool:
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """From the products to their sum, where the addend comes behind it; the fields in `passed` go beside."""
+    """Return the stages from the products to their sum if the addend comes later; fields in `passed` pass through."""
     if unit.engine.interleaved is not None:
         align = AlignHalves(unit, i, passed)
         return [align, AddHalves(unit, align.o.shape(), passed)]
@@ -83,7 +83,7 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """From what `product_steps` gives, or the products, and `c` to result and flags."""
+    """Return the stages from the outputs of `product_steps`, or from the products, and `c` to result and flags."""
     if unit.engine.interleaved is not None:
         return _interleaved_steps(unit, i)
     if unit.engine.addend is not Addend.INSIDE:
@@ -97,7 +97,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _facts(unit: Dot) -> SumFacts:
-    """Facts about the sums of a window; scales bring these anywhere."""
+    """Return facts about the window's sums; with scales, a sum can be subnormal or overflow."""
     facts = sum_facts(unit)
     return facts if unit.scale is None else replace(facts, below_normal=True, overflow=True)
 
