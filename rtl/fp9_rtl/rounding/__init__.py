@@ -1,5 +1,7 @@
-"""The one place where hardware rounds.
+"""All rounding in hardware.
 
-The decision is made in `decision`, and for HiFloat8's hybrid mode in `hybrid`; `rounder` takes a normalised sum to its
-code, with flags and specials (`specials`). Callers state what cannot happen (`facts`), and that is not built.
+`decision` decides whether a magnitude rounds up, and `hybrid` does so for HiFloat8's hybrid mode. `rounder` turns a
+normalised sum into its code, with flags and special results (`specials`). Callers state what cannot happen
+(`facts`),
+so that no hardware is built for it.
 """

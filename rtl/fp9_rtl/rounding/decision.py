@@ -1,4 +1,4 @@
-"""The one place that decides whether a magnitude rounds up."""
+"""Decide whether a magnitude rounds up; no other module decides this."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from fp9.formats import Rounding
 
 
 def rounds_up_at_random(tail: Value, random: Value) -> Value:
-    """Whether the sum of the dropped bits and as many random ones carries into the last kept place (numerics.md).
+    """Return whether the dropped bits plus equally many random bits carry into the last kept place (numerics.md).
 
-    Dropped bits below the random ones count for nothing: an exact number, whose tail is 0, never moves. The sum carries
-    where the tail is greater than what the random bits leave to all ones.
+    Dropped bits below the random bits are ignored. An exact number, whose tail is 0, never rounds up. The sum
+    carries
+    if the tail is greater than the inverted random bits.
     """
     return tail[len(tail) - len(random) :] > ~random
 
 
 def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: ValueLike, sticky: ValueLike) -> Value:
-    """Whether a magnitude becomes the next one above.
+    """Return whether a magnitude rounds up to the next larger one.
 
-    `last` is the last kept bit, `guard` the first dropped one, `sticky` whether any later one is 1.
+    `last` is the last kept bit, `guard` the first dropped bit, and `sticky` is 1 if any later bit is 1.
 
     | guard sticky | rne  | rna | rtz | rup      | rdn      | rto   |
     |--------------|------|-----|-----|----------|----------|-------|
@@ -47,7 +48,7 @@ def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: Value
 
 
 def keeps_nonzero(rounding: Rounding, sign: Value) -> Value:
-    """Whether a number of this sign that would become zero becomes the smallest one instead."""
+    """Return whether a number with this sign becomes the smallest number instead of zero."""
     positive, negative = (rounding.keeps_nonzero(side) for side in (False, True))
     if positive == negative:
         return Const(positive)

@@ -1,4 +1,4 @@
-"""What the ranges of a unit's operands prove about its sums; each fact prunes hardware behind it."""
+"""Facts about a unit's sums, derived from its operand ranges; each fact removes hardware from later stages."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from fp9.units import Dot, exponent_range, product_range
 class SumFacts:
     """Facts about the rounded sum of the products and c.
 
-    `products` holds the exponents of non-zero products, the leading bit's. `below_normal`: a sum with a non-zero
-    product can lie below the result's normal numbers, as it can wherever products cancel and leave c.
-    `overflow`: a finite sum can round to more than the largest.
+    `products` is the range of leading-bit exponents of non-zero products. `below_normal`: a sum with a non-zero
+    product
+    can be below the result's normal numbers, for example if products cancel and leave c. `overflow`: a finite sum
+    can
+    round to more than the largest number.
     """
 
     products: range
@@ -24,7 +26,7 @@ class SumFacts:
 
 
 def sum_facts(unit: Dot) -> SumFacts:
-    """Facts about the steps of an `fma`, `dot` or `mac`, whose addend is that of the step: with chunks, the chunk."""
+    """Return facts about one step of an `fma`, `dot` or `mac`. With chunks, the step's addend is the chunk."""
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
     b_low, b_high = exponent_range(unit.b, unit.bias_port)
     products = range(a_low + b_low, a_high + b_high + 2)
@@ -33,7 +35,7 @@ def sum_facts(unit: Dot) -> SumFacts:
 
 
 def join_facts(engine: Engine) -> SumFacts:
-    """Facts about the sum of a chunk, in the place of the products, and the total."""
+    """Return facts about the sum of a chunk, which takes the products' role, and the total."""
     chunk = engine.result
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
     exponents = range(smallest, chunk.highest_exponent + 1)
@@ -41,7 +43,7 @@ def join_facts(engine: Engine) -> SumFacts:
 
 
 def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
-    """Facts about sums of products that are multiples of 2^product_ulp and an addend of the engine."""
+    """Return facts about sums of an engine's addend and products that are multiples of 2^product_ulp."""
     result, addend = engine.result, engine.addend_format
     # A sum that does not cancel is at least the product; one that cancels is a multiple of both terms' last places,
     # and the addend's is then within its precision of the product's exponent.
@@ -59,14 +61,14 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
 
 
 def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
-    """Whether a sum that is not the addend alone can be a subnormal number of `fmt`."""
+    """Return whether a sum with a non-zero product can be a subnormal number of `fmt`."""
     return fmt.subnormals and facts.below_normal
 
 
 def rounds_addend(engine: Engine) -> bool:
-    """Whether an addend has more fraction bits than the result.
+    """Return whether an addend has more fraction bits than the result.
 
-    It is then rounded wherever it stands: among subnormal numbers, or beyond the largest.
+    Such an addend alone must be rounded, too, as a subnormal number or above the largest number.
     """
     result, addend = engine.result, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

@@ -1,7 +1,9 @@
-"""HiFloat8's hybrid rounding: to nearest near 1, elsewhere by a threshold taken from the source's own bits.
+"""HiFloat8's hybrid rounding: to nearest near 1, elsewhere by a threshold from the source's own bits.
 
-Near 1 (|E| < 4) ties go away. Elsewhere the tail F, the bits just below the kept ones, is compared with a threshold T
-from the end of the source, as if that were random: up when F >= T (HiF8 section 3, CANN `Cast`).
+Near 1 (|E| < 4) ties round away. Elsewhere the tail F, the bits just below the kept ones, is compared with a
+threshold
+T. T is read from the last bits of the source and acts as a random number: F >= T rounds up (HiF8 section 3, CANN
+`Cast`).
 """
 
 from __future__ import annotations
@@ -13,18 +15,21 @@ from fp9.formats import Format, HiFloat8
 from fp9.units import Cast
 
 HYBRID_ZONES = data.StructLayout({"nearest": 1, "certain": 1, "never": 1})
-"""Where the threshold does not decide: ties away; the top binade's upper half goes up; far below zero stays."""
+"""Ranges where the threshold does not decide: `nearest` rounds ties away, `certain` (upper half of the top binade)
+rounds
+up, and `never` (far below the smallest number) does not round up.
+"""
 
 
 def hybrid_bits(unit: Cast) -> int:
-    """Width of F and T, none where hybrid rounding is not offered."""
+    """Return the width of F and T; 0 if the unit does not offer hybrid rounding."""
     if not any(mode.reads_source for mode in unit.roundings):
         return 0
     return sum(HiFloat8.threshold_bits(unit.source))
 
 
 def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
-    """T, of so many bits: what `threshold_bits` reads of a source's code, ones below it."""
+    """Return T, `width` bits: the bits that `threshold_bits` reads from a source's code, with ones below them."""
     if not width:
         return Const(0, 0)
     read, ones = HiFloat8.threshold_bits(source)
@@ -32,7 +37,7 @@ def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
 
 
 def hybrid_up(zones: data.View[data.StructLayout], tail: Value, threshold: Value) -> Value:
-    """Whether the magnitude becomes the next one above; from an exact number, too, where T is 0."""
+    """Return whether the magnitude rounds up; if T is 0, an exact number rounds up, too."""
     guard = tail[-1]
     drawn = (tail[len(tail) - len(threshold) :] >= threshold) | (zones.certain & guard)
     return (zones.nearest & guard) | (~zones.nearest & ~zones.never & drawn)

@@ -1,7 +1,7 @@
-"""The rounder: a normalised exact sum to the code of the result format, with flags.
+"""Round a normalised exact sum to the code of the result format, with flags.
 
-It is the only place where a multiply-add rounds, and the only one behind the addend that knows the format's codes;
-`SumFacts` say what need not be built.
+A multiply-add rounds only here. After the addend is decoded, only this module knows the format's codes. `SumFacts`
+state which hardware can be omitted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data.ShapeLike]) -> data.StructLayout:
-    """A normalised sum as the rounder takes it: of the format's precision, with what lies below; `passed` beside it."""
+    """Return the rounder's input layout: a normalised sum in the format's precision, the bits below it, and
+    `passed`.
+    """
     return data.StructLayout(
         {
             "significand": fmt.precision,
@@ -37,7 +39,9 @@ def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data
 
 
 def drive_significand(m: Module, o: data.View[data.StructLayout], significand: Value, below: Value) -> None:
-    """Drive the significand of a `rounder_layout`, and what rounding looks at, of all bits below its last place."""
+    """Drive the significand, guard, round and sticky of a `rounder_layout`; `below` holds all bits below the last
+    place.
+    """
     m.d.comb += [
         o.significand.eq(significand),
         o.guard.eq(below[-1]),
@@ -47,7 +51,7 @@ def drive_significand(m: Module, o: data.View[data.StructLayout], significand: V
 
 
 class Round(Step):
-    """One rounding; then overflow, underflow and the special results."""
+    """Round once; then handle overflow, underflow and special results."""
 
     name = "round"
 
@@ -88,7 +92,7 @@ class Round(Step):
         return m
 
     def _rounded(self, m: Module, exponent: Value) -> Signal:
-        """The magnitude code after rounding: a carry out of the fraction moves the exponent on."""
+        """Return the magnitude code after rounding; a carry out of the fraction increments the exponent."""
         i = self.i
         up = Signal()
         padding = Const(0, self._format.padding)
@@ -103,7 +107,7 @@ class Round(Step):
         return rounded
 
     def _tiny(self) -> Value:
-        """Tininess after rounding: with one more bit, as a normal number has, the result still lies below 2^emin."""
+        """Return tininess after rounding: with a normal number's precision, the result would still be below 2^emin."""
         if not can_be_subnormal(self._format, self._facts):
             return Const(0)
         i = self.i
@@ -111,20 +115,20 @@ class Round(Step):
         return ~i.significand[-1] & ~reaches_normal
 
     def _tiny_and_cut(self, dropped: Value) -> Value:
-        """An aligned sum below the normal numbers, exact in the result but for what the alignment cut off."""
+        """Return whether an aligned sum is below the normal numbers and inexact only because alignment truncated it."""
         if not self._aligned:
             return Const(0)
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
 
     def _instead_of_zero(self) -> Value:
-        """What a magnitude becomes that has reached the place of zero: the smallest number where rounded away."""
+        """Return the code of a magnitude that underflows: zero, or the smallest number if rounded away from zero."""
         if not any(self._rounding.keeps_nonzero(negative) for negative in (False, True)):
             return Const(0)
         kept = ~self.i.zero & keeps_nonzero(self._rounding, self.i.sign)
         return Mux(kept, self._format.smallest_code, 0)
 
     def _beyond(self, magnitude: Value, special: Value, overflow: Value) -> tuple[Value, Value]:
-        """The magnitude, the largest where finite sums beyond it become that, and whether the result is infinite."""
+        """Return the magnitude, or the largest number if an overflow saturates, and whether the result is infinite."""
         positive, negative = (self._policy.saturates(self._format, side) for side in (False, True))
         if not (positive or negative):
             return magnitude, special | overflow
@@ -132,7 +136,7 @@ class Round(Step):
         return Mux(overflow & saturates, self._format.max_code, magnitude), special | (overflow & ~saturates)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
-        """The special results over the finite one, and the sign."""
+        """Drive the result: special results replace the finite one, and the sign is added."""
         fmt, i = self._format, self.i
         code = packed_magnitude(m, fmt, magnitude, i.nan, infinite)
         cancelled = i.zero & i.subtract & ~i.inf
@@ -144,7 +148,9 @@ class Round(Step):
         m.d.comb += self.o.result.eq(self._named(Cat(code, sign), infinite))
 
     def _named(self, code: Value, infinite: Value) -> Value:
-        """The code, or that which the engine gives to NaN, and to one that comes of no NaN."""
+        """Replace the canonical NaN by the engine's NaN code, or by its invalid-operation code if no operand
+        was NaN.
+        """
         fmt, i = self._format, self.i
         own = fmt.nan_code(False)
         of_nan, of_invalid = (own if nan is None else nan for nan in self._nans)

@@ -1,4 +1,4 @@
-"""The packer of specials: what stands in a result's code where it is no finite number."""
+"""Encode results that are not finite numbers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from fp9.formats import FixedFormat
 
 
 def packed_magnitude(m: Module, fmt: FixedFormat, magnitude: Value, nan: Value, infinite: Value) -> Signal:
-    """A code without its sign: NaN where `nan`; else infinity where `infinite`, NaN in a format without; `magnitude`.
+    """Return a code without its sign: NaN if `nan`, infinity if `infinite`, otherwise `magnitude`.
 
-    A NaN whose code is the sign alone, that of -0, is 0.
-    Where `nan` is 1, either `infinite` is, too, or the magnitude is 0. Infinity shares its exponent with NaN: the bits
-    that both have are forced, the others cleared.
+    A format without infinity uses NaN instead. A NaN with the code of -0 gives 0, because it has only the sign bit.
+    If
+    `nan` is 1, `infinite` must be 1 or the magnitude 0. NaN and infinity share an exponent: their common bits are
+    forced to 1, and the others cleared.
     """
     inf_code, nan_code = fmt.inf_code(False), fmt.nan_code(False)
     assert nan_code is not None, "a result's format has a NaN"
