@@ -1,11 +1,12 @@
-"""The `cast` unit's datapath: a 16- or 32-bit float to the 8-bit formats that it offers, rounded once.
+"""Datapath of the `cast` unit: a 16- or 32-bit float to one of its 8-bit formats, rounded once.
 
-A target keeps fewer fraction bits the further a number lies outside its full-precision range. So the source significand
-moves right until its last kept bit stands in one fixed place, whatever the target, and is rounded there:
+A target keeps fewer fraction bits for numbers further outside its full-precision range. The source significand is
+therefore shifted right until its last kept bit is at one fixed position for all targets, and rounded there:
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 
-Normal numbers then drop the leading 1 and take an exponent field; for others the kept bits are the whole code.
+Normal numbers then drop the leading 1 and get an exponent field. For other numbers the kept bits are the whole
+code.
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.hybrid import HYBRID_ZONES, hybrid_bits, hybrid_threshold
 
 SELECTS = ("target", "rounding", "overflow", "random")
-"""Ports of a cast that the steps after the first read."""
+"""Ports of a cast that stages after the first read."""
 
 LARGEST_SCALE = 1 << (SCALE_BITS - 1)
 """Magnitude of the most negative scale."""
 
 
 def cast_steps(unit: Cast) -> list[Step]:
-    """The whole cast: the steps of one lane, or every step for all lanes with what passes beside them."""
+    """Return the stages of a cast; with several lanes, each stage contains all lanes and the fields that pass
+    through.
+    """
     if unit.lanes == 1 and not unit.amax:
         return lane_steps(unit)
     sections = zip(*(lane_steps(unit) for _ in range(unit.lanes)), strict=True)
@@ -44,7 +47,7 @@ def cast_steps(unit: Cast) -> list[Step]:
 
 
 def lane_steps(unit: Cast) -> list[Step]:
-    """The cast of one operand."""
+    """Return the stages that cast one operand."""
     assert isinstance(unit.source, FixedFormat)
     targets = [cast_target(fmt, unit.source.bias, random_bits(unit) or 1) for fmt in unit.targets]
     unpack = Unpack(unit, targets)
@@ -54,12 +57,12 @@ def lane_steps(unit: Cast) -> list[Step]:
 
 
 def random_bits(unit: Cast) -> int:
-    """Random bits of stochastic rounding, none where it is not offered."""
+    """Return the number of random bits for stochastic rounding; 0 if the unit does not offer it."""
     return unit.random_bits if Rounding.SR in unit.roundings else 0
 
 
 class Unpack(Step):
-    """The source's fields, scaled; subnormal numbers are normalised only where a target can tell them apart."""
+    """Unpack and scale the source; subnormal numbers are normalised only if a target can distinguish them."""
 
     name = "unpack"
 
@@ -108,7 +111,7 @@ class Unpack(Step):
         return m
 
     def _specials(self, fields: data.View[data.StructLayout]) -> tuple[Value, Value]:
-        """Whether the source is NaN, and whether it is infinite; a NaN may have the magnitude of zero."""
+        """Return whether the source is NaN, and whether it is infinite; a NaN may have the magnitude of zero."""
         source, magnitude = self._source, self.i.x[:-1]
         if source.specials is Specials.IEEE:
             top = fields.exponent.all()
@@ -117,14 +120,16 @@ class Unpack(Step):
         return is_nan(source, self.i.x), magnitude == source.inf_code(False) if source.has_inf else Const(0)
 
     def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:
-        """Move a subnormal number's leading 1 out of the fraction; e = 0 has the exponent of e = 1."""
+        """Shift a subnormal number's leading 1 out of the fraction; exponent field 0 has the same exponent as
+        field 1.
+        """
         normalised, zeros = shift_left_normalising(m, fields.fraction, None, only_last=Const(0))
         with m.If(fields.exponent == 0):
             m.d.comb += [self.o.fraction.eq(normalised << 1), exponent.eq(-zeros)]
 
 
 class Place(Step):
-    """The significand moved to where it is rounded, and what rounding has to know of its place."""
+    """Shift the significand to the rounding position and derive what rounding needs to know about this position."""
 
     name = "place"
 
@@ -179,7 +184,7 @@ class Place(Step):
         return switch(m, select, self._targets)
 
     def _shift(self, m: Module, places: Value) -> None:
-        """Kept bits, tail and sticky out of the significand."""
+        """Drive kept bits, tail and sticky from the significand."""
         shown = self._window + self._tail
         hidden_bits = len(self.i.fraction) - shown
         padded = Cat(Const(0, max(0, -hidden_bits)), self.i.fraction, Const(1, 1))
@@ -190,7 +195,9 @@ class Place(Step):
         ]
 
     def _near_normal(self, m: Module, target: CastTarget) -> None:
-        """Just below the normal numbers: the bits that decide whether full precision would round up to them."""
+        """Drive the bits that show whether a number just below the normal ones would round up to them in full
+        precision.
+        """
         padded = Cat(Const(0, self._tail), self.i.fraction)
         tail_top = len(padded) - target.lowest_fraction_bits
         beside = self.i.exponent == target.lowest + target.bias - 1
@@ -204,7 +211,7 @@ class Place(Step):
             m.d.comb += self.o.near_last.eq(target.lowest_fraction_bits > 0)
 
     def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
-        """Where hybrid rounding is deterministic; for other targets than hif8, everywhere."""
+        """Drive the ranges where hybrid rounding is deterministic; for targets other than hif8 it always is."""
         exponent, zones = self.i.exponent, self.o.hybrid
         if not isinstance(target, HiFloat8Target):
             m.d.comb += zones.nearest.eq(1)

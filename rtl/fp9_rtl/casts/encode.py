@@ -1,4 +1,4 @@
-"""Encoding of a cast's result: the code in the chosen format, and what the overflow policy puts in its place."""
+"""Encode a cast's result: its code in the selected format, or the code that the overflow policy gives."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fp9_rtl.parts.step import Step
 
 
 def _nans(unit: Cast, target: Format) -> tuple[int, int]:
-    """The codes of a NaN with and without a sign; 0 in a format that has none."""
+    """Return the NaN codes with and without a sign; 0 in a format without NaN."""
     policy = unit.policy(target, unit.roundings[0], unit.overflow[0])
     return policy.nan_code(target, True) or 0, policy.nan_code(target, False) or 0
 
 
 class Encode(Step):
-    """The code and the flags.
+    """Encode the result and raise the flags.
 
     | source or result    | saturate                 | inf                      | flags              |
     |---------------------|--------------------------|--------------------------|--------------------|
@@ -31,7 +31,8 @@ class Encode(Step):
     | infinity            | largest; NaN if at "-0"  | infinity, NaN without    | invalid unless inf |
     | above the largest   | largest                  | infinity, NaN without    | overflow, inexact  |
 
-    Directed overflow saturates numbers above the largest where the rounding leads toward zero, and is else as `inf`.
+    Directed overflow saturates numbers above the largest if the rounding is toward zero, and otherwise acts as
+    `inf`.
     """
 
     name = "encode"
@@ -64,7 +65,7 @@ class Encode(Step):
     def _encode(
         self, m: Module, target: CastTarget, saturates: Signal, overflow: Signal, flushed: Signal, infinite: Signal
     ) -> None:
-        """The result in one target; whether it is too large, flushed to zero's place, infinite."""
+        """Return the result in one target; drive whether it overflows, is flushed to zero, or is infinite."""
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)
         if not target.has_subnormals:

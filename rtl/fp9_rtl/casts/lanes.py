@@ -1,4 +1,4 @@
-"""Several operands in one `cast`: every section of the datapath once a lane, and the running amax beside them."""
+"""Several operands in one `cast`: each stage contains all lanes, and the running amax is computed beside them."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from fp9_rtl.pipelines.elastic import ElasticStage
 
 
 def lane_layout(unit: Cast) -> data.StructLayout:
-    """What one lane reads, as the ports of a cast of one lane: its own operand and random bits, the shared choices."""
+    """Return the input layout of one lane: its operand, its random bits and the shared select ports."""
     return ports_layout(dataclasses.replace(unit, lanes=1, amax=False).inputs)
 
 
 def lane_name(number: int) -> str:
-    """The field of a lane among those of all lanes."""
+    """Return the field name of lane `number`."""
     return f"lane{number}"
 
 
 def beside_lanes(unit: Cast) -> dict[str, int]:
-    """Fields that pass beside the lanes: what the running amax needs of an operation."""
+    """Return the fields that pass beside the lanes for the running amax."""
     return {"largest": unit.source.bits - 1, "amax_clear": 1} if unit.amax else {}
 
 
 class Spread(Step):
-    """The ports distributed to the lanes; and the largest finite magnitude among the operands.
+    """Distribute the ports to the lanes, and find the largest finite magnitude of the operands.
 
-    The comparison runs beside the lanes' first sections and adds nothing to their depth.
+    The comparison runs in parallel with the lanes' first stages and does not lengthen the critical path.
     """
 
     name = "spread"
@@ -57,7 +57,7 @@ class Spread(Step):
         return m
 
     def _finite_magnitude(self, code: Value) -> Value:
-        """A code without its sign; 0 for infinities and NaN."""
+        """Return a code without its sign; 0 for infinities and NaN."""
         source, magnitude = self._unit.source, code[:-1]
         if source.max_code == source.magnitude_mask:
             return magnitude
@@ -65,7 +65,7 @@ class Spread(Step):
 
 
 def largest(m: Module, values: Sequence[Value]) -> Value:
-    """The largest of several, by a tree of comparisons."""
+    """Return the largest value, by a tree of comparators."""
     if len(values) == 1:
         return values[0]
     half = len(values) // 2
@@ -79,7 +79,7 @@ def _larger(m: Module, a: Value, b: Value) -> Value:
 
 
 class EachLane(Step):
-    """One section of the datapath, once for each lane; the fields `beside` pass it unchanged."""
+    """One stage of the datapath, instantiated for each lane; the fields `beside` pass through."""
 
     def __init__(self, lanes: Sequence[Step], beside: Mapping[str, int]) -> None:
         self.name = lanes[0].name
@@ -102,7 +102,7 @@ class EachLane(Step):
 
 
 class Join(Step):
-    """The lanes' results under the names of the ports."""
+    """Drive the result ports from the lanes' results."""
 
     name = "join"
 
@@ -131,10 +131,11 @@ class Join(Step):
 
 
 class RunningAmax(ElasticStage):
-    """The last register stage of a cast with `amax`: the steps before it, then results and the running maximum.
+    """Last register stage of a cast with `amax`: the logic before it, the results and the running maximum.
 
-    The maximum moves in the clock in which an operation enters the stage, and so belongs to the result beside it;
-    while a result waits to be taken, no operation enters. Reset clears the maximum.
+    The maximum changes in the clock cycle in which an operation enters the stage, so it belongs to the result
+    beside it.
+    While a result waits, no operation enters. Reset clears the maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

@@ -1,4 +1,4 @@
-"""Rounding of a cast: one decision on the kept bits, by the mode chosen for each operation."""
+"""Round a cast: one decision for the kept bits, by the mode selected for each operation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from fp9_rtl.rounding.hybrid import hybrid_up
 
 
 class RoundKept(Step):
-    """The rounded kept bits, the exponent after a carry, and what became of the tail.
+    """Round the kept bits, adjust the exponent after a carry, and report what the tail contained.
 
-    `tiny` says that full precision would leave the number below the normal ones; `away` that the mode lets no
-    number of this sign become zero; `toward_zero`, where overflow asks for it, that it moves all of this sign there.
+    `tiny`: rounded in full precision, the number would be below the normal ones. `away`: the rounding mode turns no
+    number with this sign into zero. `toward_zero`, present if overflow needs it: the mode moves all numbers with
+    this sign
+    toward zero.
     """
 
     name = "round"
@@ -69,7 +71,7 @@ class RoundKept(Step):
         return m
 
     def _up(self, rounding: Rounding, last: Value, tail: Value, sticky: Value) -> Value:
-        """The decision, whose truth table stands in `rounds_up`."""
+        """Return whether to round up; `rounds_up` has the truth table."""
         if rounding is Rounding.HYBRID:
             return hybrid_up(self.i.hybrid, tail, self.i.threshold)
         if rounding is Rounding.SR:

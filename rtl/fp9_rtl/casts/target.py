@@ -1,4 +1,4 @@
-"""What the cast datapath has to know of a target format: where its last place lies, and what its codes are."""
+"""Properties of a target format that the cast datapath needs: position of the last place, and codes."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from fp9_rtl.parts.condition import Circuits, Condition
 
 
 class CastTarget(abc.ABC):
-    """A target format. Exponents are the source's biased ones: the true one plus `bias`.
+    """A target format. Exponents are biased as in the source: the true exponent plus `bias`.
 
-    `depth` is how many places below the last one decide a rounding: 1, or the random bits of stochastic rounding.
+    `depth` is the number of bits below the last place that decide a rounding: 1, or the width of stochastic
+    rounding's
+    random bits.
     """
 
     fraction_bits: int
-    """The most fraction bits that any number keeps."""
+    """Largest number of fraction bits that a number keeps."""
 
     lowest: int
-    """Exponent below which numbers are not normal."""
+    """Smallest exponent of normal numbers."""
 
     lowest_fraction_bits: int
-    """Fraction bits of the normal numbers there."""
+    """Fraction bits of normal numbers with the exponent `lowest`."""
 
     highest: int
     """Exponent of the largest number."""
 
     floor: int
-    """Exponent below which all numbers round alike."""
+    """Exponent below which all numbers round in the same way."""
 
     def __init__(self, fmt: Format, bias: int, depth: int) -> None:
         self.format = fmt
@@ -41,32 +43,34 @@ class CastTarget(abc.ABC):
 
     @property
     def has_subnormals(self) -> bool:
-        """Whether numbers below the normal ones keep some of their bits."""
+        """Return whether numbers below the normal ones keep some of their bits."""
         return True
 
     def is_normal(self, exponent: Value) -> Value:
-        """Whether a number of this exponent has an exponent field of its own."""
+        """Return whether a number with this exponent is normal in the target."""
         return exponent >= self.lowest + self.bias
 
     @abc.abstractmethod
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        """Drive how many of `window` fraction bits a number of this exponent drops, at most `window` + 1 + `depth`."""
+        """Drive how many of `window` fraction bits a number with this exponent drops, at most `window` + 1 +
+        `depth`.
+        """
 
     def clamped(self, exponent: Value) -> Value:
-        """The exponent as `encode` wants it."""
+        """Return the exponent in the range that `encode` needs."""
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        """The last bit of the code that the kept bits stand for, by which ties go to even."""
+        """Return the code's last bit for the kept bits, which decides ties to even."""
         return kept[0]
 
     @abc.abstractmethod
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
-        """The magnitude code of a rounded number whose kept bits are right-aligned, and whether it is too large."""
+        """Return the magnitude code of a rounded number with right-aligned kept bits, and whether it is too large."""
 
 
 class FixedTarget(CastTarget):
-    """A fixed-field target: below its normal numbers one place is lost with each binade."""
+    """A target with fixed fields: below its normal numbers, each binade loses one more fraction bit."""
 
     def __init__(self, fmt: FixedFormat, bias: int, depth: int) -> None:
         super().__init__(fmt, bias, depth)
@@ -109,14 +113,14 @@ class FixedTarget(CastTarget):
 
 
 class HiFloat8Target(CastTarget):
-    """HiFloat8: places are lost away from 1 on both sides; the denormals are bare powers of two 2^(M - offset)."""
+    """HiFloat8: precision decreases away from 1 on both sides; denormal numbers are powers of two 2^(M - offset)."""
 
     fraction_bits = hif8.DOT_FIELDS[-1].fraction_bits
     lowest = HiFloat8.LOWEST_NORMAL
     lowest_fraction_bits = HiFloat8.fraction_bits_at(HiFloat8.LOWEST_NORMAL)
     highest = (1 << hif8.EXPONENT_SIZE_BITS) - 1
     zero = -HiFloat8.DENORMAL_OFFSET
-    """Exponent in whose place the code has zero; what lies below rounds as a part of the smallest number."""
+    """Exponent whose code is zero; smaller numbers round as fractions of the smallest number."""
 
     def __init__(self, fmt: HiFloat8, bias: int, depth: int) -> None:
         super().__init__(fmt, bias, depth)
@@ -180,11 +184,11 @@ CIRCUITS = Circuits(
         ),
     ),
 )
-"""What the rounding to a target asks of a cast."""
+"""Conditions that a cast must meet so that its rounding has a circuit."""
 
 
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
-    """The target of a format, for sources of that exponent bias and roundings that look at so many dropped places."""
+    """Return the target for a format, a source exponent bias, and the number of dropped bits that decide a rounding."""
     if isinstance(fmt, HiFloat8):
         return HiFloat8Target(fmt, bias, depth)
     assert isinstance(fmt, FixedFormat)

@@ -1,7 +1,8 @@
-"""The `upcast` unit's datapath: any 8-bit code as a 16- or 32-bit float.
+"""Datapath of the `upcast` unit: any 8-bit code to a 16- or 32-bit float.
 
-Every number keeps all its bits, so nothing is rounded: the operand decoder's significand goes to the top of the
-fraction, and only what lies beyond the result's largest exponent changes, into infinity.
+Every number keeps all its bits, so nothing is rounded. The decoded significand becomes the top of the fraction.
+Only
+numbers above the result's largest exponent change: they become infinity.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 class UpcastStep(Step):
-    """The operand decoder, its exponent biased as the result's, and the result's special codes."""
+    """Decode the operand with the result's exponent bias and encode the result, with special codes."""
 
     name = "upcast"
 
@@ -50,12 +51,16 @@ class UpcastStep(Step):
         return m
 
     def _too_large(self, exponent: Value) -> Value:
-        """Whether a number lies beyond the result's; four significand bits always fit below the largest."""
+        """Return whether a number exceeds the result's range; only its exponent matters, as four significand bits
+        always fit.
+        """
         fmt = self._result
         return exponent > fmt.highest_exponent + fmt.bias if self._exponents[1] > fmt.highest_exponent else Const(0)
 
     def _magnitude(self, m: Module, operand: data.View[data.StructLayout]) -> Value:
-        """Fraction and exponent field of a finite number; below the normal ones the leading 1 joins the fraction."""
+        """Return fraction and exponent field of a finite number; a subnormal result has its leading 1 in the
+        fraction.
+        """
         fmt = self._result
         room = fmt.padding + fmt.precision - len(operand.significand)
         normal = Cat(Const(0, room), operand.significand[:-1], operand.exponent[: fmt.exponent_bits])
@@ -67,7 +72,7 @@ class UpcastStep(Step):
         return Mux(operand.exponent < 1, subnormal, normal)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
-        """The special codes over the number; a NaN keeps its sign where both formats have two."""
+        """Drive the result with special codes; a NaN keeps its sign if both formats have NaN with both signs."""
         fmt, operand = self._result, self._decoder.operand
         sign = Signal()
         m.d.comb += sign.eq(operand.sign)
@@ -79,7 +84,7 @@ class UpcastStep(Step):
         m.d.comb += self.o.result.eq(Cat(code, self._sign(sign, code, operand.nan, infinite)))
 
     def _sign(self, sign: Value, code: Value, nan: Value, infinite: Value) -> Value:
-        """The result's sign, where zero or NaN have none of their own; a NaN at -0 is the sign alone."""
+        """Return the result's sign in formats where zero or NaN is unsigned; a NaN at -0 is the sign bit alone."""
         fmt = self._result
         if fmt.signed_zero:
             return sign
