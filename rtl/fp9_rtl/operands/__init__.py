@@ -1,5 +1,5 @@
-"""Codes to fields: the 8-bit operands of every unit, and the addend.
+"""Decode codes to fields: the 8-bit operands of every unit, and the addend.
 
-An 8-bit code of any offered format becomes sign, exponent and significand (`decode`, with `hif8` for the prefix code);
-a 16- or 32-bit one is taken apart as it stands (`addend`). `unit` is the decoder as a unit of its own.
+`decode` turns an 8-bit code of any offered format into sign, exponent and significand, with `hif8` for the prefix
+code. `addend` splits a 16- or 32-bit code into its fields. `unit` is the decoder as a unit.
 """

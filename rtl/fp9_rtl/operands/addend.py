@@ -1,4 +1,4 @@
-"""Addends, 16- or 32-bit numbers: unpacked without moving their bits, and their subnormal numbers taken for zero."""
+"""Unpack 16- or 32-bit addends without shifting, and flush their subnormal numbers to zero if asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fp9_rtl.parts.step import Step, forward
 
 
 def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend") -> data.View[data.StructLayout]:
-    """An accumulator code as an addend; its signals are named `name`."""
+    """Return an accumulator code unpacked as an addend; its signal is named `name`."""
     fields = data.View(fields_layout(fmt), code[fmt.padding :])
     addend = Signal(addend_layout(fmt), name=name)
     lowest = fields.exponent == 0
@@ -34,13 +34,13 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 
 
 def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
-    """The step that takes the subnormal numbers of an addend for zero, where the engine does and there are such."""
+    """Return the stage that flushes subnormal addends, or no stage if the engine or format needs none."""
     fmt = engine.addend_format
     return [FlushAddend(fmt, i)] if engine.flush_addend and fmt.subnormals else []
 
 
 class FlushAddend(Step):
-    """The addend `c`, zero of its sign where it is a subnormal number; all else as it comes."""
+    """Flush a subnormal addend `c` to a zero with the same sign; pass all other fields."""
 
     name = "flush"
 

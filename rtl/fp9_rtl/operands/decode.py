@@ -1,4 +1,4 @@
-"""Decoding of operands of at most 8 bits, their format chosen per operation: sign, exponent, normalised significand."""
+"""Decode operands of at most 8 bits, in a format selected per operation: sign, exponent, normalised significand."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ from fp9_rtl.parts.select import switch
 
 
 def places_above_exponent(formats: Sequence[Format]) -> int:
-    """Places of an aligned significand above that of its exponent: one for integers, whose -128 is 2 there."""
+    """Return the number of bits of an aligned significand above its exponent: 1 for integers, as -128 has the value 2
+    there.
+    """
     return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
 
 
 class OperandDecoder(wiring.Component):
-    """One code, in the low bits of eight, to the fields of an operand, combinational.
+    """Decode one code, in the low bits of eight, to the fields of an operand; combinational.
 
-    Of several formats the code is of the selected one; an extra bias, where there is a port for it, that of
-    hfp8_143. The exponent is on a scale that saves the most adders. Subnormal numbers are normalised where a step
-    behind asks for it, else they keep the lowest exponent of their format and the zeros before their first 1.
-    Exponent and significand carry no meaning where a special flag says otherwise.
+    `select` chooses the format if there are several. `extra_bias`, with a bias port, is the extra bias of hfp8_143.
+    The
+    exponent's offset is the one that saves the most adders. Subnormal numbers are normalised if a later stage needs
+    it;
+    otherwise they keep their format's lowest exponent and their leading zeros. Exponent and significand have no
+    meaning if
+    a special flag is set.
     """
 
     code: Signal
@@ -42,10 +47,14 @@ class OperandDecoder(wiring.Component):
         normalise: bool = True,
         aligned: bool = False,
     ) -> None:
-        """The exponent of `operand` is the true one plus `offset`; its fields are those of `operand_layout`.
+        """Build the ports. The exponent of `operand` is the true exponent plus `offset`; `operand_layout` has the
+        fields.
 
-        `aligned`, without `normalise`: it is that with which an engine aligns the number, which is the lowest of a
-        format's for subnormal numbers and one for all integers of a format; `places_above_exponent` are in front.
+        With `aligned` and without `normalise`, it is the exponent at which an engine aligns the number. This is the
+        lowest
+        exponent of the format for subnormal numbers, and one exponent for all integers of a format. The significand
+        has
+        `places_above_exponent` extra bits in front.
         """
         low, high = exponent_range(tuple(formats), bias_port)
         self._fraction_bits = significand_bits(formats) - 1
@@ -77,7 +86,7 @@ class OperandDecoder(wiring.Component):
         return m
 
     def _spread(self, m: Module) -> Value:
-        """The code with its sign in front and zeros between it and the fields of a narrower format."""
+        """Return the code with its sign in front, and zeros between the sign and the fields of a narrower format."""
         if all(fmt.bits == len(self.code) for fmt in self._formats):
             return self.code
         spread = Signal(len(self.code))
@@ -87,7 +96,7 @@ class OperandDecoder(wiring.Component):
         return spread
 
     def _classify(self, m: Module) -> None:
-        """Zero, infinity, NaN and sign."""
+        """Drive zero, infinity, NaN and sign."""
         magnitude = self._code[:-1]
         unsigned_zero = Signal()
         for fmt in switch(m, self.select, self._formats):
@@ -106,7 +115,7 @@ class OperandDecoder(wiring.Component):
         ]
 
     def _unpack(self, m: Module) -> tuple[Signal, Signal, Signal]:
-        """Fraction left-aligned, exponent, and whether the number is subnormal, as the format's fields say."""
+        """Return the left-aligned fraction, the exponent, and whether the number is subnormal."""
         fraction = Signal(self._fraction_bits)
         exponent = Signal(self.operand.shape()["exponent"].shape)
         subnormal = Signal()
@@ -127,7 +136,7 @@ class OperandDecoder(wiring.Component):
         return fraction, exponent, subnormal
 
     def _is_integer(self) -> Value:
-        """Whether the chosen format is an integer."""
+        """Return whether the selected format is an integer."""
         last = len(self._formats) - 1
         chosen = [
             self.select >= index if index == last else self.select == index
@@ -139,8 +148,12 @@ class OperandDecoder(wiring.Component):
     def _unpack_integer(
         self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
     ) -> None:
-        """An integer as a float of one full binade: below it subnormal, above it -128 alone, the next power of two or,
-        with a place above the exponent, the double of the binade's lowest."""
+        """Decode an integer as a float with one binade of normal numbers; smaller integers are subnormal.
+
+        Only -128 is above the binade. It is the next power of two or, with a bit position above the exponent, twice
+        the
+        binade's lowest number.
+        """
         magnitude, beyond = Signal(len(self._code), name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
         exponent_beyond = 1 if self._places_above else 2
@@ -155,7 +168,7 @@ class OperandDecoder(wiring.Component):
             m.d.comb += self._beyond.eq(beyond)
 
     def _biased(self, fmt: FixedFormat, field: Value) -> Value:
-        """The exponent of a normal number of `fmt`, plus the offset."""
+        """Return the exponent of a normal number of `fmt`, plus the offset."""
         if self._bias_port and fmt.programmable_bias:
             unbiased = with_bias(fmt, 0)
             assert isinstance(unbiased, FixedFormat)
@@ -163,7 +176,9 @@ class OperandDecoder(wiring.Component):
         return field + (self._offset - fmt.bias)
 
     def _normalise(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
-        """Shift a subnormal number's leading 1 out of the fraction; e = 0 has the exponent of e = 1."""
+        """Shift a subnormal number's leading 1 out of the fraction; exponent field 0 has the same exponent as
+        field 1.
+        """
         normalised = Signal.like(fraction)
         bits = self._fraction_bits
         excess_zeros = Signal(range(bits))
@@ -179,7 +194,7 @@ class OperandDecoder(wiring.Component):
         ]
 
     def _keep(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
-        """A subnormal number without a leading 1, at the exponent of e = 1."""
+        """Keep a subnormal number without a leading 1, at the exponent of field 1."""
         leading = ~(self.operand.zero | subnormal | self._beyond)
         m.d.comb += [
             self.operand.significand.eq(Cat(fraction, leading, self._beyond)),
@@ -190,7 +205,9 @@ class OperandDecoder(wiring.Component):
 def connect_ports(
     m: Module, decoder: OperandDecoder, ports: data.View[data.StructLayout], code: str, name: str
 ) -> None:
-    """Read a decoder's code from the port `code`; from those of `name`, where there are such, its format and bias."""
+    """Connect a decoder's code to port `code`, and its format and bias to the select and bias ports of `name`,
+    if any.
+    """
     m.d.comb += decoder.code.eq(ports[code])
     if f"{name}_format" in ports.shape().members:
         m.d.comb += decoder.select.eq(ports[f"{name}_format"])
@@ -199,7 +216,7 @@ def connect_ports(
 
 
 def is_nan(fmt: Format, code: Value) -> Value:
-    """Whether a code, its sign in front, is NaN or NaN-Inf."""
+    """Return whether a code, with its sign in front, is NaN or NaN-Inf."""
     if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):
         return code[:-1] == fmt.magnitude_mask
     if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:

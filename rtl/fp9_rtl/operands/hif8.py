@@ -19,41 +19,41 @@ from fp9.formats import HiFloat8
 from fp9_rtl.parts.select import any_of
 
 MAGNITUDE_BITS = 7
-"""Bits of a code without its sign."""
+"""Width of a code without its sign."""
 
 DENORMAL_BITS = 3
-"""Bits of M."""
+"""Width of the denormal field M."""
 
 EXPONENT_SIZE_BITS = 4
-"""Bits of the largest exponent's magnitude."""
+"""Width of the largest exponent's magnitude."""
 
 
 @dataclass(frozen=True)
 class DotField:
-    """One row of the prefix code: the exponent takes `exponent_bits`, its sign among them."""
+    """One row of the prefix code; the exponent has `exponent_bits` bits, including its sign."""
 
     prefix: str
     exponent_bits: int
 
     @property
     def fraction_bits(self) -> int:
-        """What the dot field and the exponent leave."""
+        """Return the number of bits left by the dot field and the exponent."""
         return MAGNITUDE_BITS - len(self.prefix) - self.exponent_bits
 
     @property
     def pattern(self) -> str:
-        """The row as a switch case on the 7 magnitude bits."""
+        """Return the row as a switch case for the 7 magnitude bits."""
         return self.prefix.ljust(MAGNITUDE_BITS, "-")
 
     @property
     def size_pattern(self) -> str:
-        """The row as a switch case on the exponent's magnitude, whose leading 1 it hides."""
+        """Return the row as a switch case for the exponent's magnitude, whose leading 1 the code hides."""
         leading = "1".ljust(self.exponent_bits, "-") if self.exponent_bits else ""
         return leading.rjust(EXPONENT_SIZE_BITS, "0")
 
     @property
     def layout(self) -> data.StructLayout:
-        """Fields of the 7 magnitude bits; `size` is the exponent's magnitude without its leading 1."""
+        """Return the fields of the 7 magnitude bits; `size` is the exponent's magnitude without its leading 1."""
         exponent = {"size": self.exponent_bits - 1, "negative": 1} if self.exponent_bits else {}
         return data.StructLayout({"fraction": self.fraction_bits, **exponent, "dot": len(self.prefix)})
 
@@ -90,13 +90,15 @@ def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: 
 
 
 def _signed(size: Signal, negative: Value) -> Value:
-    """`size`, or minus it where `negative`: bits above the lowest 1 are inverted, gates instead of an adder."""
+    """Return `size`, negated if `negative`: bits above the lowest 1 are inverted, which needs gates instead of an
+    adder.
+    """
     inverted = [negative & (size[:place].any() if place else 0) for place in range(len(size) + 1)]
     return (Cat(size, Const(0, 1)) ^ Cat(inverted)).as_signed()
 
 
 def encode(m: Module, exponent: Value, kept: Value) -> Signal:
-    """The magnitude code of a number, its fraction right-aligned in `kept`; true exponents -23 (zero) to 15."""
+    """Return the magnitude code of a number; `kept` is its right-aligned fraction, `exponent` is -23 (zero) to 15."""
     code = Signal(MAGNITUDE_BITS)
     size = Signal(EXPONENT_SIZE_BITS)
     negative = exponent < 0

@@ -1,4 +1,4 @@
-"""The `decoder` unit's datapath."""
+"""Datapath of the `decoder` unit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9_rtl.parts.step import Step
 
 
 class Decode(Step):
-    """The operand decoder between the unit's ports."""
+    """Connect the operand decoder to the unit's ports."""
 
     name = "decode"
 
