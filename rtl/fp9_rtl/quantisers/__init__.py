@@ -1,1 +1,3 @@
-"""Blocks of numbers to elements that share a scale: the largest magnitude, the scale by its rule, a cast for each."""
+"""Quantise blocks of numbers to elements with a shared scale: find the largest magnitude, derive the scale,
+cast each.
+"""

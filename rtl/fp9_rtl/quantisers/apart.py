@@ -1,7 +1,8 @@
-"""How far apart two tries of a block are at most: the ranges of what compares them.
+"""Bounds on the difference between two tries of a block's scale; they set the widths of the comparison.
 
-Both scales are nearest to quotients of the same largest magnitude, and both elements to the same number over them. So
-few scales and few elements meet, and the sums of both tries differ by far less than either can be.
+Both scales are the nearest ones to quotients of the same largest magnitude. Both elements are nearest to the same
+number over these scales. So few scales and few elements can occur together, and the sums of both tries differ by
+far less than their own size.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from fp9_rtl.quantisers.rules import tries
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Bounds for one number x and its elements times scales d, with smallest elements times places of the first scale
-    times the array's scale as the unit: of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)|."""
+    """Bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)| for a number x.
+
+    d1 and d2 are its element times scale in the first and second try. The unit is the smallest element, times the
+    last
+    place of the first scale, times the array's scale.
+    """
 
     elements: int
     squares: int
@@ -30,25 +35,25 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Nearest:
-    """A number of a few, and what it is the nearest to: all from `low` to `high`."""
+    """A number of a set, and the interval from `low` to `high` of numbers to which it is nearest."""
 
     number: Fraction
     low: Fraction
     high: Fraction
 
     def meets(self, other: _Nearest) -> bool:
-        """Whether both are nearest to the same."""
+        """Return whether both intervals overlap."""
         return max(self.low, other.low) <= min(self.high, other.high)
 
 
 def counts(element: Format) -> list[int]:
-    """Magnitudes of an element, in smallest ones, by their codes."""
+    """Return the magnitudes of an element by code, in units of the smallest element."""
     return [int(element.value_of(code) / element.value_of(1)) for code in range(element.max_code + 1)]
 
 
 @functools.cache
 def apart(unit: Quantiser) -> Apart:
-    """The bounds of the tries of a unit's rules, where they take different scales."""
+    """Return the bounds for a unit's tries that have different scales."""
     differ = [
         (abs(second.number - first.number), first.number + second.number, min(first.high, second.high))
         for first, second in _elements(unit)
@@ -61,7 +66,7 @@ def apart(unit: Quantiser) -> Apart:
 
 
 def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
-    """Elements times scales of the two tries that one number can have."""
+    """Yield the pairs of element times scale that one number can have in the two tries."""
     scale, smallest = unit.block.scale, unit.block.element.value_of(1)
     numbers = [scale.value_of(code) for code in range(scale.max_code + 1)]
     firsts, seconds = (_nearest(numbers, divisor, numbers[-1] * 2 * divisor) for divisor in tries(unit))
@@ -78,8 +83,9 @@ def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
 
 
 def _nearest(numbers: Sequence[Fraction], divisor: Fraction, most: Fraction) -> list[_Nearest]:
-    """What ascending numbers are nearest to, over a divisor; those that are nearest to something of no more than
-    `most`."""
+    """Return ascending numbers with the interval, times `divisor`, to which each is nearest; intervals end at
+    `most`.
+    """
     middles = [(low + high) / 2 * divisor for low, high in itertools.pairwise(numbers)]
     between = zip(numbers, [Fraction(0), *middles], [*middles, most], strict=True)
     return [_Nearest(number, low, min(high, most)) for number, low, high in between if low <= most]

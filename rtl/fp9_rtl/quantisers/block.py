@@ -1,14 +1,16 @@
-"""A block that comes in several operations: kept until its scale is known, while the next one takes its place.
+"""Buffer of a block that arrives in several operations: it is stored until its scale is known.
 
-Both blocks live in one set of places, as many as a block has operations: an operation is taken into the place that one
-of the block before leaves in the same clock, or has left before. So a block takes as many clocks as it has operations,
-with half of the registers of two buffers. A block is complete with its last operation; that one is taken where the
-last of the block before leaves, and its scale follows that one's.
+Both the stored and the next block share one set of registers. An operation is stored in a register that an
+operation
+of the previous block leaves in the same clock cycle, or has left before. A block therefore takes as many clock
+cycles
+as it has operations, with half of the registers of two buffers. A block is complete with its last operation. This
+operation is stored when the last operation of the previous block leaves, and its scale replaces that block's scale.
 
-    | place of the next operation | operation that leaves next | taken                               |
-    |-----------------------------|----------------------------|-------------------------------------|
-    | w                           | w + lead, lead > 0         | yes: its place is free              |
-    | w                           | w                          | in the clock in which that one goes |
+    | register of the next operation | operation that leaves next | stored                                 |
+    |--------------------------------|----------------------------|----------------------------------------|
+    | w                              | w + lead, lead > 0         | yes: its register is free              |
+    | w                              | w                          | in the cycle in which operation w goes |
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from fp9_rtl.quantisers.quantiser_steps import beside_scale, scaled_layout, scal
 
 
 class Block(StreamComponent):
-    """Operations with their largest magnitude in; the same operations with their block's scale out, in order.
+    """Store operations with their largest magnitude; output them in order with their block's scale.
 
-    The first comes out in the clock after the last has come in. Reset empties it and begins a block.
+    The first operation leaves in the clock cycle after the last one arrived. Reset empties the buffer and begins a
+    block.
     """
 
     def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:

@@ -1,11 +1,11 @@
-"""Elements of few codes by the limits of a block: from which source code on a number has an element or a larger one.
+"""Quantise to elements with few codes by comparing each number with limits, one for each element magnitude.
 
-An element is nearest to x / (s t), the block's scale s and the array's t, where x lies between the middles beside it,
-times s t. So no number is divided: middles times s t are made once for a block, exactly, and brought to codes of the
-source, which each number's code is compared with:
+An element is nearest to x / (s t), with the block's scale s and the array's scale t, if x lies between the
+neighbouring midpoints times s t. So no number is divided. The products of midpoint and s t are computed once for a
+block, exactly, and converted to source codes. Each number's code is compared with them:
 
-    middle s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r        r: whether anything of the rest is 1
-    x reaches it where  x 0 > limit, a tie going down, or  x 1 > limit, a tie going up, to the even element
+    midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
+    x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from fp9_rtl.quantisers.rules import scale_names
 
 
 def middles(block: BlockFormat) -> list[Fraction]:
-    """What lies halfway between each magnitude of an element and the next."""
+    """Return the midpoints between neighbouring magnitudes of an element."""
     element = block.element
     numbers = [element.value_of(code) for code in range(element.max_code + 1)]
     return [(low + high) / 2 for low, high in itertools.pairwise(numbers)]
 
 
 def limit_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Fields of the limits that come of a scale."""
+    """Return the field names of a scale's limits."""
     return tuple(f"{scale}_limit{number}" for number in range(1, unit.block.element.max_code + 1))
 
 
 def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Fields of the elements that come of a scale, without their signs."""
+    """Return the field names of the elements for a scale, without their signs."""
     return tuple(f"{scale}_{name}" for name in unit.lane_names("element"))
 
 
 class Limits(Step):
-    """The limits of a block beside its numbers and scales; none is reached where a scale is zero."""
+    """Add the limits of a block to its numbers and scales; if a scale is zero, no number reaches a limit."""
 
     name = "limits"
 
@@ -66,7 +66,7 @@ class Limits(Step):
 
 
 class Counted(Step):
-    """Elements without their signs, by the limits of their block."""
+    """Find the elements, without their signs, from the limits of their block."""
 
     name = "counted"
 
@@ -89,7 +89,7 @@ class Counted(Step):
 
 
 class Named(Step):
-    """The elements with the signs of the numbers, all 0 where the scale is NaN; and the scale."""
+    """Give the elements the signs of the numbers and output the scale; if the scale is NaN, all elements are 0."""
 
     name = "named"
 
@@ -105,17 +105,18 @@ class Named(Step):
 
 
 def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
-    """The results of one scale, in the order of the ports."""
+    """Return the results for one scale, in the order of the ports."""
     special = i[scale] == unit.block.scale.nan_code(False)
     names = zip(unit.lane_names("x"), code_names(unit, scale), strict=True)
     return [i[scale], *(Mux(special, 0, Cat(i[code], i[x][-1])) for x, code in names)]
 
 
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
-    """The code of an element without its sign: how many limits a number without its sign reaches, by halves.
+    """Return an element's code without its sign: the number of limits that `x` reaches, by binary search.
 
-    Each bit is one comparison, with the limit in the middle of those that are left: behind a code that is odd, where a
-    tie goes up, but for the last comparison.
+    `x` has no sign. Each bit of the code is one comparison with the limit in the middle of the remaining ones.
+    Except for
+    the last comparison, this limit follows an odd code, where a tie goes up.
     """
     bits: list[Value] = []
     while limits:
@@ -128,7 +129,7 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
 
 
 def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> list[Value]:
-    """The limits of a scale and an array's scale, from the smallest element's on."""
+    """Return the limits for a scale and an array's scale, beginning with the smallest element."""
     fraction_bits = unit.block.scale.precision - 1
     field, fraction = scale[fraction_bits:], scale[:fraction_bits]
     normal = Signal()
@@ -148,13 +149,13 @@ def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> lis
 
 
 def _odd_and_power(number: Fraction) -> tuple[int, int]:
-    """A number of few binary places as an odd one times a power of two."""
+    """Return a number with few fraction bits as an odd integer and the exponent of its power of two."""
     twos = (number.numerator & -number.numerator).bit_length() - 1
     return number.numerator >> twos, twos + 1 - number.denominator.bit_length()
 
 
 class _Multiple:
-    """A multiple of s t: its places from the leading 1 on that the source has, and whether anything lies below."""
+    """A multiple of s t: its bits from the leading 1 in the source's precision, and whether any lower bit is 1."""
 
     def __init__(self, m: Module, product: Value, odd: int, source: FixedFormat) -> None:
         self._source = source
@@ -166,7 +167,10 @@ class _Multiple:
         self._top = length - 1
 
     def limit(self, m: Module, exponent: Value, ulp: int, some: Value) -> Value:
-        """The limit at so many times 2^(exponent + ulp), exponents biased; beyond all numbers where not `some`."""
+        """Return the limit at this multiple times 2^(exponent + ulp), with biased exponents.
+
+        If `some` is 0, the limit is above all numbers.
+        """
         source = self._source
         field = Signal(signed(len(exponent) + 1), name="field")
         m.d.comb += field.eq(exponent - self._zeros + (self._top + ulp))

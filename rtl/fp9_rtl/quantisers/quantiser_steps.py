@@ -1,6 +1,6 @@
-"""The `quantiser`'s datapath: the block's largest magnitude, its scale, and a cast of every number over the scale.
+"""Datapath of the `quantiser`: largest magnitude of the block, scale, and a cast of every number over the scale.
 
-Where a block comes in several operations, `block` stands between the first two and the casts.
+If a block arrives in several operations, `block` is between the scale and the casts.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from fp9_rtl.quantisers.tries import Better
 
 
 def quantiser_steps(unit: Quantiser) -> list[Step]:
-    """The whole datapath of a block that comes at once."""
+    """Return all stages for a block that arrives in one operation."""
     amax = Largest(unit)
     return [amax, Scale(unit, amax.o.shape()), *element_steps(unit)]
 
 
 def element_steps(unit: Quantiser) -> list[Step]:
-    """From the numbers of an operation and their scale to its results, the casts side by side or by limits."""
+    """Return the stages from an operation's numbers and scale to its results, by casts side by side or by limits."""
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))
         counted = Counted(unit, limits.o.shape())
@@ -45,14 +45,16 @@ def element_steps(unit: Quantiser) -> list[Step]:
 
 
 def scaled_layout(unit: Quantiser) -> data.StructLayout:
-    """The numbers of an operation beside the code of their scale, and what else is their block's."""
+    """Return the layout of an operation's numbers, the code of their scale, and the other fields of their block."""
     numbers = dict.fromkeys(unit.lane_names("x"), unit.source.bits)
     return data.StructLayout({**numbers, "scale": unit.block.scale.bits, **beside_scale(unit)})
 
 
 def beside_scale(unit: Quantiser) -> dict[str, int]:
-    """What is of use behind the scale of a block, beside its numbers: the array's scale, and for tries their scales and
-    the largest magnitude."""
+    """Return the fields that stages after the scale need beside the numbers.
+
+    These are the array's scale and, with tries, the scales of all tries and the largest magnitude.
+    """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
     if tries(unit):
         beside |= dict.fromkeys(scale_names(unit)[1:], unit.block.scale.bits) | {"amax": unit.source.bits - 1}
@@ -60,7 +62,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 
 
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
-    """The codes of the scale by the operation's rule, one for each try; NaN where amax is infinite or NaN."""
+    """Return the scale codes by the operation's rule, one for each try; NaN if amax is infinite or NaN."""
     make = _powers_of_two if unit.block.powers_of_two else _quotients
     return {
         name: _chosen(m, unit, amax, operation, codes)
@@ -87,14 +89,14 @@ def _chosen(
 def _powers_of_two(
     m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
 ) -> list[dict[ScaleRule, Value]]:
-    """Codes of the scale by each rule; below 0 for the smallest."""
+    """Return the scale code for each rule; a code below 0 means the smallest scale."""
     return [{rule: scale_code(m, amax, unit.source, unit.block, rule) for rule in unit.rules}]
 
 
 def _quotients(
     m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
 ) -> list[dict[ScaleRule, Value]]:
-    """For each try codes of the scale by each rule; 0 for zeros."""
+    """Return, for each try, the scale code for each rule; 0 if all numbers are zero."""
     scale, turns = unit.block.scale, range(len(scale_names(unit)))
     divisors = [{rule: divisor_of(unit, rule, turn) for rule in unit.rules} for turn in turns]
     bits = ratio_bits(scale, itertools.chain(*(by.values() for by in divisors)))
@@ -108,7 +110,7 @@ def _quotients(
 
 
 class Largest(Step):
-    """The largest magnitude of an operation; infinities and NaN are larger than numbers."""
+    """Find the largest magnitude of an operation; infinities and NaN count as larger than numbers."""
 
     name = "largest"
 
@@ -126,7 +128,7 @@ class Largest(Step):
 
 
 class Scale(Step):
-    """The scale of a block beside its numbers."""
+    """Add the scale of a block to its numbers."""
 
     name = "scale"
 
@@ -144,7 +146,7 @@ class Scale(Step):
 
 
 class Spread(Step):
-    """Every number beside what multiplies it, one over the scale; zeros where that is NaN."""
+    """Distribute each number with its factor, one over the scale; numbers are zero if the scale is NaN."""
 
     name = "spread"
 
@@ -169,7 +171,7 @@ class Spread(Step):
 
 
 class Elements(Step):
-    """The elements under the names of the ports, and the scale."""
+    """Drive the element and scale ports."""
 
     name = "elements"
 
@@ -185,7 +187,7 @@ class Elements(Step):
         return m
 
     def _code(self, result: Value) -> Value:
-        """An element's code; of an integer, which the cast gives as sign and magnitude, the two's complement."""
+        """Return an element's code; an integer is converted from sign and magnitude to two's complement."""
         if not self._unit.block.element.twos_complement:
             return result
         return Mux(result[-1], -result[:-1], result)

@@ -1,7 +1,8 @@
-"""The scale of a block as a float: its largest magnitude over the array's scale and a rule's divisor, rounded once.
+"""Compute a block's floating-point scale: amax over the array's scale and a rule's divisor, rounded once.
 
-Two divisions of significands, both to a few places and a sticky bit: amax by the array's scale, then by the divisor's,
-a constant. As each drops what is left of it alone, both together are the exact quotient's places and sticky bit.
+amax is divided by the array's scale, then by the divisor, a constant. Both divisions give a few significand bits
+and a
+sticky bit. Each drops only its remainder, so together they give the exact quotient's bits and sticky bit.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from fp9_rtl.rounding.decision import rounds_up
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """A number that is not zero: `significand` from its leading 1 on, whose exponent is `exponent`, and whether
-    anything lies below it."""
+    """A non-zero number: `significand` begins with its leading 1, which has the exponent `exponent`.
+
+    `sticky` is 1 if any bit below the significand is 1.
+    """
 
     significand: Value
     exponent: Value
@@ -32,18 +35,18 @@ class Quotient:
 
 
 def tensor_fields(code: Value) -> data.View[data.StructLayout]:
-    """The fields of the array's scale."""
+    """Return the fields of the array's scale."""
     return data.View(fields_layout(TENSOR_SCALE), code)
 
 
 def is_usable(code: Value) -> Value:
-    """Whether the array's scale is a positive normal number."""
+    """Return whether the array's scale is a positive normal number."""
     tensor, largest = tensor_fields(code), TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits
     return ~tensor.sign & (tensor.exponent != 0) & (tensor.exponent <= largest)
 
 
 def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: int) -> Quotient:
-    """So many bits of a magnitude, which is not zero, over the array's scale."""
+    """Return `bits` significand bits of a non-zero magnitude over the array's scale."""
     tensor = tensor_fields(code)
     field = amax[source.fraction_bits :]
     normal = field.any()
@@ -56,7 +59,7 @@ def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: 
 
 
 def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, rounding: Rounding) -> Value:
-    """The code of a ratio over a divisor, rounded to a scale's format, the largest beyond it."""
+    """Return the code of a ratio over a divisor, rounded to the scale's format; it saturates at the largest scale."""
     kept = scale.precision + 1
     start = divisor / pow2(floor_log2(divisor))
     whole = len(ratio.significand)
@@ -76,18 +79,19 @@ def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, r
 
 
 def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
-    """Bits of a ratio of which each divisor leaves as many as the rounding of a scale looks at.
+    """Return the ratio width that leaves enough bits for rounding after division by each divisor.
 
-    A quotient of significands of so many bits has one less, where it lies below 1.
+    A quotient below 1 has one bit less than its dividend.
     """
     start = [divisor / pow2(floor_log2(divisor)) for divisor in divisors]
     return scale.precision + 2 + max(floor_log2(Fraction(number.denominator)) for number in start)
 
 
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
-    """So many bits of a quotient from its leading 1 on, whether it lies below 1, and whether anything is left.
+    """Return `bits` quotient bits from the leading 1, whether the quotient is below 1, and whether a remainder is
+    left.
 
-    Dividend and divisor have their leading 1 in the same place.
+    Dividend and divisor have their leading 1 at the same position.
     """
     lower = Signal(name="lower")
     m.d.comb += lower.eq(dividend < divisor)

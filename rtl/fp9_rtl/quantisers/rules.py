@@ -1,4 +1,4 @@
-"""The scales that a block is tried with: one, or one for each try of a rule that has several."""
+"""Scales that are tried for a block: one scale, or one for each try of a rule with several tries."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _NAMES = ("scale", "second")
 
 
 def tries(unit: Quantiser) -> tuple[Fraction, ...]:
-    """Divisors of the tries of a unit's rules; none where no rule tries."""
+    """Return the divisors of the tries of a unit's rules; empty if no rule has tries."""
     return next((tuple(map(Fraction, rule.tries)) for rule in unit.rules if rule.tries), ())
 
 
 def scale_names(unit: Quantiser) -> tuple[str, ...]:
-    """Fields of the scales of a block, in the order of the tries."""
+    """Return the field names of a block's scales, in the order of the tries."""
     return _NAMES if tries(unit) else _NAMES[:1]
 
 
 def divisor_of(unit: Quantiser, rule: ScaleRule, turn: int) -> Fraction:
-    """What amax is divided by in a try; in each the same by a rule that has none."""
+    """Return the divisor of amax in a try; a rule without tries has the same divisor in each."""
     return Fraction(rule.tries[turn]) if rule.tries else unit.block.divisor(rule)

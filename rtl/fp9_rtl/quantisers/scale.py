@@ -1,8 +1,10 @@
-"""The scale of a block: its largest magnitude over a rule's divisor, rounded once to a power of two.
+"""Compute a block's power-of-two scale: amax over a rule's divisor, rounded once.
 
-A divisor is m 2^k with 1 <= m < 2, and amax is s 2^e, so that their quotient is s/m or 2 s/m times a power of two. What
-a rounding asks of it are comparisons of s with constants: with m, whether it lies in the lower binade; with 3/2 of
-where its binade begins, the guard; equality with either, whether anything is sticky.
+The divisor is m 2^k with 1 <= m < 2, and amax is s 2^e. Their quotient is s/m or 2 s/m times a power of two.
+Rounding
+only compares s with constants. s < m selects the lower binade. s against 3/2 of the binade's start gives the guard
+bit.
+Equality with either constant gives the sticky bit.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """The code of the scale of a finite amax, which is given without its sign; below 0 for the smallest scale."""
+    """Return the scale code for a finite amax, given without its sign; a code below 0 means the smallest scale."""
     exponent, fraction = _fields(m, amax, source, block, rule)
     divisor = block.divisor(rule)
     power = floor_log2(divisor)
@@ -39,14 +41,22 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 
 
 def _reaches_both_ends(block: BlockFormat) -> bool:
-    """Whether a subnormal amax may have another scale than the smallest, and the largest one ask for more than there
-    is; elements that reach 2 keep away from both."""
+    """Return whether the scale can leave its range at either end.
+
+    This means that a subnormal amax may need more than the smallest scale, and the largest amax more than the
+    largest.
+    Elements that reach 2 avoid both cases.
+    """
     return block.power < 2
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
-    """Exponent field, with a place for a carry, and fraction of amax; where the rule says so, of amax rounded to the
-    elements' precision with ties up, which is half of the last place added and the places below it dropped."""
+    """Return exponent field, with one bit for a carry, and fraction of amax.
+
+    If the rule says so, amax is first rounded to the elements' precision with ties up: half of the last place is
+    added, and
+    lower bits are dropped.
+    """
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
     m.d.comb += rounded.eq(_normalised(amax, source, block) + ((1 << dropped) >> 1))
@@ -55,8 +65,12 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 
 
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
-    """A subnormal amax with its leading 1 in front of the fraction, as if the exponents went on: of the binade below
-    the normal numbers, and its first number for those further below, which have the smallest scale as that has."""
+    """Return a subnormal amax with its leading 1 in front of the fraction, as if the exponent range were larger.
+
+    This is exact in the binade below the normal numbers. Smaller numbers become the first number of this binade, as
+    they
+    have the same smallest scale.
+    """
     if not _reaches_both_ends(block):
         return amax
     exponent, fraction = amax[source.fraction_bits :], amax[: source.fraction_bits]
@@ -65,7 +79,7 @@ def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
 
 
 def _below(fraction: Value, point: Fraction, source: FixedFormat) -> Value:
-    """Whether the significand of a fraction lies below a point."""
+    """Return whether the significand of a fraction is less than `point`."""
     place = (point - 1) * (1 << source.fraction_bits)
     if place <= 0:
         return Const(0)
@@ -73,7 +87,7 @@ def _below(fraction: Value, point: Fraction, source: FixedFormat) -> Value:
 
 
 def _equal(fraction: Value, point: Fraction, source: FixedFormat) -> Value:
-    """Whether the significand of a fraction is a point."""
+    """Return whether the significand of a fraction equals `point`."""
     place = (point - 1) * (1 << source.fraction_bits)
     if place.denominator > 1 or not 0 <= place < 1 << source.fraction_bits:
         return Const(0)

@@ -1,16 +1,20 @@
-"""Two tries of a block's scale: the one with the smaller sum of squared errors stands, the first where they are equal.
+"""Compare two tries of a block's scale: the smaller sum of squared errors wins, and the first try wins a tie.
 
-Of tries with elements e, scales s and the array's t, sum (x - e s t)^2 is smaller where t s^2 sum e^2 - 2 s sum x e is.
-All of it is exact, in integers:
+With elements e, scales s and the array's scale t, the try with the smaller sum (x - e s t)^2 has the smaller
+t s^2 sum e^2 - 2 s sum x e. The comparison is exact, in integers:
 
-* e counts smallest elements, s places of the first scale (the second's are the same or twice those), t its places;
-* a number with an element that is not zero lies few binades below amax, so x counts places that many below amax's;
-* then the two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) differ by a power of two,
-  which is known but for few places, as amax is some 2 to 9 times s t;
-* of both sides the magnitudes are compared, the right one's negative where the left is negative: so a number without a
-  sign is multiplied by t, the longest factor, and no wider than two tries can be apart (see `apart`).
+* e counts smallest elements. s counts last places of the first scale (the second scale's are equal or twice as
+large).
+  t counts its own last places.
+* A number with a non-zero element is only a few binades below amax, so x counts positions a fixed distance below
+amax.
+* The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) then differ by a power of two.
+  It is known up to a few positions, as amax is about 2 to 9 times s t.
+* The magnitudes of both sides are compared; the right side is negated if the left side is negative. The long
+  factor t therefore multiplies an unsigned number, which is no wider than two tries can differ (see `apart`).
 
-Where both scales are the same code the first stands. So it does where both are too large, where nothing bounds amax.
+If both scales have the same code, the first try wins. This includes the case that both are too large, where nothing
+bounds amax.
 """
 
 from __future__ import annotations
@@ -33,14 +37,14 @@ from fp9_rtl.quantisers.quotient import tensor_fields
 from fp9_rtl.quantisers.rules import scale_names, tries
 
 _FARTHEST = Fraction(3, 2)
-"""What a quotient is at most over the scale that it is rounded to, which is neither zero nor the largest."""
+"""Largest ratio of a quotient to the scale that it is rounded to, if this scale is neither zero nor the largest."""
 
 _NEAREST = Fraction(1, 2)
-"""What it is at least."""
+"""Smallest ratio of a quotient to the scale that it is rounded to."""
 
 
 class Better(Step):
-    """The results of the try that stands."""
+    """Output the results of the better try."""
 
     name = "better"
 
@@ -63,14 +67,14 @@ class Better(Step):
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Of a try the sums of squared elements and of numbers times elements."""
+    """Sums over the elements of a try: squared elements, and numbers times elements."""
 
     squares: Value
     products: Value
 
 
 def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> Value:
-    """Whether the second try has the smaller error; the scales are not the same."""
+    """Return whether the second try has the smaller error; the scales must differ."""
     (first, exponent), (second, other) = (_significand(unit.block.scale, i[name]) for name in scale_names(unit))
     numbers = _Numbers(m, unit, i)
     mine, others = (numbers.sums([i[name] for name in code_names(unit, scale)]) for scale in scale_names(unit))
@@ -100,31 +104,33 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
 
 
 def _within(most: int) -> Signal:
-    """A number that is no farther from zero, however large the two may be that it is the difference of."""
+    """Return a signal for a number from -most to `most`, even if it is the difference of two wider numbers."""
     return Signal(range(-most, most + 1))
 
 
 def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
-    """A magnitude's significand, and the exponent of its last place beside that of the smallest number."""
+    """Return a magnitude's significand, and its exponent relative to the smallest number."""
     bits = fmt.precision - 1
     field, normal = code[bits:], code[bits:].any()
     return Cat(code[:bits], normal), (field - normal)[: len(field)]
 
 
 def _field(unit: Quantiser, x: Value) -> Value:
-    """The biased exponent of a magnitude, that of the smallest normal number for subnormal ones."""
+    """Return the biased exponent of a magnitude; a subnormal number has the smallest normal exponent."""
     field = x[unit.source.fraction_bits :]
     return field + ~field.any()
 
 
 def _window(unit: Quantiser) -> int:
-    """How many binades a number with an element that is not zero lies below amax at most."""
+    """Return how many binades below amax a number with a non-zero element can be."""
     return floor_log2(_FARTHEST * max(tries(unit)) / middles(unit.block)[0]) + 1
 
 
 class _Numbers:
-    """Numbers without their signs, each beside the power of two that it has in places of one size: so many of them
-    that every number with an element that is not zero is whole."""
+    """Numbers without their signs, each as an integer and a power of two, in units of a common bit position.
+
+    The integers are wide enough for every number with a non-zero element.
+    """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
         self._m, self._unit, self._numbers = m, unit, []
@@ -139,7 +145,7 @@ class _Numbers:
             self._numbers.append((Cat(magnitude[:bits], magnitude[bits:].any()), power))
 
     def sums(self, codes: Sequence[Value]) -> _Sums:
-        """The sums of the elements of a try, from their codes without signs."""
+        """Return the sums over the elements of a try, given by their codes without signs."""
         m, element = self._m, self._unit.block.element
         sizes = counts(element)
         squares, products = [], []
@@ -155,7 +161,7 @@ class _Numbers:
 
 
 def _total(m: Module, values: Sequence[Value]) -> Value:
-    """The sum of several, by a tree."""
+    """Return the sum of several values, by a tree of adders."""
     if len(values) == 1:
         return values[0]
     half = len(values) // 2
@@ -166,10 +172,10 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 
 
 def _places(unit: Quantiser) -> tuple[int, int, int]:
-    """How far apart the places of both sides are: beside the biased exponents of amax, less those of both scales; in
-    all at least, and at most.
+    """Return the shift between both sides of the comparison: its constant part, and its least and greatest total.
 
-    With amax = A 2^a, s t = S T 2^b in integers and r = amax / (s t), 2^(a - b) is r S T / A.
+    The constant part is added to amax's biased exponent minus both scales' biased exponents. With amax = A 2^a,
+    s t = S T 2^b in integers and r = amax / (s t), 2^(a - b) is r S T / A.
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
     finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # places of the products' sides
