@@ -1,4 +1,4 @@
-"""What the select ports of a multi-format FPU choose: operations, and overflow policies by the result's width."""
+"""Meaning of a multi-format FPU's select ports: operations, and overflow policies by the result's width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.M
 
 
 def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: MultiFpuOp) -> Value:
-    """Whether the operation is one of some; a value beyond the last means the last."""
+    """Return whether the operation is one of `ops`; a select value beyond the last means the last operation."""
     offered = unit.operations
     found = [index for index, op in enumerate(offered) if op in ops]
     if len(found) in (0, len(offered)):
@@ -26,7 +26,7 @@ def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: Mult
 
 
 def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
-    """The encoder's policies: those of 8-bit results, then that of wider ones, if it is not among them."""
+    """Return the encoder's policies: first for 8-bit results, then for wider ones if not already included."""
     narrow = unit.overflow if unit.narrow else ()
     wide = (Overflow.DIRECTED,) if len(unit.narrow) < len(unit.formats) else ()
     return tuple(dict.fromkeys((*narrow, *wide)))

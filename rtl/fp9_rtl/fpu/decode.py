@@ -1,7 +1,8 @@
-"""The first step of a multi-format FPU: from ports to the factors and the addend of an exact sum.
+"""First stage of a multi-format FPU: decode the ports to the factors and the addend of an exact sum.
 
-Every operation is a sum a * b + c: where it reads no b, b is 1, and where it reads no c, c is a zero with the sign of
-the product. A comparison, a minimum and a maximum look at a - c.
+Every operation is a sum a * b + c. If it does not read b, b is 1. If it does not read c, c is a zero with the
+product's
+sign. Comparison, minimum and maximum use a - c.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _NEGATED_ADDEND = (_Op.FMSUB, _Op.FNMADD, _Op.SUB, *EXTREMA, *COMPARISONS)
 
 
 class DecodeMulti(Step):
-    """Factors, addend, choices of the rounding, and results that need none."""
+    """Decode factors and addend, select the rounding, and form the results that are not rounded."""
 
     name = "decode"
 
@@ -69,7 +70,7 @@ class DecodeMulti(Step):
         return is_operation(self._unit, self.i, *ops)
 
     def _select(self, name: str) -> Value:
-        """The format of an operand; that of c is a's where the result is one of both."""
+        """Return the format of an operand; c has a's format if the result is one of both operands."""
         unit = self._unit
         if len(unit.formats) == 1:
             return Const(0, 0)
@@ -97,7 +98,7 @@ class DecodeMulti(Step):
         ]
 
     def _overflow(self, m: Module) -> None:
-        """The chosen policy for 8-bit results; for wider ones that of IEEE 754."""
+        """Drive the overflow policy: the selected one for 8-bit results, the IEEE 754 policy for wider ones."""
         unit, policies = self._unit, overflows(self._unit)
         wide, chosen = Signal(name="result_is_wide"), Signal(range(len(policies)))
         result = self.i[unit.format_port("result")] if len(unit.formats) > 1 else Const(0, 0)

@@ -1,4 +1,6 @@
-"""Lanes of a multi-format FPU: the first 8-bit lane is the datapath of the whole word, the others stand beside it."""
+"""Lanes of a multi-format FPU: the first lane is the whole word's datapath, the others process 8-bit codes
+beside it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _BESIDE = {"vector": 1}
 
 
 def multi_steps(unit: MultiFpu) -> list[Step]:
-    """The datapath of a unit, with all its lanes."""
+    """Return the stages of a unit with all its lanes."""
     if unit.lanes == 1:
         return lane_steps(unit)
     lanes = _lanes(unit)
@@ -28,12 +30,12 @@ def multi_steps(unit: MultiFpu) -> list[Step]:
 
 
 def _lanes(unit: MultiFpu) -> list[MultiFpu]:
-    """What each lane is: the first takes every format."""
+    """Return the unit of each lane; the first accepts every format."""
     return [replace(unit, lanes=1), *(unit.lane_unit for _ in range(unit.lanes - 1))]
 
 
 class Deal(Step):
-    """The ports of every lane: codes of 8 bits where `vector` is 1, and then no format wider than these."""
+    """Distribute the ports to the lanes; if `vector` is 1, lanes get 8-bit codes, and only 8-bit formats."""
 
     name = "deal"
 
@@ -61,7 +63,7 @@ class Deal(Step):
 
 
 class Collect(Step):
-    """The result and the flags of the word, or of all lanes."""
+    """Combine result and flags of the word, or of all lanes."""
 
     name = "collect"
 

@@ -1,7 +1,7 @@
-"""The datapath of a multi-format FPU: one decoder an operand, one multiplier, adder, normaliser and rounder.
+"""Datapath of a multi-format FPU: one decoder per operand, one multiplier, adder, normaliser and rounder.
 
-decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. The last three but one are those
-of a cast, whose source is the exact sum.
+decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. The stages place, round and
+encode are shared with the cast; their source is the exact sum.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fp9_rtl.parts.step import Beside, Step
 
 
 def lane_steps(unit: MultiFpu) -> list[Step]:
-    """The datapath of one lane."""
+    """Return the stages of one lane."""
     decode = DecodeMulti(unit)
     multiply = MultiplyMulti(unit, decode.o.shape())
     align = AlignMulti(multiply.o.shape())
@@ -39,7 +39,7 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 
 
 def _rounder(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
-    """The rounder of casts, from a sum with the scale's bias to every format."""
+    """Return the rounding stages of a cast, from a sum with the scale's bias to every format."""
     cast = ResultCast(
         unit.name, fixed_format("fp32"), unit.formats, unit.roundings, overflows(unit), nan_sign=NanSign.LOST
     )
@@ -50,7 +50,7 @@ def _rounder(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
 
 
 class Finish(Step):
-    """Result, flags and tag: what is not rounded in place of the sum, and ones above a code where it is boxed."""
+    """Select the sum or the result that is not rounded, with flags and tag; NaN-box narrow codes with ones."""
 
     name = "finish"
 
@@ -78,7 +78,7 @@ class Finish(Step):
         return m
 
     def _boxes(self, m: Module) -> Value:
-        """Ones above a narrow code."""
+        """Return the ones above a narrow code."""
         unit = self._unit
         boxes = Signal(unit.word)
         if unit.nan_boxing:

@@ -1,4 +1,4 @@
-"""Operands of a multi-format FPU: a code of any offered format as sign, exponent and significand on one scale."""
+"""Operands of a multi-format FPU: a code of any offered format as sign, exponent and significand with one bias."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from fp9_rtl.parts.shifters import shift_left_normalising
 
 
 class Scale:
-    """The exponents and the precision that hold every operand of some formats.
+    """Exponent range and precision that hold every operand of several formats.
 
-    Subnormal numbers are normalised, but for those of a wide format whose lowest place is below that of every result
-    and whose products of two subnormal numbers are below every operand: zeros before their first 1 then cost nothing.
+    Subnormal numbers are normalised, except in some wide formats, where leading zeros then cost nothing. In such a
+    format,
+    the last place is below every result's, and the product of two subnormal numbers is below every operand.
     """
 
     def __init__(self, formats: Sequence[Format]) -> None:
@@ -29,7 +30,7 @@ class Scale:
         self.precision = max(fmt.precision for fmt in formats)
 
     def normalises(self, fmt: FixedFormat) -> bool:
-        """Whether the decoder shifts the subnormal numbers of a wide format."""
+        """Return whether the decoder normalises the subnormal numbers of a wide format."""
         last_place = fmt.lowest_exponent - fmt.fraction_bits
         places = [each.quantum(floor_log2(each.value_of(each.smallest_code))) for each in self._formats]
         smallest = [floor_log2(each.value_of(each.smallest_code)) for each in self._formats]
@@ -37,7 +38,7 @@ class Scale:
 
     @cached_property
     def exponents(self) -> range:
-        """The exponents of all operands that are not zero."""
+        """Return the exponent range of all non-zero operands."""
         lowest, highest = zip(*(self._range(fmt) for fmt in self._formats), strict=True)
         return range(min(lowest), max(highest) + 1)
 
@@ -49,23 +50,23 @@ class Scale:
 
     @property
     def bias(self) -> int:
-        """What is added to exponents, so that the lowest is 1."""
+        """Return the bias that makes the lowest exponent 1."""
         return 1 - self.exponents.start
 
     @property
     def field(self) -> range:
-        """Exponents with the bias, and 0."""
+        """Return the range of biased exponents, including 0."""
         return range(self.exponents.stop + self.bias)
 
     @property
     def layout(self) -> data.StructLayout:
-        """An operand; `signaling` says that it is a signalling NaN, `tiny` that its number is subnormal."""
+        """Return the layout of an operand; `signaling` means that it is a signalling NaN."""
         flags = dict.fromkeys(("sign", "zero", "inf", "nan", "signaling"), 1)
         return data.StructLayout({"significand": self.precision, "exponent": self.field, **flags})
 
 
 def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> data.View[data.StructLayout]:
-    """An operand's fields; its format is the selected one, where there are several."""
+    """Return an operand's fields, decoded in the selected format."""
     scale = Scale(unit.formats)
     operand = Signal(scale.layout, name=f"operand_{name}")
     narrow = _narrow(m, unit, scale, name, code, select) if unit.narrow else None
@@ -116,7 +117,7 @@ def _wide(
 
 
 def _signals(fmt: Format, code: Value) -> Value:
-    """Whether a code that is NaN would be a signalling one."""
+    """Return whether a NaN code is a signalling NaN."""
     if not isinstance(fmt, FixedFormat) or fmt.specials is not Specials.IEEE:
         return Const(0)
     exponent = code[fmt.fraction_bits : fmt.bits - 1]

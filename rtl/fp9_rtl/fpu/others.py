@@ -1,7 +1,8 @@
 """Results that are not rounded: sign injection, minimum and maximum, comparison, classification.
 
-Each is one of two words, chosen by the order of a and c, which is the sign of the exact difference a - c: the sum's own
-adder compares. Where the order does not matter, the first word is taken always.
+Each result is one of two words, selected by the order of a and c. The order is the sign of the exact difference a -
+c,
+so the existing adder compares. If the order does not matter, the result is always the first word.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def others_layout(unit: MultiFpu) -> data.StructLayout:
-    """`rounded` says that the sum is the result; else it is `first` where `if_less`, `if_equal` or `if_greater` says so
-    of the order of a and c, else `second`. No field where every operation is rounded."""
+    """Return the fields that select between the sum and two words; no fields if every operation is rounded.
+
+    `rounded` means that the sum is the result. Otherwise the result is `first` if the flag for the order of a and c
+    (`if_less`, `if_equal` or `if_greater`) is 1, else `second`.
+    """
     if all(op in ROUNDED for op in unit.operations):
         return data.StructLayout({})
     conditions = dict.fromkeys(("rounded", "invalid", "if_less", "if_equal", "if_greater"), 1)
@@ -32,16 +36,16 @@ def others_layout(unit: MultiFpu) -> data.StructLayout:
 
 
 class Others:
-    """The logic of `others_layout` in the step that decodes operands."""
+    """Logic in the operand decoding stage that drives `others_layout`."""
 
     def __init__(self, m: Module, unit: MultiFpu, ports: View, a: View, c: View, o: View) -> None:
-        """a and c are the decoded operands; without operations that read c, c is a."""
+        """Store the decoded operands a and c; without operations that read c, c is a."""
         self._m, self._unit, self._ports = m, unit, ports
         self._a, self._c, self._o = a, c, o
         self._signs_nan = any(fmt.nan_code(True) != fmt.nan_code(False) for fmt in unit.formats)
 
     def drive(self) -> None:
-        """Both words, and when the first is the result."""
+        """Drive both words and the conditions under which the first is the result."""
         a, c, o = self._a, self._c, self._o
         first, second = Signal(self._unit.word, name="word_of_a"), Signal(self._unit.word, name="word_of_c")
         mask, nan = Signal(CLASS_BITS, name="class_mask"), Signal(self._unit.word, name="canonical_nan")
@@ -63,7 +67,10 @@ class Others:
         self._order()
 
     def _order(self) -> None:
-        """Of two zeros, the minimum is a where a is -0; of equal numbers it does not matter. NaN is not ordered."""
+        """Drive the conditions on the order. The minimum of two zeros is a if a is -0; NaN is unordered.
+
+        For equal non-zero numbers either word is right.
+        """
         a, c, o = self._a, self._c, self._o
         compares, extremum, smaller = self._is(*COMPARISONS), self._is(*EXTREMA), self._is(_Op.MIN)
         below = self._is(_Op.LT, _Op.LE, _Op.LT_QUIET, _Op.LE_QUIET) | smaller
@@ -80,12 +87,12 @@ class Others:
         return is_operation(self._unit, self._ports, *ops)
 
     def _select(self) -> Value:
-        """The format of a."""
+        """Return the format of a."""
         several = len(self._unit.formats) > 1
         return self._ports[self._unit.format_port("a")] if several else Const(0, 0)
 
     def _words(self, fmt: Format, first: Signal, second: Signal, nan: Signal) -> None:
-        """a with the injected sign, and c, in the format of a."""
+        """Drive a with the injected sign, c, and the canonical NaN, in the format of a."""
         boxes = Const((1 << self._unit.word - fmt.bits) - 1 if self._unit.nan_boxing else 0, self._unit.word - fmt.bits)
         code_a = self._code(fmt, "a")
         code_c = self._code(fmt, "c") if "c" in self._unit.operands else code_a
@@ -100,7 +107,7 @@ class Others:
         ]
 
     def _code(self, fmt: Format, name: str) -> Value:
-        """A code, or the canonical NaN in place of one that is not boxed."""
+        """Return a code, or the canonical NaN if the code is not NaN-boxed."""
         word = self._ports[name]
         code = word[: fmt.bits]
         if not self._unit.nan_boxing or fmt.bits == self._unit.word:
@@ -110,7 +117,7 @@ class Others:
         return boxed
 
     def _canonical(self, fmt: Format, code: Value, operand: View) -> Value:
-        """The code; zeros and NaN that have no sign as the encoder writes them."""
+        """Return the code; unsigned zeros and NaN get the encoder's canonical code."""
         if not fmt.signed_zero:
             code = Mux(operand.zero, 0, code)[: fmt.bits]
         if fmt.nan_code(True) == fmt.nan_code(False):
@@ -118,7 +125,7 @@ class Others:
         return code
 
     def _mask(self, fmt: Format) -> Value:
-        """The class of a as one bit of ten (RISC-V, FCLASS)."""
+        """Return the class of a as a one-hot mask of ten bits (RISC-V, FCLASS)."""
         a = self._a
         finite = ~(a.zero | a.inf | a.nan)
         tiny = finite & self._is_subnormal(fmt)
@@ -128,7 +135,7 @@ class Others:
         return Cat(*negative, *positive, a.signaling, a.nan & ~a.signaling)
 
     def _is_subnormal(self, fmt: Format) -> Value:
-        """Whether a number's code is one of a subnormal number, or of HiFloat8's denormal ones."""
+        """Return whether a non-zero finite number is subnormal, or denormal in HiFloat8."""
         magnitude = self._ports.a[: fmt.bits - 1]
         if isinstance(fmt, FixedFormat):
             return ~magnitude[fmt.fraction_bits :].any() if fmt.subnormals else Const(0)

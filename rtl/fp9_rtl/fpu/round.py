@@ -1,10 +1,11 @@
-"""The FPU's rounder: a sum to the 16-bit format, or a downcast to its 8-bit target, by one adder.
+"""Rounder of the FPU: one adder rounds a sum to the 16-bit format, or a downcast to its 8-bit target.
 
-To nearest, ties away, is half an ulp added and what lies below the ulp dropped. So a narrower target only asks for the
-addition in another place:
+Rounding to nearest with ties away adds half an ulp and drops the bits below the ulp. A narrower target only needs
+the
+addition at another bit position:
 
-    exponent|xxxxxxxxx|g      the 16-bit format: the guard bit is added in the last place
-    exponent|xx1......|       a target of 2 fraction bits: a 1 is added in the first place that it drops
+    exponent|xxxxxxxxx|g      the 16-bit format: the guard bit is added to the last place
+    exponent|xx1......|       a target with 2 fraction bits: 1 is added to the first dropped bit
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step
 
 TARGET = "a_format"
-"""The port that selects the target of a downcast, where there are several."""
+"""Port that selects the target of a downcast, if there are several."""
 
 CODE_BITS = 8
-"""Bits of an operand's code."""
+"""Width of an operand's code."""
 
 
 class RoundFpu(Step):
-    """One rounding, then overflow, underflow and NaN-Inf as the format of the result has them.
+    """Round once; then handle overflow, underflow and NaN-Inf as the result's format needs.
 
-    `downcast` asks for the 8-bit target, which saturates; the sum is then a number of the 16-bit format.
+    `downcast` selects the 8-bit target, which saturates; the sum is then a number of the 16-bit format.
     """
 
     name = "round"
@@ -76,7 +77,9 @@ class RoundFpu(Step):
         too_large: Signal,
         too_small: Signal,
     ) -> None:
-        """In a downcast: where it rounds, its magnitude code, and what it makes of the number."""
+        """Drive a downcast: the rounding position, the magnitude code, and whether the number is inexact or out of
+        range.
+        """
         i, fmt = self.i, self._format
         with m.If(i.downcast):
             select = i[TARGET] if TARGET in i.shape().members else Const(0, 0)
@@ -93,7 +96,9 @@ class RoundFpu(Step):
                 ]
 
     def _pack(self, m: Module, rounded: Value, narrow: Value, kept: Value, overflow: Value) -> None:
-        """The magnitude where it is kept, else zero, the largest number or NaN-Inf, whose bits are all ones."""
+        """Drive the result: the magnitude if `kept`, otherwise zero, the largest number, or NaN-Inf, whose bits are
+        all ones.
+        """
         i, bits = self.i, self._format.bits - 1
         number, ones, sign = Signal(), Signal(), Signal()
         m.d.comb += [

@@ -1,9 +1,9 @@
-"""The dual-format FPU: two products of 8-bit operands or one of 16-bit ones, one adder, normaliser and rounder.
+"""Dual-format FPU: two products of 8-bit operands or one of 16-bit operands, with one adder, normaliser and rounder.
 
-The multiplier of the 16-bit operands forms both products of 8-bit ones: the first in the upper places of its word, the
-second in the lower ones. A 16-bit product has twice the precision, which is less than the window that a pair of
-products needs, and the second product is then zero. An upcast is a product with 1, and zeros; a downcast is the addend
-alone, rounded in another place.
+The 16-bit multiplier forms both 8-bit products: the first in the upper bits of its result, the second in the lower
+bits. A 16-bit product has twice the precision. This is less than the window for a pair of products, and the second
+product is then zero. An upcast is a product with 1 plus zeros. A downcast is the addend alone, rounded at
+another bit position.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.pair import addition
 
 LANES = 2
-"""Products of 8-bit operands."""
+"""Number of products of 8-bit operands."""
 
 
 def _is_merged(_: Fpu, fmt: Format) -> bool:
-    """Whether a format has NaN-Inf, no subnormal numbers, and rounds ties away, as HFP8's have."""
+    """Return whether a format has NaN-Inf, no subnormal numbers, and rounds ties away, as HFP8 formats do."""
     return fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
 
 
@@ -48,11 +48,11 @@ CIRCUITS = Circuits(
         Condition("engine.rounding", lambda _, value: value is Rounding.RNA, "rna", _SHARED),
     ),
 )
-"""What the shared datapath asks of its unit."""
+"""Conditions that an fpu must meet for the shared datapath."""
 
 
 def fpu_steps(unit: Fpu) -> list[Step]:
-    """The whole unit."""
+    """Return all stages of the unit."""
     decode = DecodeFpu(unit)
     multiply = MultiplyFpu(unit, decode.products)
     added = addition(unit.engine.result, multiply.o.shape())
@@ -65,10 +65,11 @@ def fpu_steps(unit: Fpu) -> list[Step]:
 
 
 def _factors(fmt: FixedFormat) -> data.StructLayout:
-    """What stands for a (or b); exponents are biased as the 16-bit format's.
+    """Return the layout of the decoded factors from port a (or b); exponents are biased as in the 16-bit format.
 
-    `wide` is a 16-bit number's significand, `narrow0` and `narrow1` are those of the 8-bit ones: 0 where the operation
-    has none. The first product is of either kind.
+    `wide` is the significand of a 16-bit number; `narrow0` and `narrow1` are the significands of the 8-bit numbers.
+    Unused
+    significands are 0. The first product is either 16-bit or 8-bit.
     """
     lanes: dict[str, data.ShapeLike] = {}
     for lane in range(LANES):
@@ -78,15 +79,14 @@ def _factors(fmt: FixedFormat) -> data.StructLayout:
 
 
 def _where(value: Value, taken: Value) -> Value:
-    """`value` where `taken`, else 0."""
+    """Return `value` if `taken`, else 0."""
     return value & taken.replicate(len(value))
 
 
 class DecodeFpu(Step):
-    """The factors of both products by operation; a downcast has none, and its target goes beside the rest.
+    """Decode the factors of both products by operation; a downcast has no factors, and its target passes through.
 
-    Each format is decoded on its own and let through where it is asked for: the choice of the format and that of the
-    operation are then one.
+    Each format has its own decoder, gated by one signal for both the selected format and the operation.
     """
 
     name = "decode"
@@ -118,7 +118,7 @@ class DecodeFpu(Step):
         return m
 
     def _factors(self, m: Module, name: str, wide: Value, narrow: Sequence[Value], one: Value) -> None:
-        """The factors from one port: its 16-bit number where `wide`, that of lane i where `narrow[i]`, or 1."""
+        """Drive the factors of one port: its 16-bit number if `wide`, its lane i if `narrow[i]`, or 1 if `one`."""
         fmt, o = self._format, self.o[name]
         number = unpack_addend(m, fmt, self.i[name], f"wide_{name}")
         first, second = (self._decoded(m, name, lane, taken) for lane, taken in enumerate(narrow))
@@ -139,7 +139,9 @@ class DecodeFpu(Step):
         ]
 
     def _decoded(self, m: Module, name: str, lane: int, taken: Value) -> data.View[data.StructLayout]:
-        """The 8-bit operand of a lane, its significand 0 where it is not taken; of the first lane, its exponent too."""
+        """Return the 8-bit operand of a lane; its significand (in the first lane also its exponent) is 0 if not
+        `taken`.
+        """
         formats = {"a": self._unit.a, "b": self._unit.b}[name]
         bits = self._format.exponent_bits
         operand = Signal(operand_layout(range(1 << bits)), name=f"{name}{lane}")
@@ -164,10 +166,10 @@ class DecodeFpu(Step):
 
 
 class MultiplyFpu(Step):
-    """Both exact products, normalised, by one multiplier; exponents on the scale of the result's field.
+    """Form both exact products, normalised, with one multiplier; exponents have the result's bias.
 
-    Of the rows of partial products, the lower ones see the low 8-bit significand of a and the upper ones the high one:
-    where the 16-bit significand is 0, two products that do not touch stand in the word.
+    The lower partial-product rows use the low 8-bit significand of a, the upper rows the high one. If the 16-bit
+    significand is 0, the result holds two products that do not overlap.
 
         bbbb......  x  aaaa......  ->  pppppppp............
         ......bbbb  x  ......aaaa  ->  ............pppppppp
@@ -206,7 +208,7 @@ class MultiplyFpu(Step):
         return m
 
     def _products(self, m: Module) -> tuple[Value, Value]:
-        """The second product, 0 where there is none, and the first one without it."""
+        """Return the second product, 0 if there is none, and the first product without it."""
         a, b, pair = self.i.a, self.i.b, self.i.pair
         top = Const(0, self._wide - OPERAND_SIGNIFICAND_BITS)
         product = Signal(2 * self._wide)

@@ -1,11 +1,11 @@
-"""The exact sum of a multi-format FPU: multiply, align, add, normalise.
+"""Exact sum of a multi-format FPU: multiply, align, add, normalise.
 
-The term of the larger exponent stays and the other moves right, as in `sums.adder`:
+The term with the larger exponent stays in place and the other is shifted right, as in `sums.adder`:
 
     larger    x.xxxxxxxxxxx|00|0
-    smaller       x.xxxxxxx|gr|s     s: any bit further right is 1
+    smaller       x.xxxxxxx|gr|s     s: OR of all bits further right
 
-The normalised sum goes to the rounder with every bit that it has: where its last place lies is the format's choice.
+The rounder gets the normalised sum with all its bits, because the last place depends on the format.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from fp9_rtl.sums.terms import signed_sum
 View: TypeAlias = "data.View[data.StructLayout]"
 
 CHOICES = ("rounding", "target", "overflow", "tag", "others")
-"""Fields that pass beside the sum to the rounder and the last step."""
+"""Fields that pass beside the sum to the rounder and the last stage."""
 
 
 def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
-    """The fields of `CHOICES` that a layout has."""
+    """Return the fields of `CHOICES` that are in layout `i`."""
     return {name: i[name].shape for name in CHOICES if name in i.members}
 
 
 class MultiplyMulti(Step):
-    """The exact product, its first place one above that of both factors' leading bits; the addend beside it."""
+    """Form the exact product, with one bit above the product of the leading bits; the addend passes through."""
 
     name = "multiply"
 
@@ -68,7 +68,7 @@ class MultiplyMulti(Step):
 
 
 class AlignMulti(Step):
-    """Both terms in their places, and the special results: NaN before infinity before the finite sum."""
+    """Align both terms and form the special results. NaN has priority over infinity, and infinity over a finite sum."""
 
     name = "align"
 
@@ -111,7 +111,10 @@ class AlignMulti(Step):
         return m
 
     def _classify(self, m: Module, product_larger: Value) -> None:
-        """0 x infinity is invalid beside a quiet NaN, too (RISC-V); a difference of infinities is not."""
+        """Drive the special results. 0 x infinity is invalid even with a quiet NaN addend (RISC-V).
+
+        The difference of infinities is not invalid if an operand is a quiet NaN.
+        """
         product, addend, o = self.i.product, self.i.c, self.o
         opposite, quiet = product.sign ^ addend.sign, product.nan | addend.nan
         m.d.comb += [
@@ -126,7 +129,7 @@ class AlignMulti(Step):
 
 
 class AddMulti(Step):
-    """The magnitude and the sign of the sum."""
+    """Add the terms to magnitude and sign."""
 
     name = "add"
 
@@ -146,7 +149,7 @@ class AddMulti(Step):
 
 
 class NormaliseMulti(Step):
-    """The sum with its leading 1 hidden, as the rounder takes it, and the result of what is not rounded."""
+    """Normalise the sum for the rounder, with its leading 1 hidden, and select the result that is not rounded."""
 
     name = "normalise"
 
@@ -195,7 +198,7 @@ class NormaliseMulti(Step):
         return m
 
     def _choose(self, m: Module, zero: Value) -> None:
-        """The word that the order of a and c asks for."""
+        """Drive the word that the order of a and c selects."""
         i, o, others = self.i, self.o, self.i.others
         equal, taken = Signal(), Signal(name="takes_first")
         m.d.comb += [
