@@ -1,5 +1,7 @@
-"""Where registers stand, and how operations wait.
+"""Register placement and valid/ready handshakes.
 
-`elastic` holds all valid/ready stages and the handshake's ports; `cut` makes stages of equal delay of a chain of steps:
-its gates (`netlist`, `cells`, `gates`) are placed (`retime`, `flow`) and written back (`expressions`).
+`elastic` has all valid/ready stages and the handshake's ports. `cut` divides a chain of steps into stages of equal
+delay. For this, its gates (`netlist`, `cells`, `gates`) are assigned to stages (`retime`, `flow`) and converted
+back to
+Amaranth (`expressions`).
 """

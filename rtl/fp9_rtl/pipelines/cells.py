@@ -1,7 +1,8 @@
-"""The cells of Yosys' JSON, and which of them make one operation that no register divides.
+"""Cells of Yosys' JSON, grouped into operations that no register divides.
 
-A sum of three numbers is one operation, as synthesis forms it with one carry chain. A long increment is several: its
-carry ripples, so that a register can stand after a part of it.
+A sum of three numbers is one operation, because synthesis builds it with one carry chain. A long increment is
+several
+operations: its carry ripples, so a register can be placed after a part of it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 Bit = int | str
-"""A net of one bit by its number, or a constant by its text `0`, `1` or `x`."""
+"""A one-bit net by its number, or a constant as text: `0`, `1` or `x`."""
 
 INCREMENT_BITS = 16
-"""Longest increment that stays in one piece."""
+"""Width of the longest increment that is not divided."""
 
 _SUMS = ("$add", "$sub")
 
@@ -31,17 +32,17 @@ class Cell:
 
     @property
     def drives(self) -> tuple[int, ...]:
-        """The bits of its output."""
+        """Return the bits of its output."""
         return tuple(bit for bit in self.ports["Y"] if isinstance(bit, int))
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """The bits of its other ports, each once."""
+        """Return the bits of its inputs, without duplicates."""
         bits = itertools.chain.from_iterable(bits for port, bits in self.ports.items() if port != "Y")
         return tuple(dict.fromkeys(bit for bit in bits if isinstance(bit, int)))
 
     def to_json(self, renamed: Mapping[int, int]) -> dict[str, Any]:
-        """The cell as Yosys reads it, bits of its output under other numbers."""
+        """Return the cell in Yosys' JSON, with its output bits renumbered by `renamed`."""
         output = [renamed.get(bit, bit) if isinstance(bit, int) else bit for bit in self.ports["Y"]]
         return {
             "type": self.kind,
@@ -52,7 +53,7 @@ class Cell:
 
 
 def read_cells(module: Mapping[str, Any]) -> list[list[Cell]]:
-    """The operations of a module of Yosys' JSON: the cells of each, drivers first."""
+    """Return the operations of a module in Yosys' JSON: the cells of each, drivers first."""
     cells = [_cell(cell) for cell in module["cells"].values() if cell["type"] != "$scopeinfo"]
     free = itertools.count(1 + max((bit for cell in cells for bit in (*cell.reads, *cell.drives)), default=0))
     outputs = [bit for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]]
@@ -69,7 +70,7 @@ def _cell(cell: Mapping[str, Any]) -> Cell:
 
 
 def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[list[Cell]]:
-    """Cells one by one, but a sum that another sum alone reads together with that."""
+    """Yield each cell alone, or a sum together with the inner sum that only it reads."""
     readers = Counter(bit for cell in cells for bit in cell.reads) + Counter(outputs)
     sums = {cell.ports["Y"]: cell for cell in cells if cell.kind in _SUMS and {readers[b] for b in cell.drives} == {1}}
     inner = {
@@ -88,7 +89,7 @@ def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[
 
 
 def _increments(cell: Cell, free: Iterator[int]) -> Iterable[Cell]:
-    """A long increment as increments of its parts, lowest first; any other cell as it is."""
+    """Return a long increment as increments of its parts, lowest first; return any other cell unchanged."""
     y = cell.ports["Y"]
     step = cell.ports.get("B", ())
     top = "0" if len(step) > 1 or not cell.parameters.get("B_SIGNED") else "1"

@@ -1,4 +1,6 @@
-"""Elastic pipelines: valid/ready register stages that lose nothing, repeat nothing and move one operation a clock."""
+"""Elastic pipelines: valid/ready register stages that neither lose nor repeat operations and pass one per
+clock cycle.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from fp9.units import Clocking, Handshake
 from fp9_rtl.parts.step import Step, chain
 
 AS_EVER = Clocking()
-"""Registers whose spec says nothing of them."""
+"""Default clocking, for specifications that set no register options."""
 
 
 class StreamComponent(wiring.Component):
-    """A component between two streams, of layout `i` and of layout `o`.
+    """A component with an input stream of layout `i` and an output stream of layout `o`.
 
-    A transfer happens in a clock in which `valid` and `ready` are both 1.
+    A transfer happens in each clock cycle in which `valid` and `ready` are both 1.
     """
 
     i: stream.Interface
@@ -30,20 +32,20 @@ class StreamComponent(wiring.Component):
 
 
 class ElasticStage(StreamComponent):
-    """One register stage: takes `i` when it is empty or being emptied, and holds `o` until that is taken.
+    """One register stage: accepts `i` when it is empty or being emptied, and holds `o` until it is accepted.
 
-    Reset empties it. What it holds is said by the kinds of stages.
+    Reset empties it. Subclasses define what the register holds.
     """
 
     def give(self, m: Module, held: Value) -> None:
-        """Offer the register `held`; be ready where it is empty or being emptied."""
+        """Drive the output with the register `held`; `ready` is 1 if the register is empty or being emptied."""
         m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
 
     @contextmanager
     def taken(self, m: Module) -> Iterator[None]:
-        """The clock in which an operation is taken: inside stands what it changes.
+        """Yield in a context where an operation is accepted; assignments inside happen in this clock cycle.
 
-        While a result waits to be taken, no operation is, and so nothing changes.
+        While a result waits, no operation is accepted and nothing changes.
         """
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
@@ -52,7 +54,7 @@ class ElasticStage(StreamComponent):
 
 
 class ElasticRegister(ElasticStage):
-    """A stage that holds what it takes; the payload that it no longer holds after reset needs none."""
+    """A stage that stores its input; the payload needs no reset, because it is invalid after a reset."""
 
     def __init__(self, layout: data.StructLayout, clocking: Clocking = AS_EVER) -> None:
         self._clocking = clocking
@@ -72,7 +74,7 @@ class ElasticRegister(ElasticStage):
 
 
 class Combinational(StreamComponent):
-    """A chain of steps without a register, between streams."""
+    """A chain of steps without a register, between two streams."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         super().__init__(steps[0].i.shape(), steps[-1].o.shape())
@@ -89,7 +91,7 @@ class Combinational(StreamComponent):
 
 
 class Pipeline(StreamComponent):
-    """Runs of steps, an elastic register behind each; latency is their number."""
+    """Groups of steps, with an elastic register after each; the latency is the number of groups."""
 
     def __init__(self, runs: Sequence[Sequence[Step]], clocking: Clocking = AS_EVER) -> None:
         super().__init__(runs[0][0].i.shape(), runs[-1][-1].o.shape())

@@ -1,4 +1,4 @@
-"""Yosys' word-wide cells as Amaranth expressions."""
+"""Convert Yosys' word-wide cells to Amaranth expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
     "$or": operator.or_,
     "$xor": operator.xor,
 }
-"""Operations whose operands count as so many bits as their result has."""
+"""Operations whose operands are extended to the width of their result."""
 
 _COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
     "$eq": operator.eq,
@@ -40,7 +40,7 @@ _SHIFTS: dict[str, Callable[[Value, Value], Value]] = {"$shl": operator.lshift, 
 
 
 def expression(cell: Cell, operands: dict[str, Value]) -> Value:
-    """The value of a cell's output, of as many bits, from those of its other ports as unsigned numbers.
+    """Return the value of a cell's output, in its width, from the values of its inputs as unsigned numbers.
 
     Raises NotImplementedError for a cell that the datapaths of this package do not contain.
     """
@@ -66,7 +66,7 @@ def expression(cell: Cell, operands: dict[str, Value]) -> Value:
 
 
 def _extended(value: Value, width: int, signed: bool) -> Value:
-    """The lowest `width` bits of a number, bits of its sign (or 0) above it."""
+    """Return the lowest `width` bits of a number, extended with its sign or 0."""
     if len(value) >= width:
         return value[:width]
     sign = value[-1] if signed and len(value) else Const(0, 1)

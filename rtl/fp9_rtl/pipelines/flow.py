@@ -1,4 +1,4 @@
-"""The cheapest cut of a graph between a source and a sink, by the flow that fills it (Dinic's algorithm)."""
+"""Find the minimum cut of a graph between a source and a sink, by maximum flow (Dinic's algorithm)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ UNLIMITED = 1 << 40
 
 
 class FlowNetwork:
-    """Nodes 0 (source), 1 (sink) and those that `node` adds; edges with whole capacities."""
+    """A graph with node 0 (source), node 1 (sink) and the nodes that `node` adds; edges have integer capacities."""
 
     SOURCE, SINK = 0, 1
 
@@ -19,19 +19,19 @@ class FlowNetwork:
         self._left: list[int] = []
 
     def node(self) -> int:
-        """A new node."""
+        """Add a node and return its number."""
         self._edges.append([])
         return len(self._edges) - 1
 
     def edge(self, start: int, end: int, capacity: int) -> None:
-        """An edge of a capacity; its way back stands next to it."""
+        """Add an edge with a capacity, and its reverse edge next to it."""
         for node, to, left in ((start, end, capacity), (end, start, 0)):
             self._edges[node].append(len(self._to))
             self._to.append(to)
             self._left.append(left)
 
     def source_side(self) -> set[int]:
-        """The nodes before the cheapest cut, the fewest that there can be."""
+        """Return the smallest set of nodes on the source's side of a minimum cut."""
         while True:
             level = self._levels()
             if self.SINK not in level:
@@ -39,7 +39,7 @@ class FlowNetwork:
             self._fill(level)
 
     def _levels(self) -> dict[int, int]:
-        """How far from the source every node is that can still be reached."""
+        """Return the distance from the source for every node that is still reachable."""
         level = {self.SOURCE: 0}
         waiting = deque([self.SOURCE])
         while waiting:
@@ -52,7 +52,7 @@ class FlowNetwork:
         return level
 
     def _fill(self, level: dict[int, int]) -> None:
-        """Fill every shortest way to the sink."""
+        """Saturate all shortest paths to the sink."""
         following = [0] * len(self._edges)
         way: list[int] = []
         node = self.SOURCE

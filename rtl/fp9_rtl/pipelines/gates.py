@@ -1,8 +1,8 @@
-"""Operations mapped to gates, each by itself, and the delays of these gates.
+"""Map each operation to gates separately, with the delays of these gates.
 
-The operations are cut apart, so that no gate belongs to two parts of a circuit that a register may separate. ABC maps
-them as delay-balanced synthesis of `mapping` maps a whole unit, to a small library that needs no file: its delays are
-typical of the cells of osu018.
+Operations are mapped separately, so that no gate belongs to two operations that a register may separate. ABC maps
+them
+as in delay-balanced synthesis of a unit, to a small built-in library. Its delays are typical of osu018 cells.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _FUNCTIONS: dict[str, tuple[int, int, str]] = {
 """Area, delay in ps and function of every gate."""
 
 DELAYS = {"BUF": 0, **{name: delay for name, (_, delay, _) in _FUNCTIONS.items()}}
-"""Delays of gates in ps, each with one gate behind it."""
+"""Delays of gates in ps, with one gate as load."""
 
 LOAD_DELAY = 40
-"""What doubling the number of gates behind a net adds to its delay, in ps."""
+"""Additional delay in ps each time the fan-out of a net doubles."""
 
 _LIBRARY = "".join(
     [
@@ -65,7 +65,7 @@ write_json gates.json
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A gate between nets; the load inside its operation is counted in its delay."""
+    """A gate between nets; its delay includes the load inside its operation."""
 
     output: int
     inputs: tuple[int, ...]
@@ -74,9 +74,9 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The gates of operations: `drivers` by net, and each bit's net where it is read and where it is driven.
+    """The gates of operations: `drivers` by net, and the nets on which each bit is read and driven.
 
-    `load_delays` says how long a bit takes to the gates that read it.
+    `load_delays` is the delay from a bit to the gates that read it.
     """
 
     drivers: Mapping[int, Gate]
@@ -85,7 +85,7 @@ class Gates:
     load_delays: Mapping[int, int]
 
     def between(self, reads: Iterable[int], drives: Sequence[int]) -> Iterator[Gate]:
-        """The gates on the way from the bits that an operation reads to those that it drives, drivers first."""
+        """Yield the gates between the bits that an operation reads and the bits that it drives, drivers first."""
         done: set[Bit] = {self.read[bit] for bit in reads}
         pending = [(self.driven[bit], False) for bit in reversed(drives)]
         while pending:
@@ -102,7 +102,9 @@ class Gates:
 
 
 def map_operations(operations: Sequence[Sequence[Cell]], folder: Path) -> Gates:
-    """The gates of operations, the last cell of each the one that others read; `folder` is for files on the way."""
+    """Return the gates of operations; only the last cell of each has outside readers. `folder` is for
+    temporary files.
+    """
     driven = [bit for operation in operations for bit in operation[-1].drives]
     inner = {bit for operation in operations for cell in operation[:-1] for bit in cell.drives}
     reads = dict.fromkeys(bit for operation in operations for cell in operation for bit in cell.reads)

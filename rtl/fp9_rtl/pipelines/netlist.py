@@ -1,4 +1,4 @@
-"""A chain of steps as a netlist: word-wide operations on the signals that the design names, each with its gates."""
+"""Convert a chain of steps to a netlist: word-wide operations on named signals, with the gates of each operation."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ write_json words.json
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Cells that stay together, drivers first; the last one's output is the operation's.
+    """Cells that stay together, drivers first; the last cell's output is the operation's output.
 
-    `gates` stand in the order in which they switch; `reads` and `drives` are the bits of its ports, constants left out.
+    `gates` are in topological order. `reads` and `drives` are the bits of its ports without constants.
     """
 
     cells: tuple[Cell, ...]
@@ -43,10 +43,11 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Netlist:
-    """Operations in an order in which every bit is driven before it is read.
+    """Operations in topological order: every bit is driven before it is read.
 
-    `inputs` and `outputs` are the bits of the first step's and of the last step's fields. `names` gives the signal that
-    a bit belongs to and its place there.
+    `inputs` are the bits of the first step's input fields, `outputs` the bits of the last step's output fields.
+    `names`
+    maps a bit to its signal and its index there.
     """
 
     operations: tuple[Operation, ...]
@@ -57,12 +58,12 @@ class Netlist:
 
 
 def netlist(steps: Sequence[Step]) -> Netlist:
-    """The netlist of a chain of steps."""
+    """Return the netlist of a chain of steps."""
     return _netlist(to_rtlil(_Datapath(steps), _TOP))
 
 
 def leaves(layout: data.Layout, prefix: str = "") -> Iterator[tuple[str, int]]:
-    """Names and widths of a layout's innermost fields, in the order of their bits."""
+    """Yield names and widths of a layout's innermost fields, in bit order."""
     for name, field in layout:
         if isinstance(field.shape, data.Layout):
             yield from leaves(field.shape, f"{prefix}{name}_")
@@ -71,7 +72,7 @@ def leaves(layout: data.Layout, prefix: str = "") -> Iterator[tuple[str, int]]:
 
 
 class _Datapath(wiring.Component):
-    """The chain between ports named for the innermost fields at its ends."""
+    """The chain of steps with ports named after the innermost fields at its ends."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
@@ -136,12 +137,12 @@ def _ordered(operations: list[Operation]) -> Iterator[Operation]:
 
 
 def _port_bits(words: dict[str, Any], direction: str) -> tuple[Bit, ...]:
-    """The bits of all ports of a direction, side by side."""
+    """Return the concatenated bits of all ports with a direction."""
     return tuple(bit for port in words["ports"].values() if port["direction"] == direction for bit in port["bits"])
 
 
 def _names(words: dict[str, Any]) -> dict[int, tuple[str, int]]:
-    """A name for every bit that has one: an input's own, else the shortest."""
+    """Return a name for every named bit: an input's own name, else the shortest."""
     named: dict[int, tuple[str, int]] = {}
     taken: set[tuple[str, int]] = set()
     wires = [(name, wire["bits"]) for name, wire in words["netnames"].items() if not name.startswith("$")]

@@ -1,9 +1,8 @@
-"""Which register stage an operation belongs to: the shortest clock that a number of stages allows, then few registers.
+"""Assign operations to register stages: first minimise the clock period, then the number of registers.
 
-The delays are those of the netlist's gates. A path begins at a port or register and ends at one; it is as long as its
-gates together. With a clock of a given length, every operation can take its place as soon as the bits that it reads
-have arrived, and no later than what reads its own bits allows; between these two bounds a minimal cut chooses, boundary
-by boundary, where the fewest bits pass.
+The delays come from the netlist's gates. A path begins and ends at a port or register; its length is the sum of its
+gate delays. For a given period, an operation's earliest stage depends on when its inputs arrive, its latest
+stage on its readers. Between these bounds, a minimum cut chooses where the fewest bits cross, boundary by boundary.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from fp9_rtl.pipelines.flow import UNLIMITED, FlowNetwork
 from fp9_rtl.pipelines.netlist import Netlist, Operation
 
 Stages = list[int]
-"""For every operation its stage, from 1."""
+"""The stage of every operation, counted from 1."""
 
 _Time = tuple[int, int]
 """A stage and a time within it."""
 
 _NAMED, _UNNAMED = 4, 5
-"""What a bit in a register costs: one that the design names a little less, so that registers hold what has a name."""
+"""Register cost of a named and of an unnamed bit; named bits cost less, so that registers get meaningful names."""
 
 
 def place(netlist: Netlist, stages: int) -> Stages:
-    """The stage of every operation, such that the longest path of all stages is as short as it can be."""
+    """Return the stage of every operation that minimises the longest path of all stages."""
     anywhere = [1] * len(netlist.operations)
     low, high = 0, longest_path(netlist, anywhere)
     while low < high:
@@ -39,7 +38,7 @@ def place(netlist: Netlist, stages: int) -> Stages:
 
 
 def longest_path(netlist: Netlist, placed: Sequence[int]) -> int:
-    """Delay of the longest path between registers, for the stages that the operations stand in."""
+    """Return the delay of the longest path between registers, for the given stage of each operation."""
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     longest = 0
     for operation, stage in zip(netlist.operations, placed, strict=True):
@@ -52,7 +51,7 @@ def longest_path(netlist: Netlist, placed: Sequence[int]) -> int:
 def _forward(
     netlist: Netlist, operation: Operation, stage: int, arrived: Mapping[Bit, _Time]
 ) -> tuple[dict[int, int], int]:
-    """When the bits that an operation drives arrive within a stage, and the latest of them."""
+    """Return the arrival times, within a stage, of the bits that an operation drives, and the latest of them."""
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.reads:
@@ -66,7 +65,7 @@ def _forward(
 
 
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
-    """The earliest stage of every operation, none below its `floor`; None where `stages` are too few."""
+    """Return the earliest stage of every operation, at least its `floor`; None if there are too few stages."""
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []
     for index, operation in enumerate(netlist.operations):
@@ -83,7 +82,7 @@ def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) 
 
 
 def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
-    """The latest stage of every operation, for a period that so many stages can keep."""
+    """Return the latest stage of every operation, for a period that `stages` stages can meet."""
     needed: dict[int, _Time] = {bit: (stages, 0) for bit in netlist.outputs if isinstance(bit, int)}
     placed = []
     for operation in reversed(netlist.operations):
@@ -102,7 +101,7 @@ def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
 def _backward(
     netlist: Netlist, operation: Operation, stage: int, needed: Mapping[int, _Time]
 ) -> tuple[dict[int, int], int]:
-    """How long it takes from the bits that an operation reads to the end of a stage, and the longest."""
+    """Return the delays from the bits that an operation reads to the end of the stage, and the longest of them."""
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.drives:
@@ -118,7 +117,7 @@ def _backward(
 
 
 def _fewest_registers(netlist: Netlist, period: int, stages: int) -> Stages:
-    """Stages that keep a period, with few bits in each register."""
+    """Return stages that meet a period with few register bits."""
     latest = _latest(netlist, period, stages)
     placed = [1] * len(latest)
     for boundary in range(1, stages):
@@ -132,7 +131,7 @@ def _fewest_registers(netlist: Netlist, period: int, stages: int) -> Stages:
 
 
 def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
-    """The operations before a boundary that few bits cross: all that must be there, and some that may."""
+    """Return the operations before a boundary that few bits cross: all in `must`, and some in `may`."""
     network = FlowNetwork()
     node: dict[int | None, int] = {None: network.SOURCE}
     for index in range(len(netlist.operations)):
@@ -149,7 +148,7 @@ def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
 
 
 def _wires(netlist: Netlist) -> dict[tuple[int | None, frozenset[int | None]], int]:
-    """Bits with the same driver and the same readers, and what they cost in a register; None is a port."""
+    """Return groups of bits with the same driver and readers, and their register cost; None is a port."""
     driver = {bit: index for index, operation in enumerate(netlist.operations) for bit in operation.drives}
     readers: dict[int, set[int | None]] = {}
     for index, operation in enumerate(netlist.operations):
