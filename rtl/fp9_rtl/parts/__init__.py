@@ -1,6 +1,5 @@
-"""What every unit is made of.
+"""Shared parts of all units.
 
-A datapath is a chain of steps (`step`: `Step`, `Beside`, `chain`, `forward`), and what travels between them is a layout
-of named fields (`layouts`). Inside a step: choices (`select`), shifters (`shifters`), sums in one's complement
-(`end_around`).
+A datapath is a chain of steps (`step`: `Step`, `Beside`, `chain`, `forward`) that pass layouts of named fields
+(`layouts`). Steps use selection (`select`), shifters (`shifters`) and one's complement sums (`end_around`).
 """

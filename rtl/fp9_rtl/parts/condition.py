@@ -1,6 +1,7 @@
-"""Conditions: what the circuits of a unit ask of its specification's fields, one field a condition.
+"""Conditions that a unit's specification fields must meet so that the unit has a circuit; one condition per field.
 
-Each condition is stated once. It decides whether the unit has hardware, it words the refusal, and it is a row of the
+Each condition is stated once. It decides whether the unit has hardware, words the error message, and is a row of
+the
 table in docs/units/conditions.md.
 """
 
@@ -17,19 +18,19 @@ Kind = TypeVar("Kind", bound=Unit)
 
 @dataclass(frozen=True)
 class Condition(Generic[Kind]):
-    """What one field has to be. For a field that lists values, every value has to fit."""
+    """The values that a circuit accepts for one field; if the field lists values, every value must fit."""
 
     field: str
-    """A field of the unit, or `engine.` and a field of its engine."""
+    """Name of a field of the unit, or `engine.` and the name of a field of its engine."""
     fits: Callable[[Kind, Any], bool]
-    """Whether a value fits a unit."""
+    """Function that tells whether a value fits a unit."""
     takes: str
-    """The values that fit, as an object of the word "give"."""
+    """Accepted values, as they appear after the word "give" in the error."""
     reason: str
-    """Why the circuits take no other values."""
+    """Why the circuits accept no other values."""
 
     def misfits(self, unit: Kind) -> list[object]:
-        """The values of the field that do not fit."""
+        """Return the values of the unit's field that do not fit."""
         value: Any = unit
         for name in self.field.split("."):
             value = getattr(value, name)
@@ -38,17 +39,17 @@ class Condition(Generic[Kind]):
 
 @dataclass(frozen=True)
 class Circuits(Generic[Kind]):
-    """The conditions of some units, and which units these are."""
+    """A set of units and the conditions of their circuits."""
 
     units: str
-    """The units in words: "a cast", "a mac with chunks"."""
+    """The units in words, for example "a cast" or "a mac with chunks"."""
     kind: type[Kind]
     conditions: tuple[Condition[Kind], ...]
     where: Callable[[Kind], bool] = lambda _: True
-    """Which units of the kind have these circuits."""
+    """Function that tells which units of the kind use these circuits."""
 
     def refusals(self, unit: Unit) -> Iterator[str]:
-        """One sentence for each field of the unit whose value these circuits do not take."""
+        """Yield an error sentence for each field of the unit whose value these circuits do not accept."""
         if not isinstance(unit, self.kind) or not self.where(unit):
             return
         for condition in self.conditions:
@@ -58,12 +59,12 @@ class Circuits(Generic[Kind]):
 
 
 def _given(field: str, values: list[object]) -> str:
-    """A field and its values in a sentence, in the words of a specification."""
+    """Return a field and its values as words of an error sentence, as a specification writes them."""
     if values == [None]:
         return f"without {field}"
     return f"for {field} = {value_words(tuple(values))}"
 
 
 def is_absent(unit: object, value: object) -> bool:
-    """Whether a field has no value, or is false."""
+    """Return whether a field's value is None or False."""
     return value is None or value is False

@@ -1,7 +1,8 @@
-"""An adder whose carry out of the top comes in at the bottom: addition in one's complement.
+"""Adder with end-around carry, for one's complement sums: the carry-out is added at the bottom.
 
-A tree of (generate, propagate) pairs gives the carry out of the whole word, and the same tree hands it back down as the
-carry into every bit: the carry goes round once without a second adder.
+A tree of (generate, propagate) pairs gives the carry out of the whole word. The same tree then distributes this
+carry
+to every bit, so no second adder is needed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ _NEVER = Const(0, 1)
 
 
 def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_in: Value = _NEVER) -> Value:
-    """x + y + the carry out of x + y, as wide as x and y; where `plain` is 1, x + y + carry_in."""
+    """Return x + y + the carry-out of x + y, as wide as x and y; if `plain` is 1, return x + y + carry_in."""
     width = len(x)
     generate, propagate = Signal(width), Signal(width)
     carries = Signal(width)
@@ -26,7 +27,7 @@ def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_i
 
 
 class _Tree:
-    """The bits from `first` to before `end`, as one carry stage, and its two halves."""
+    """A carry node for the bits from `first` up to, but not including, `end`, and its two halves."""
 
     def __init__(self, m: Module, generate: Value, propagate: Value, first: int, end: int) -> None:
         self._halves: tuple[_Tree, _Tree] | None = None
@@ -44,7 +45,7 @@ class _Tree:
         self._middle_name = f"carry_{middle}"
 
     def carries(self, m: Module, carry: Value) -> list[Value]:
-        """The carry into every bit of the stage, from that into its first."""
+        """Return the carry into every bit of the node, from the carry into its first bit."""
         if self._halves is None:
             return [carry]
         low, high = self._halves

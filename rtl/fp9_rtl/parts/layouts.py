@@ -1,7 +1,7 @@
-"""What travels between the sections of a datapath: the field layouts of unpacked numbers and flags.
+"""Field layouts of unpacked numbers and flags, which pass between the stages of a datapath.
 
-Exponents are ranges, so that every width follows from the numbers that a unit's formats can hold. A number's
-special flags override its other fields: `nan` before `inf` before `zero` before sign, exponent and significand.
+Exponents are ranges, so that every width follows from the numbers that a unit's formats can hold. Special flags
+override the other fields. `nan` has priority over `inf`, then `zero`, then sign, exponent and significand.
 """
 
 from __future__ import annotations
@@ -16,22 +16,27 @@ from fp9.rounding import FLAG_BITS, Flags
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Port
 
 PRODUCT_SIGNIFICAND_BITS = 2 * OPERAND_SIGNIFICAND_BITS
-"""Significand bits of an exact product of two 8-bit floating-point operands."""
+"""Significand width of an exact product of two 8-bit floating-point operands."""
 
 
 SPECIAL = {"inf": 1, "nan": 1, "invalid": 1}
-"""Fields of a sum that override its number."""
+"""Flags of a sum that override its number."""
 
 
 def operand_layout(exponents: range, significand_bits: int = OPERAND_SIGNIFICAND_BITS) -> data.StructLayout:
-    """An 8-bit operand: (-1)^sign * significand * 2^exponent, the significand's first place that of the exponent."""
+    """Return the layout of an 8-bit operand: (-1)^sign * significand * 2^exponent; the significand's first bit has
+    weight 1.
+    """
     return data.StructLayout(
         {"significand": significand_bits, "exponent": exponents, "sign": 1, "zero": 1, "inf": 1, "nan": 1}
     )
 
 
 def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND_BITS) -> data.StructLayout:
-    """An exact product, its significand's first place the exponent's; `invalid` marks 0 x Inf, `nan` a NaN operand."""
+    """Return the layout of an exact product; `invalid` marks 0 x Inf, `nan` a NaN operand.
+
+    The exponent belongs to the significand's first bit.
+    """
     return data.StructLayout(
         {
             "significand": significand_bits,
@@ -46,12 +51,14 @@ def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND
 
 
 def fields_layout(fmt: FixedFormat) -> data.StructLayout:
-    """The fields of a code, fraction first."""
+    """Return the layout of a code's fields, fraction first."""
     return data.StructLayout({"fraction": fmt.fraction_bits, "exponent": fmt.exponent_bits, "sign": 1})
 
 
 def addend_layout(fmt: FixedFormat) -> data.StructLayout:
-    """An accumulator value: biased exponent (1 for subnormals), significand with its leading bit, special flags."""
+    """Return the layout of an accumulator value: biased exponent (1 for subnormals), full significand, special
+    flags.
+    """
     return data.StructLayout(
         {
             "significand": fmt.precision,
@@ -65,11 +72,11 @@ def addend_layout(fmt: FixedFormat) -> data.StructLayout:
 
 
 def flags_layout() -> data.StructLayout:
-    """Exception flags in the bit order of `fp9.flags.Flags`."""
+    """Return the layout of the exception flags, in the bit order of `fp9.flags.Flags`."""
     names = {flag.bit_length() - 1: str(flag.name).lower() for flag in Flags}
     return data.StructLayout({names[bit]: 1 for bit in range(FLAG_BITS)})
 
 
 def ports_layout(ports: Iterable[Port]) -> data.StructLayout:
-    """The data ports of a unit, side by side."""
+    """Return the layout of the given data ports of a unit."""
     return data.StructLayout({port.name: signed(port.width) if port.signed else port.width for port in ports})

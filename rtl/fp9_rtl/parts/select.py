@@ -1,4 +1,4 @@
-"""Choosing: by a select port among a unit's offered formats, roundings and policies; by ORs of what is 0 elsewhere."""
+"""Selection by a port among a unit's formats, roundings and policies, and by the OR of gated values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Choice = TypeVar("_Choice")
 
 
 def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Choice]:
-    """The choices one by one, each inside its case of a switch on `select`; a value beyond the last means the last."""
+    """Yield each choice inside its case of a switch on `select`; a value beyond the last means the last choice."""
     with m.Switch(select):
         for index, choice in enumerate(choices):
             with m.Default() if index == len(choices) - 1 else m.Case(index):
@@ -21,10 +21,10 @@ def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Ch
 
 
 def at_most(select: Value, last: int) -> Value:
-    """A select port's value, or the last choice where it is beyond that."""
+    """Return a select port's value, or `last` if the value is beyond it."""
     return select if last >= (1 << len(select)) - 1 else Mux(select > last, last, select)
 
 
 def any_of(values: Iterable[Value]) -> Value:
-    """The OR of values, place by place; of bits, whether one of them is 1."""
+    """Return the bitwise OR of values; for single bits, whether any is 1."""
     return functools.reduce(operator.or_, values)

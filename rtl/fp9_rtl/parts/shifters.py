@@ -1,4 +1,4 @@
-"""Shifters of a floating-point adder: right with the lost bits folded into one, left until the leading bit is 1."""
+"""Shifters of a floating-point adder: right shift with sticky bit, left shift until the leading bit is 1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fp9_rtl.parts.select import any_of
 
 
 def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
-    """`value` moved right by `distance`, and whether any bit that left was 1; far distances leave nothing."""
+    """Return `value` shifted right by `distance`, and whether any lost bit was 1; a large distance gives 0."""
     stages = min((len(value) - 1).bit_length(), len(distance))
     shifted, sticky = value, Const(0, 1)
     for stage in reversed(range(stages)):
@@ -25,9 +25,9 @@ def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value,
 
 
 def shift_left_normalising(m: Module, value: Value, limit: Value | None, only_last: Value) -> tuple[Value, Value]:
-    """`value` moved left until its top bit is 1, and by how much: at most by `limit`, where one is given.
+    """Return `value` shifted left until its top bit is 1, and the distance, at most `limit` if given.
 
-    Without a limit, `only_last` holds the shift to a single place (for a value that must keep its leading zeros).
+    Without a limit, `only_last` restricts the shift to one position, for a value that must keep its leading zeros.
     """
     if limit is not None:
         return _limited(m, value, limit)
@@ -61,10 +61,11 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
 
 
 def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
-    """`value` at the top of `width` bits moved right by `distance`, and whether any bit that left was 1.
+    """Return `value`, at the top of `width` bits, shifted right by `distance`, and whether any lost bit was 1.
 
-    A short value is first moved by less than its length, while few bits are in use, and then put to one of the places
-    a power of two apart: gates instead of multiplexers.
+    A short value is first shifted by less than its length, while it is narrow. It is then placed at a multiple of a
+    power
+    of two, which needs gates instead of multiplexers.
     """
     fine = min(len(distance), (len(value) - 1).bit_length())
     step = 1 << fine
@@ -95,11 +96,13 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
 
 
 def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tuple[Value, Value, Value]:
-    """The first `kept` bits of `value` moved left until its top bit is 1, `furthest` places at most; whether a bit
-    behind them is 1; how far.
+    """Return the first `kept` bits of `value` shifted left until its top bit is 1, whether a later bit is 1, and the
+    distance.
 
-    Each step leaves behind what no later one moves into the kept bits. `bounded`: the steps taken are those of
-    `furthest` itself, so that where it takes none, none is taken.
+    The distance is at most `furthest`. Each stage drops the bits that no later stage can move into the kept bits.
+    `bounded`
+    is 1 while the distance so far equals the upper bits of `furthest`. A stage then shifts only if `furthest` has
+    a 1 there.
     """
     taken: list[Value] = []
     sticky: Value = Const(0, 1)

@@ -1,4 +1,4 @@
-"""A step of a datapath: a combinational component from one layout to the next, between which registers can stand."""
+"""Steps of a datapath: combinational components from one layout to the next; registers can be placed between them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Step(wiring.Component):
 
 
 def forward(m: Module, source: data.View[data.StructLayout], sink: data.View[data.StructLayout], *names: str) -> None:
-    """Carry fields of the same name from `source` to `sink` unchanged."""
+    """Connect the named fields of `source` to the fields of the same name in `sink`."""
     for name in names:
         m.d.comb += sink[name].eq(source[name])
 
 
 class Beside(Step):
-    """A step with fields that pass it unchanged."""
+    """A step with additional fields that pass through."""
 
     def __init__(self, step: Step, beside: dict[str, data.ShapeLike]) -> None:
         self.name = step.name
@@ -46,7 +46,7 @@ class Beside(Step):
 
 
 def chain(m: Module, steps: Sequence[Step], value: data.View[data.StructLayout]) -> data.View[data.StructLayout]:
-    """Place steps one behind the other as submodules of `m`; the fields that come out."""
+    """Place steps in series as submodules of `m`; return the output of the last."""
     for step in steps:
         m.submodules[step.name] = step
         m.d.comb += step.i.eq(value)
