@@ -1,1 +1,1 @@
-"""Registers that a sum loops through: of one step (`register`), of chunk and total (`chunks`), exact (`kulisch`)."""
+"""Accumulator registers: of one step (`register`), of chunk and total (`chunks`), and exact (`kulisch`)."""

@@ -3,8 +3,9 @@
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
 
-Each sum loops through its own register in one clock. An operation meets the chunk in one stage and the total in the
-next one, in the order in which all do, so that none has to wait for another.
+Each sum loops through its own register in one clock cycle. An operation reaches the chunk in one stage and the
+total in
+the next. All operations keep their order, so none waits for another.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from fp9_rtl.sums.chunks import join_steps
 
 
 class ChunkSum(ElasticStage):
-    """The open chunk: takes products and operations, and says after each what it means to the total.
+    """The open chunk: accepts products and operations, and tells the total after each what to do.
 
-    In the results, `joins` says that the chunk's sum joins the total, and `restarts` that the total is `c` before that.
-    `flags` are those of the step. The sum stays in its register while the chunk is open; behind a join it is +0.
+    `joins` means that the chunk's sum is added to the total, `restarts` that the total is set to `c` first. `flags`
+    are the
+    step's flags. The sum stays in its register while the chunk is open; after it joins the total, it is +0.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -64,7 +66,7 @@ class ChunkSum(ElasticStage):
 
 
 class Total(ElasticStage):
-    """The total: takes what `ChunkSum` says, and gives the total after every operation."""
+    """The total: accepts the outputs of `ChunkSum` and outputs the total after every operation."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._steps = join_steps(unit.engine)

@@ -1,9 +1,9 @@
-"""The Kulisch accumulator: the exact sum of the products in a fixed-point register, rounded on its way out.
+"""Kulisch accumulator: the exact sum of the products in a fixed-point register, rounded at the output.
 
     products  ->  placed, added  ->  register + sum  ->  magnitude, normalised, rounded
                                      ^________|
 
-In the loop stands one addition and nothing else. The rounding behind it has register stages of its own.
+The loop contains only one addition. The rounding after it has its own register stages.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from fp9_rtl.sums.fixed.sum import Normalise, placed_product
 from fp9_rtl.sums.terms import carry_save
 
 LEAST_RESULT_BITS = 16
-"""Bits of the narrowest result that the rounding behind the register gives."""
+"""Width of the narrowest result that can be rounded from the register."""
 
 _STICKY = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
-"""What stays until LOAD or CLEAR: `not_zero` says that a term was no +0, which is what an empty sum is."""
+"""Flags that stay set until LOAD or CLEAR; `not_zero` means that a term was not +0, the value of an empty sum."""
 
 
 def _has_rounder(fmt: Format) -> bool:
@@ -64,11 +64,13 @@ CIRCUITS = Circuits(
     ),
     lambda unit: unit.engine.exact,
 )
-"""What a Kulisch accumulator asks of its unit."""
+"""Conditions that a unit must meet for a Kulisch accumulator."""
 
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
-    """The components from stream to stream, the registers where the slowest stage is fastest."""
+    """Return the stream components of the unit, with registers placed so that the slowest stage is as fast as
+    possible.
+    """
     front = [*product_steps(unit, ("op",))]
     front.append(PlaceProducts(unit, front[-1].o.shape()))
     accumulator = KulischAccumulator(unit, front[-1].o.shape())
@@ -80,7 +82,7 @@ def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
 
 
 def _split(unit: Mac, front: Sequence[Step], back: Sequence[Step]) -> tuple[int, int]:
-    """Register stages before the accumulator's own one, and behind it."""
+    """Return the number of register stages before and after the accumulator's own stage."""
     stages, products, rounding = unit.stages, netlist(front), netlist(back)
     add = clock(netlist([AddToRegister(unit, front[-1].o.shape())]), 1)
 
@@ -93,12 +95,12 @@ def _split(unit: Mac, front: Sequence[Step], back: Sequence[Step]) -> tuple[int,
 
 
 def _register(unit: Mac) -> data.StructLayout:
-    """The accumulator: the sum in two's complement, and what stays beside it."""
+    """Return the layout of the accumulator: the sum in two's complement, and the sticky special flags."""
     return data.StructLayout({"sum": signed(unit.sum_bits), **dict.fromkeys(_STICKY, 1)})
 
 
 class PlaceProducts(Step):
-    """The sum of the products of one step in two's complement, but for the carry `carry` that the register adds."""
+    """Add the products of one step in two's complement; the register adds the remaining `carry`."""
 
     name = "place"
 
@@ -137,7 +139,7 @@ class PlaceProducts(Step):
 
 
 class AddToRegister(Step):
-    """What the register holds after an operation that adds: `kept` is what it held, or 0, the rest the operation."""
+    """Compute the register's next value; `kept` is its current value, or 0, and the other inputs are the operation."""
 
     name = "add"
 
@@ -154,9 +156,10 @@ class AddToRegister(Step):
 
 
 class KulischAccumulator(ElasticStage):
-    """Takes sums of products and operations, and gives the register after every operation.
+    """Accept sums of products and operations; output the register after every operation.
 
-    It changes only in the clock in which an operation is taken; while it waits to be taken on, none is.
+    The register changes only in the clock cycle in which an operation is accepted. While a result waits, none is
+    accepted.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -183,7 +186,7 @@ class KulischAccumulator(ElasticStage):
 
 
 class Magnitude(Step):
-    """The register's sum as magnitude and sign, and what the special values beside it make of it."""
+    """Convert the register's sum to magnitude and sign, and apply the special flags."""
 
     name = "magnitude"
 
@@ -210,7 +213,7 @@ class Magnitude(Step):
 
 
 def rounding_steps(unit: Mac, i: data.StructLayout) -> list[Step]:
-    """From the register to result and flags."""
+    """Return the stages from the register to result and flags."""
     fmt = unit.engine.result
     window = register_window(unit)
     magnitude = Magnitude(window, i)

@@ -1,4 +1,4 @@
-"""The accumulator of a `mac`: the last register stage, with the sum looped through it in one clock."""
+"""Accumulator of a `mac`: the last register stage, whose sum loops back in one clock cycle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.sums.engine_step import sum_steps
 
 
 class StepLoop:
-    """The steps from products and an addend to a sum, for an accumulator that is the addend of the next sum."""
+    """The steps from products and an addend to a sum; the accumulator is the addend of the next sum."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._names = tuple(name for name, _ in i if name not in ("op", "c"))
@@ -25,7 +25,7 @@ class StepLoop:
         self._steps = sum_steps(step, terms)
 
     def sum(self, m: Module, operation: data.View[data.StructLayout], addend: Value) -> data.View[data.StructLayout]:
-        """Result and flags of the operation's products and the addend."""
+        """Return result and flags of the operation's products plus the addend."""
         terms = Signal(self._steps[0].i.shape())
         m.d.comb += [terms[name].eq(operation[name]) for name in self._names]
         m.d.comb += terms.c.eq(addend)
@@ -33,9 +33,10 @@ class StepLoop:
 
 
 class Accumulator(ElasticStage):
-    """Takes products and operations, holds the accumulator, and gives it after every operation.
+    """Accept products and operations, hold the accumulator, and output it after every operation.
 
-    The state changes only in the clock in which an operation is taken; while the result waits to be taken, none is.
+    The state changes only in the clock cycle in which an operation is accepted. While a result waits, none is
+    accepted.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
