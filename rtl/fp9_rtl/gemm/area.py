@@ -1,4 +1,4 @@
-"""Area and delay of a tile for matrix products, as a whole and for each of its elements."""
+"""Area and delay of a matrix-product tile, in total and per element."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from fp9_rtl.synthesis.run import Progress, synthesise
 
 @dataclass(frozen=True)
 class TileArea:
-    """What one mapping measured of a tile; areas in um2, delay in ns, all of the tile but `element_um2`.
+    """Area and delay of a tile for one synthesis mapping; areas in um2, delay in ns.
 
-    `element_um2` is the area over the number of elements: a mac, its operands' registers, and its share of the casts
-    and of the control.
+    `element_um2` is the tile's area divided by its number of elements. It contains a mac, its operands' registers,
+    and its
+    share of the casts and the control logic. All other figures are for the whole tile.
     """
 
     tile: str
@@ -31,7 +32,7 @@ class TileArea:
     delay_ns: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
+        """Return the fields as plain values, for JSON."""
         return asdict(self)
 
 
@@ -42,7 +43,7 @@ def measure(
     mappings: Sequence[str] = MAPPED,
     progress: Progress | None = None,
 ) -> tuple[TileArea, ...]:
-    """Measure a tile by each mapping; raises as `synthesise` does."""
+    """Synthesise a tile with each mapping and return its area and delay; raises the errors of `synthesise`."""
     found = synthesise(
         circuit(GemmComponent(tile), tile.name), tile.name, library=library, mappings=mappings, progress=progress
     )

@@ -1,15 +1,15 @@
-"""A tile for matrix products: an output-stationary systolic array of `mac` units, its results cast on the way out.
+"""Tile for matrix products: an output-stationary systolic array of `mac` units, with casts of its results.
 
-With one product a clock in every unit:
+With one product per clock cycle in every unit:
 
-          b[k][0]   b[k][1]           one step k of the sum enters per clock; column j is held back by j clocks,
-             |         |              row i by i, so that a[i][k] and b[k][j] meet in element (i, j)
+          b[k][0]   b[k][1]           one step k of the sum enters per cycle; column j is delayed by j cycles
+             |         |              and row i by i cycles, so that a[i][k] and b[k][j] meet in element (i, j)
 a[0][k] -> mac 0,0 - mac 0,1 ->
-             |         |              operands move on by one element each clock; the sums stay where they are
+             |         |              operands move by one element per cycle; the sums stay in place
 a[1][k] -> mac 1,0 - mac 1,1 ->
-             |         |              after the last step the sums leave row by row, through one cast a column
+             |         |              after the last step the sums leave row by row, through one cast per column
 
-Units of G products take G columns of A and G rows of B a clock.
+Units with G products take G columns of A and G rows of B per clock cycle.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from fp9_rtl.components import build, check_offered
 from fp9_rtl.export.verilog import component_verilog
 
 CODE_BITS = 8
-"""Bits of a factor and of a result."""
+"""Width of a factor and of a result."""
 
 MAX_SIDE = 64
-"""Most rows or columns of a tile."""
+"""Largest number of rows or columns of a tile."""
 
 
 @dataclasses.dataclass(frozen=True)
 class GemmTile:
     """A tile of `rows` x `columns` sums: formats of both operands, engine of the sums, target of the cast.
 
-    `mac_stages` are the register stages of each `mac`. A step adds `products` products to every sum.
+    `mac_stages` is the number of register stages of each `mac`. A step adds `products` products to every sum.
 
-    Raises ValueError for sizes and formats that no tile has, and for an engine that no `mac` has.
+    Raises ValueError for sizes and formats that a tile does not support, and for an engine that no `mac` supports.
     """
 
     name: str
@@ -84,9 +84,10 @@ class GemmTile:
         overflow: Overflow = Overflow.SATURATE,
         name: str = "gemm",
     ) -> GemmTile:
-        """The tile whose elements are `unit`, a mac, or a mac around the step of `unit`, a dot or fma.
+        """Return the tile with elements `unit`: a mac, or a mac around the step of a dot or fma.
 
-        Raises ValueError as the constructor does, and for a unit with a bias port, which a tile has none for.
+        Raises ValueError as the constructor does, and for a unit with a bias port, because a tile has no bias
+        ports.
         """
         if not isinstance(unit, Dot):
             raise ValueError(f"{unit.name}: a {unit.kind} given as element of a tile; give a mac, dot or fma")
@@ -99,32 +100,34 @@ class GemmTile:
 
     @property
     def products(self) -> int:
-        """Products that each element adds in a step."""
+        """Return the number of products that each element adds in a step."""
         return self.engine.products
 
     @property
     def row_bits(self) -> int:
-        """Bits of what a row, or a column, takes in a step."""
+        """Return the number of operand bits that a row, or a column, takes in a step."""
         return CODE_BITS * self.products
 
     def period(self, steps: int) -> int:
-        """Clocks from the first step of a product of so many steps to that of the next one, without stalls."""
+        """Return the clock cycles, without stalls, between the first steps of two consecutive matrix products of
+        `steps` steps.
+        """
         crossing = self.rows - 1 + self.columns - 1
         return steps + crossing + self.mac_stages + self.rows
 
     @property
     def mac(self) -> Mac:
-        """The unit at every element."""
+        """Return the unit of every element."""
         return Mac(f"{self.name}_mac", self.a, self.b, self.engine, flags=False, stages=self.mac_stages)
 
     @property
     def cast(self) -> Cast:
-        """The unit below every column; it reads a sum in the format of the addends, which holds every result."""
+        """Return the cast below every column; its source is the addend's format, which holds every result."""
         return Cast(f"{self.name}_cast", self.engine.addend_format, (self.target,), (self.rounding,), (self.overflow,))
 
 
 def _members(tile: GemmTile) -> dict[str, wiring.Member]:
-    """The ports of a tile beside clock and reset."""
+    """Return the ports of a tile, without clock and reset."""
     members: dict[str, wiring.Member] = {
         "a": In(tile.row_bits * tile.rows),
         "b": In(tile.row_bits * tile.columns),
@@ -145,11 +148,15 @@ def _members(tile: GemmTile) -> dict[str, wiring.Member]:
 class GemmComponent(wiring.Component):
     """The hardware of a tile.
 
-    Members: one step of the sum, taken where `in_valid` and `in_ready` are both 1: `a` holds G columns of A, the codes
-    of row i from bit 8Gi on, those of one row in the order of the columns; `b` holds G rows of B, column j alike;
-    `a_format` and `b_format` choose the formats where there are several; `in_last` marks the last step. Then the
-    results, where `out_valid` and `out_ready` are both 1: `result` holds a row, column j in bits 8j to 8j + 7, the rows
-    from 0 on; `out_last` marks the last one. The next product begins behind it. Steps may come with pauses.
+    Inputs: one step of the sum, accepted when `in_valid` and `in_ready` are both 1. `a` holds G columns of A: the
+    codes of
+    row i begin at bit 8Gi, in the order of the columns. `b` holds G rows of B, column j in the same way. `a_format`
+    and
+    `b_format` select the formats if there are several. `in_last` marks the last step. Steps may come with pauses.
+
+    Outputs: the results, when `out_valid` and `out_ready` are both 1. `result` holds a row, column j in bits 8j to
+    8j + 7,
+    beginning with row 0. `out_last` marks the last row; the next matrix product begins after it.
     """
 
     def __init__(self, tile: GemmTile) -> None:
@@ -174,7 +181,7 @@ class GemmComponent(wiring.Component):
         return m
 
     def _array(self, m: Module, taken: Value, begins: Value) -> tuple[list[list[Value]], Value]:
-        """The elements: their sums, and whether the last step reaches the last of them."""
+        """Build the elements; return their sums, and whether the last step has reached the last element."""
         ports: Any = self
         tile = self._tile
         control: dict[str, Value] = {"valid": taken, "first": begins}
@@ -194,7 +201,9 @@ class GemmComponent(wiring.Component):
         return sums, a.valid & a.last
 
     def _entering(self, m: Module, operand: str, place: int, control: dict[str, Value]) -> data.View[data.StructLayout]:
-        """An operand's way to the edge of the array: with its format and control, held back by `place` clocks."""
+        """Return an operand at the edge of the array, with its format and control signals, delayed by `place`
+        cycles.
+        """
         select = getattr(self, f"{operand}_format", None)
         fields = {"codes": getattr(self, operand).word_select(place, self._tile.row_bits), **control}
         if select is not None:
@@ -208,7 +217,9 @@ class GemmComponent(wiring.Component):
         return token
 
     def _operate(self, m: Module, mac: Any, a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> None:
-        """One element: the first step loads its product, the others accumulate; the result is never waited for."""
+        """Connect one element: the first step loads its product, later steps accumulate; the result is always
+        accepted.
+        """
         if not self._tile.engine.exact:
             m.d.comb += mac.c.eq(0)
         m.d.comb += [
@@ -223,7 +234,7 @@ class GemmComponent(wiring.Component):
                 m.d.comb += getattr(mac, f"{operand}_format").eq(token.format)
 
     def _drain(self, m: Module, taken: Value, arrived: Value, drains: Signal) -> Signal:
-        """Steps are taken until the last; when its sums stand, the rows leave. The number of the row that leaves."""
+        """Accept steps until the last one, then output the rows of sums; return the number of the current row."""
         ports: Any = self
         rows = self._tile.rows
         waits, row = Signal(), Signal(range(rows))
@@ -249,19 +260,19 @@ class GemmComponent(wiring.Component):
 
 
 def _held(m: Module, token: Any, name: str) -> Any:
-    """The same a clock later."""
+    """Return `token` delayed by one clock cycle."""
     held = Signal(token.shape(), name=name)
     m.d.sync += held.eq(token)
     return held
 
 
 def ports(tile: GemmTile) -> tuple[str, ...]:
-    """Names of a tile's ports, clock and reset first."""
+    """Return the names of a tile's ports, clock and reset first."""
     return ("clk", "rst", *_members(tile))
 
 
 def gemm_verilog(tile: GemmTile) -> str:
-    """Verilog of a tile, its parameters in the header. Deterministic to the byte."""
+    """Return the Verilog of a tile, with its parameters in the header. The text is deterministic."""
     fields = {
         "rows": tile.rows,
         "columns": tile.columns,
