@@ -8,17 +8,21 @@ from typing import Any
 
 from fp9_ml.experiments.catalogue import CLAIMS, NOT_REPRODUCED
 
-HEAD = """# Claims of the formats in use, measured
+HEAD = """# Claims of papers, measured
 
-What the papers claim of casts, biases, scales, sums and training, on small networks with bit-exact casts. A bar was set
-on networks of other seeds than those below. `fp9 recipes --reproduce NAME` measures one claim again; with `--out`, one
-that was stopped goes on where it was. This page and the records beside it are made by
-`python -m fp9_ml.experiments.reproduce --out docs/recipes`.
+Papers on 8-bit formats make claims about casts, biases, scales, sums and training. This page repeats their experiments
+on small networks, with bit-exact casts and sums. Each table has a limit, which was set on networks with other seeds,
+and the values of three new seeds.
 
-The character model learnt Python's help on its language for 400 steps, and the bars are about such a model. One that
-learns five times as long has larger activations and logits, and misses three of them: the search of exponents
-gains less, HFP8's 1-5-2 keeps more of the gradients, and subtracting the maximum does not quite halve the error of the
-logits.
+In the tables, "A over B" is the value of A divided by that of B, and "A less B" is the difference. Formats are named by
+the bits of sign, exponent and fraction: 1-4-3 is HFP8's forward format.
+
+`fp9 recipes --reproduce NAME` measures one claim. `python -m fp9_ml.experiments.reproduce --out docs/recipes` writes
+all records, charts and this page. A run that was stopped continues.
+
+The character model learned Python's help on its language for 400 steps. A model trained five times as long misses
+three limits. The search of exponents gains less, HFP8's 1-5-2 keeps more of the gradients, and subtracting the maximum
+does not quite halve the error of the logits.
 """
 
 
@@ -35,9 +39,14 @@ def page(folder: Path) -> str:
 def _section(record: dict[str, Any]) -> str:
     runs = record["runs"]
     seeds = " | ".join(f"seed {run['seed']}" for run in runs)
-    lines = [f"## {record['name']}", "", f"Claim: {record['claim']} ({record['source']}).", ""]
-    lines += [f"Measured: {record['setup']}; {record['quantity']}.", ""]
-    lines += [f"| | bar | {seeds} |", "|---|---|" + "---|" * len(runs)]
+    lines = [f"## {record['name']}", "", f"**Claim.** {record['claim']}", "", f"**Source.** {record['source']}.", ""]
+    lines += [
+        f"**Experiment.** {record['setup']}",
+        "",
+        f"**Values.** {record['quantity'][0].upper()}{record['quantity'][1:]}.",
+        "",
+    ]
+    lines += [f"| | limit | {seeds} |", "|---|---|" + "---|" * len(runs)]
     for place, bar in enumerate(runs[0]["bars"]):
         limit = next(f"{side} {bar[side]:g}" for side in ("at least", "at most") if side in bar)
         cells = [

@@ -42,16 +42,16 @@ def _tuned(fmt: str, later: int) -> Callable[[Values], float]:
 
 
 _CONVERSION = (
-    "a character model of 117 thousand parameters, trained in float32; all linear layers in eight bits, sums of "
-    "fma_fp32 bit for bit; 4,096 held-out characters; the search calibrated on 1,024 others"
+    "A character model of 117 thousand parameters was trained in float32. All its linear layers are cast to 8 bits, "
+    "with the sums of `fma_fp32` bit for bit. It reads 4,096 held-out characters; searches use 1,024 others."
 )
 _AMAX = "e4m3, amax to the top"
-_DIVERGENCE = "divergence from float32, nat a character"
+_DIVERGENCE = "divergence from float32, nats per character"
 
 CLAIMS = (
     Claim(
         "ptq",
-        "a searched power of two per tensor lowers the loss of a cast to HiFloat8; 1-4-3 is better than 1-5-2",
+        "A searched power of two per tensor lowers the loss of a cast to HiFloat8. 1-4-3 is better than 1-5-2.",
         f"{HIF8}, section 4.2, Table 6; {HFP8}, Table 1",
         _CONVERSION,
         _DIVERGENCE,
@@ -65,10 +65,10 @@ CLAIMS = (
     ),
     Claim(
         "outliers",
-        "with outlier channels a direct cast to E4M3 fails, one to HiFloat8 does not; scales and smoothing help",
+        "With outlier channels a cast to E4M3 fails, and a cast to HiFloat8 does not. Scales and smoothing help.",
         f"{HIF8}, Table 8 (OPT); SmoothQuant (Xiao et al., arXiv 2211.10438)",
-        f"{_CONVERSION}; 4 of 64 channels of every layer norm times 2^10 and the weights behind them divided by "
-        "it: synthetic outliers that keep the float32 function",
+        f"{_CONVERSION} Synthetic outliers: 4 of 64 channels of every layer norm are multiplied by 2^10, and the "
+        "weights after them divided by 2^10. The float32 function stays the same.",
         _DIVERGENCE,
         _of_model(conversions_with_outliers),
         (
@@ -80,9 +80,9 @@ CLAIMS = (
     ),
     Claim(
         "bias",
-        "weights of 1.4.3 and 1.5.2 fit over many biases, int8 over few; HFP8's extra bias of 4 is no worse than 0",
+        "Weights in 1-4-3 and 1-5-2 fit with many biases, int8 with few. HFP8's extra bias of 4 is no worse than 0.",
         f"{GRAPHCORE}, Figs. 2 and 5; {HFP8}, Fig. 2",
-        "the same model and characters; weights alone cast, sums in float32",
+        "The same model and characters. Only weights are cast, and sums are in float32.",
         _DIVERGENCE,
         _of_model(weight_biases),
         (
@@ -93,11 +93,11 @@ CLAIMS = (
     ),
     Claim(
         "gradients",
-        "without scaling of the loss gradients vanish in eight bits; a bias of the format does what a scale does, "
-        "over a wide plateau in 1.5.2, a narrower one in 1.4.3, hardly in int8",
+        "Without loss scaling, 8-bit gradients vanish. A bias of the format replaces the scale. Many biases work for "
+        "1-5-2, fewer for 1-4-3, and hardly any for int8.",
         f"{GRAPHCORE}, sections 2.5 and 4, Figs. 3, 6 and 24",
-        "the same model, one backward pass over 1,024 characters; gradients that arrive at linear layers cast, "
-        "sums in float32",
+        "The same model, one backward pass over 1,024 characters. The gradients at linear layers are cast, and sums "
+        "are in float32.",
         "relative error of the weight gradients",
         _of_model(gradient_errors),
         (
@@ -111,9 +111,9 @@ CLAIMS = (
     ),
     Claim(
         "softmax",
-        "logits of eight bits serve a softmax where their maximum is subtracted before the cast",
+        "8-bit logits are good enough for a softmax if their maximum is subtracted before the cast.",
         f"{HFP8}, section 2.3, Fig. 5",
-        "the same model, the logits of 8,192 held-out characters cast",
+        "The same model. The logits of 8,192 held-out characters are cast.",
         "share of tied rows; rms error of the five largest logits",
         _of_model(softmax_ties),
         (
@@ -128,10 +128,10 @@ CLAIMS = (
     ),
     Claim(
         "bn",
-        "batch norm tuned again in the precision of inference repairs a cast; depthwise layers want 16 bits",
+        "Batch-norm statistics recomputed in 8 bits repair a cast. Depthwise layers need 16 bits.",
         f"{HFP8}, section 3, eq. 2, Fig. 6a",
-        "digits of scikit-learn, 1,348 images to train and calibrate, 449 to test; a convolution in float32, four "
-        "depthwise and pointwise pairs of 8 channels; sums of fma_fp32 bit for bit",
+        "Digits of scikit-learn, 1,348 images to train and calibrate, 449 to test. The network is a convolution in "
+        "float32 and four depthwise and pointwise pairs of 8 channels, with the sums of `fma_fp32` bit for bit.",
         "relative mean square error of the logits; accuracy",
         lambda seed, progress, _: batch_norms(seed, progress),
         (

@@ -27,8 +27,8 @@ from fp9_ml.experiments.training import scratch, tuning
 
 _TUNED = "1-5-2 everywhere: training", "HFP8: training", "HiFloat8: training", "E4M3/E5M2, delayed scales: training"
 _DIGITS = (
-    "a perceptron of 64, 64, 32 and 10 units on 512 digits of scikit-learn, all products HFP8 in 1-6-9, descent with "
-    "momentum at a rate of 0.0002"
+    "A perceptron of 64, 64, 32 and 10 units on 512 digits of scikit-learn. All products are HFP8 with sums in 1-6-9. "
+    "Gradient descent has momentum and a rate of 0.0002"
 )
 _FALLING = "amax falls by 2 every 20 steps, 24 times, in 3,000 steps"
 
@@ -42,13 +42,13 @@ def _dearer(first: str, second: str) -> Callable[[Values], float]:
 CLAIMS = (
     Claim(
         "training",
-        "hybrid formats, HiFloat8 and scaled E4M3/E5M2 train as float32 does; 1-5-2 for all operands does not",
+        "Hybrid formats, HiFloat8 and scaled E4M3/E5M2 train as float32 does. 1-5-2 for all operands does not.",
         f"{HFP8}, Figs. 1 and 4; {GRAPHCORE}, Tables 3 and 12; {HIF8}, Table 5",
-        "the character model of 117 thousand parameters that comes with fp9 (400 steps in float32), trained on for 100 "
-        "steps under each recipe, on the same batches, drawn by the seed: all linear layers' three products in eight "
-        "bits, sums of fma_fp32 bit for bit where no others are named",
-        "mean loss of the last 50 steps; loss of 4,096 held-out characters; nat a character (the two "
-        "bars of 1-5-2 were 0.005 and 2 until a run on other batches missed them)",
+        "fp9's character model of 117 thousand parameters, after 400 steps in float32. It is trained for 100 further "
+        "steps under each recipe, on the same batches. The three products of all linear layers are in 8 bits. "
+        "Sums are those of `fma_fp32` bit for bit, unless the recipe names others. The limits of 1-5-2 were 0.005 and "
+        "2 until a run on other batches missed them.",
+        "mean loss of the last 50 steps; loss of 4,096 held-out characters; nats per character",
         tuning,
         (
             at_least("1-5-2 less float32", excess(_TUNED[0], "fp32: training"), 0.003),
@@ -63,12 +63,11 @@ CLAIMS = (
     ),
     Claim(
         "scratch",
-        "without scaling of the loss gradients of eight bits vanish; automatic scaling repairs it; HiFloat8's range "
-        "needs none",
+        "Without loss scaling, 8-bit gradients vanish. Automatic loss scaling repairs this. HiFloat8 needs none.",
         f"{HFP8}, page 5; {GRAPHCORE}, sections 2.5 and 4; {HIF8}, section 4.1",
-        "a character model of width 32 from scratch, 150 steps on the same batches under each recipe: all linear "
-        "layers' three products in eight bits, sums of fma_fp32 bit for bit",
-        "loss of 4,096 held-out characters, nat a character",
+        "A character model of width 32 from scratch, 150 steps on the same batches under each recipe. The three "
+        "products of all linear layers are in 8 bits, with the sums of `fma_fp32` bit for bit.",
+        "loss of 4,096 held-out characters, nats per character",
         scratch,
         (
             at_least("HFP8 as it is less float32", excess("HFP8, loss as it is", "fp32"), 0.5),
@@ -83,10 +82,10 @@ CLAIMS = (
     ),
     Claim(
         "swamping",
-        "sums of long vectors in 1-6-9 swamp; chunks of 64 cure it",
+        "Long sums in 1-6-9 lose small terms (swamping). Chunks of 64 products prevent it.",
         f"{WANG}, Fig. 3b; {HFP8}, section 2",
-        "a network that paints a photograph of scikit-learn, 128 x 192 pixels, operands HFP8: the gradient of the "
-        "first layer's weights over all 24,576 pixels",
+        "A network learns to paint a photograph of scikit-learn, 128 x 192 pixels, with HFP8 operands. Measured is the "
+        "gradient of the first layer's weights over all 24,576 pixels.",
         "error relative to the exact sums of the same codes",
         lambda seed, *_: swamping(seed),
         (
@@ -96,21 +95,22 @@ CLAIMS = (
     ),
     Claim(
         "painting",
-        "training with sums of chunks of 64 in 1-6-9 ends where sums in FP32 end",
+        "Training with 1-6-9 sums in chunks of 64 ends at the loss of training with FP32 sums.",
         f"{WANG}, Fig. 3; {HFP8}, section 2",
-        "the same photograph, 32 hidden units, 60 steps of Adam on all 24,576 pixels at a rate of 0.01, operands HFP8, "
-        "the gradients of the weights summed in FP32, in 1-6-9 with chunks and in plain 1-6-9",
-        "mean square error of all pixels at the end (plain 1-6-9 has no bar: it was worse on no seed that was tried)",
+        "The same photograph, 32 hidden units, 60 steps of Adam on all pixels at a rate of 0.01, with HFP8 operands. "
+        "Weight gradients are summed in FP32, in 1-6-9 with chunks, and in plain 1-6-9. Plain 1-6-9 has no limit: it "
+        "was not worse on any seed.",
+        "mean square error of all pixels at the end",
         painting,
         (at_most("chunks of 64 over FP32", over("chunked", FP32_SUMS), 1.03),),
         minutes=0.5,
     ),
     Claim(
         "residual",
-        "eight-bit weights with the residual of their rounding, or with stochastic rounding, learn as FP32 weights do; "
-        "rounded to nearest they stand still",
+        "8-bit weights learn as FP32 weights do, with a residual or with stochastic rounding. Rounded to nearest, they "
+        "do not move.",
         f"{HFP8}, Table 3; {WANG}, section 4",
-        f"{_DIGITS}, 16 epochs",
+        f"{_DIGITS}, for 16 epochs.",
         "progress of the loss as a share of that of FP32 weights",
         lambda seed, *_: residuals(seed),
         (
@@ -123,9 +123,9 @@ CLAIMS = (
     ),
     Claim(
         "ring",
-        "learners that gather 8-bit weights and keep residuals learn as one with FP32 weights does",
+        "Several learners that exchange 8-bit weights and keep residuals learn as one learner with FP32 weights does.",
         f"{HFP8}, Table 2",
-        f"{_DIGITS}, 8 epochs, four learners, gradients reduced in 1-6-9",
+        f"{_DIGITS}, for 8 epochs. Four learners reduce their gradients in 1-6-9.",
         "progress of the loss as a share of that of one learner with FP32 weights; differing codes; bytes a weight",
         lambda seed, *_: rings(seed),
         (
@@ -137,9 +137,10 @@ CLAIMS = (
     ),
     Claim(
         "scaling",
-        "LogMax lands at mu + c sigma; Adaptive follows gradients that fall, Backoff with its window of 2,000 does not",
+        "LogMax settles at mu + c sigma. Adaptive follows falling gradients, and Backoff with its window of 2,000 does "
+        "not.",
         f"{GRAPHCORE}, section 4; {HIF8}, section 5.1",
-        f"no network: 4,000 log-normal amaxes for LogMax; for the others {_FALLING}, cast to 1-5-2",
+        f"No network. LogMax gets 4,000 log-normal amaxes. For the others {_FALLING}, cast to 1-5-2.",
         "binades between scale and rule; steps whose gradient is rounded to zero; steps skipped",
         lambda seed, *_: machines(seed),
         (
