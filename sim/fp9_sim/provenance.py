@@ -14,7 +14,7 @@ import fp9_rtl
 from fp9.system.sources import digest
 from fp9_rtl.tools.yosys import yosys_version
 
-_SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/vectors/grades.json")
+_SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/vectors/mutation_scores.json")
 """Paths in the repository that a record depends on, without the table of mutation scores, which is made from
 records.
 """

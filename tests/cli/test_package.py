@@ -67,7 +67,7 @@ def test_the_source_distribution_carries_what_the_wheel_does(built: tuple[Path, 
     for page, place in moved["force-include"].items():
         inside = [name.partition("/")[2] for name in held]
         held |= {place + name.removeprefix(page) for name in inside if name == page or name.startswith(f"{page}/")}
-    assert {"fp9/vectors/grades.json", "fp9/py.typed", "fp9_sim/demo/report/template.html"} <= packed <= held
+    assert {"fp9/vectors/mutation_scores.json", "fp9/py.typed", "fp9_sim/demo/report/template.html"} <= packed <= held
 
 
 def test_no_page_and_no_message_names_an_index_that_does_not_have_fp9() -> None:

@@ -20,11 +20,11 @@ def manifest_path(path: Path) -> Path:
 
 
 def manifest(
-    unit: Unit, form: FileFormat, count: int, origin: Mapping[str, Any], sha256: str, grade: Mapping[str, Any] | None
+    unit: Unit, form: FileFormat, count: int, origin: Mapping[str, Any], sha256: str, score: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Return the manifest of a file of `count` operations of a unit.
 
-    `sha256` is the file's digest, `grade` its mutation score from module `grades`.
+    `sha256` is the file's digest, `score` its mutation score from module `mutation_scores`.
     """
     return {
         "generator": f"fp9 {__version__}",
@@ -36,7 +36,7 @@ def manifest(
         "count": count,
         "origin": dict(origin),
         "sha256": sha256,
-        "grade": grade,
+        "mutation_score": score,
     }
 
 

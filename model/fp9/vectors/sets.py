@@ -8,7 +8,7 @@ and so on for other formats. It holds:
 - the columns with their widths and value names,
 - the layout of the file, the number of operations, and the file's SHA-256,
 - the origin of the inputs, from which module `checks` can generate them again,
-- the suite's mutation score, if it was measured (module `grades`).
+- the suite's mutation score, if it was measured (module `mutation_scores`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from fp9.system.files import write_whole
 from fp9.units import Port, Unit
 from fp9.units import unit as find_unit
-from fp9.vectors import grades
+from fp9.vectors import mutation_scores
 from fp9.vectors.encodings import FILE_FORMATS, Columns, FileFormat, port_dtype
 from fp9.vectors.manifests import manifest, manifest_path, read_manifest
 
@@ -121,8 +121,8 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
     form = _file_format(file_format)
     path = Path(folder) / f"{name or vectors.unit.name}{form.suffix}"
     data = _encoded(vectors, form)
-    grade = grades.grade_of(vectors.unit.name, digest(vectors))
-    said = manifest(vectors.unit, form, len(vectors), vectors.origin, hashlib.sha256(data).hexdigest(), grade)
+    score = mutation_scores.score_of(vectors.unit.name, digest(vectors))
+    said = manifest(vectors.unit, form, len(vectors), vectors.origin, hashlib.sha256(data).hexdigest(), score)
     write_whole(path, data)
     write_whole(manifest_path(path), json.dumps(said, indent=1) + "\n")
     return path

@@ -205,7 +205,7 @@ def mutate(
     with extra("sim"):
         from fp9_sim import mutants  # slow to load
         from fp9_sim.records import home
-    from fp9.vectors.grades import percent  # slow to load
+    from fp9.vectors.mutation_scores import percent  # slow to load
 
     if named not in mutants.KINDS:
         raise ValueError(f"kind {named!r} given; give {' or '.join(mutants.KINDS)}")
@@ -218,7 +218,7 @@ def mutate(
             limit, records = timeout or mutants.EQUIVALENCE_SECONDS, folder or home()
             known = frozenset() if force else mutants.proven(unit, kind, records)
             scored.append(
-                mutants.grade(unit, kind=kind, drawn=drawn, seeds=seeds, timeout=limit, proven=known, progress=progress)
+                mutants.score(unit, kind=kind, drawn=drawn, seeds=seeds, timeout=limit, proven=known, progress=progress)
             )
             if record:
                 mutants.keep(scored[-1], records)

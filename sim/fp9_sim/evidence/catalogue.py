@@ -90,8 +90,8 @@ def _killed(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
     return Finding(State.FAILS, ", ".join(short)) if short else None
 
 
-def _mutate(kind: mutants.Kind, unit: Unit, limit: float) -> mutants.Grade:
-    return mutants.grade(unit, kind=kind, timeout=limit, proven=mutants.proven(unit, kind))
+def _mutate(kind: mutants.Kind, unit: Unit, limit: float) -> mutants.MutationScore:
+    return mutants.score(unit, kind=kind, timeout=limit, proven=mutants.proven(unit, kind))
 
 
 def _mutation(kind: mutants.Kind) -> Claim:

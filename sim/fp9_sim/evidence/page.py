@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fp9.units import CATALOGUE, Unit
-from fp9.vectors.grades import percent
+from fp9.vectors.mutation_scores import percent
 from fp9_sim import mutants, records
 from fp9_sim.evidence.catalogue import CLAIMS
 from fp9_sim.evidence.claim import Claim, Finding, State

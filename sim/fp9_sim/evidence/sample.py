@@ -99,7 +99,7 @@ def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bo
 
 
 def _killed(unit: Unit, seed: int) -> tuple[str, bool]:
-    score = mutants.grade(unit, drawn=MUTANTS, seeds=(seed,), suites=("corner",))
+    score = mutants.score(unit, drawn=MUTANTS, seeds=(seed,), suites=("corner",))
     (suite,) = score.suites
     counted = suite.killed + len(suite.survivors)
     return f"{suite.killed} of {counted} killed, {len(score.equivalent)} equivalent", suite.rate == 1

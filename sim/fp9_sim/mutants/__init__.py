@@ -1,7 +1,7 @@
 """Mutation testing: random single errors in a circuit, and the share of them that a suite kills."""
 
 from fp9_sim.mutants.kinds import KINDS, NETLIST, Kind
-from fp9_sim.mutants.mutation_run import EQUIVALENCE_SECONDS, REQUIRED, Grade, SuiteGrade, grade
+from fp9_sim.mutants.mutation_run import EQUIVALENCE_SECONDS, REQUIRED, MutationScore, SuiteScore, score
 from fp9_sim.mutants.recorded import keep, of_todays_suites, proven, read, standing, suite_digest
 
 __all__ = [
@@ -9,14 +9,14 @@ __all__ = [
     "KINDS",
     "NETLIST",
     "REQUIRED",
-    "Grade",
     "Kind",
-    "SuiteGrade",
-    "grade",
+    "MutationScore",
+    "SuiteScore",
     "keep",
     "of_todays_suites",
     "proven",
     "read",
+    "score",
     "standing",
     "suite_digest",
 ]

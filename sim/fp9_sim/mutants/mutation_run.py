@@ -40,7 +40,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class SuiteGrade:
+class SuiteScore:
     """A suite's result. `survivors` are mutants that the suite does not kill and that are not equivalent.
 
     `sha256` is the digest of the suite's vectors (`fp9.vectors.digest`).
@@ -59,7 +59,7 @@ class SuiteGrade:
 
 
 @dataclass(frozen=True)
-class Grade:
+class MutationScore:
     """The mutants of a kind of a unit, `drawn` over all seeds, and each suite's result.
 
     `unnoticed` holds mutants that no suite killed, with inputs that kill them. `undecided` holds mutants whose
@@ -77,7 +77,7 @@ class Grade:
     equivalent: tuple[Mutant, ...]
     undecided: tuple[Mutant, ...]
     unnoticed: tuple[tuple[Mutant, dict[str, int]], ...]
-    suites: tuple[SuiteGrade, ...]
+    suites: tuple[SuiteScore, ...]
     reused: int
     seconds: float
     provenance: dict[str, str]
@@ -94,7 +94,7 @@ class Grade:
         return record
 
 
-def grade(
+def score(
     unit: Unit,
     *,
     kind: Kind = NETLIST,
@@ -104,7 +104,7 @@ def grade(
     timeout: float = EQUIVALENCE_SECONDS,
     proven: frozenset[Mutant] = frozenset(),
     progress: Progress | None = None,
-) -> Grade:
+) -> MutationScore:
     """Measure the mutation score of a unit's suites, with `drawn` mutants of a kind for each seed.
 
     The levels of the kind have equal shares. A mutant of several seeds counts once. The default seeds are the
@@ -121,7 +121,7 @@ def grade(
     tell, started = progress or (lambda words, done, total: None), time.monotonic()
     verilog = fp9_rtl.verilog(unit)
     made = {suite: library.generate(unit, suite) for suite in suites}
-    scored = _Graded(kind, timeout, proven, set(), {suite: set() for suite in made}, {})
+    scored = _Scored(kind, timeout, proven, set(), {suite: set() for suite in made}, {})
     counts = [(drawn + levels - 1 - place) // levels for place in range(levels)]
     drawings = [
         kind.draw(unit, circuit(unit, verilog), level, count, seeds)
@@ -131,7 +131,7 @@ def grade(
         tell(f"{unit.name}: seed {seed}", number, len(seeds))
         for drawing in drawings:
             scored.add(unit, next(drawing), made)
-    return Grade(
+    return MutationScore(
         unit.name,
         kind.name,
         tuple(unit.describe()),
@@ -150,7 +150,7 @@ def grade(
 
 
 @dataclass
-class _Graded:
+class _Scored:
     """The state of a mutation run: the mutants that each suite killed, and the comparisons of the others."""
 
     kind: Kind
@@ -183,11 +183,11 @@ class _Graded:
         """Return the mutants whose comparison has this outcome."""
         return tuple(mutant for mutant, verdict in self.compared.items() if verdict.state is state)
 
-    def suite(self, name: str, vectors: VectorSet) -> SuiteGrade:
+    def suite(self, name: str, vectors: VectorSet) -> SuiteScore:
         noticed = self.noticed[name]
         missed = self.mutants - noticed - {*self.ended(State.PROVEN)}
         order = sorted(missed, key=lambda m: (m.seed, self.kind.levels.index(m.level), m.number))
-        return SuiteGrade(name, library.digest(vectors), len(vectors), len(noticed), tuple(order))
+        return SuiteScore(name, library.digest(vectors), len(vectors), len(noticed), tuple(order))
 
 
 # --- running --------------------------------------------------------------------------------------------------------

@@ -14,19 +14,19 @@ from fp9.system import cache
 from fp9.system.files import write_whole
 from fp9.units import Unit
 from fp9.vectors import sets as vectors
-from fp9.vectors.grades import TABLE
+from fp9.vectors.mutation_scores import TABLE
 from fp9_rtl.tools.cache import load, store
 from fp9_sim import records
 from fp9_sim.mutants.draw import Mutant
 from fp9_sim.mutants.kinds import KINDS, NETLIST, Kind
-from fp9_sim.mutants.mutation_run import REQUIRED, Grade
+from fp9_sim.mutants.mutation_run import REQUIRED, MutationScore
 from fp9_sim.provenance import model_digest
 
 SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME
 """Path of the records in the source repository. An installed package has none."""
 
 
-def keep(scored: Grade, folder: Path) -> Path:
+def keep(scored: MutationScore, folder: Path) -> Path:
     """Write the record of a unit into the records' folder and return its path. Update the model's table for the
     repository.
     """
@@ -93,18 +93,18 @@ def suite_digest(unit: Unit, suite: str) -> str:
 def table(folder: Path) -> str:
     """Return the table of all records in a folder, one unit a line. Raises ValueError for a file that is no record."""
     units = sorted(path.stem for path in (folder / NETLIST.claim).glob("*.json"))
-    lines = [f"{json.dumps(unit)}: {json.dumps(_grades(folder, unit))}" for unit in units]
+    lines = [f"{json.dumps(unit)}: {json.dumps(_scores(folder, unit))}" for unit in units]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _grades(folder: Path, unit: str) -> dict[str, dict[str, Any]]:
+def _scores(folder: Path, unit: str) -> dict[str, dict[str, Any]]:
     """Return the mutation scores of a unit's suites, by the digest of the vectors."""
     record = read(folder, unit)
     assert record is not None
     return {
         suite["sha256"]: {
             "mutants": suite["killed"] + len(suite["survivors"]),
-            "noticed": suite["killed"],
+            "killed": suite["killed"],
             "share": suite["rate"],
             "seeds": record["seeds"],
             "verilog_sha256": record["verilog_sha256"],

@@ -216,19 +216,19 @@ def test_the_manifest_names_the_policies(tmp_path: Path) -> None:
     assert policies["tininess"] == "after rounding"
 
 
-def test_the_manifest_states_the_grade_of_the_suite_in_every_form(
+def test_the_manifest_states_the_mutation_score_of_the_suite_in_every_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = vectors.generate("decoder_hif8", "corner")
     plain = vectors.export(made, tmp_path / "plain")
     digest = hashlib.sha256(plain.read_bytes()).hexdigest()
-    scored = {"mutants": 4, "noticed": 3, "share": 0.75, "seeds": [5], "verilog_sha256": "f" * 64}
-    monkeypatch.setattr("fp9.vectors.grades.table", lambda: {"decoder_hif8": {digest: scored}})
+    scored = {"mutants": 4, "killed": 3, "share": 0.75, "seeds": [5], "verilog_sha256": "f" * 64}
+    monkeypatch.setattr("fp9.vectors.mutation_scores.table", lambda: {"decoder_hif8": {digest: scored}})
     for form in ("vec", "csv", "npz"):
         path = vectors.export(made, tmp_path, file_format=form)
-        assert json.loads(manifest_path(path).read_text())["grade"] == scored
+        assert json.loads(manifest_path(path).read_text())["mutation_score"] == scored
     other = vectors.export(vectors.generate("decoder_hif8", "random", 10), tmp_path)
-    assert json.loads(vectors.manifest_path(other).read_text())["grade"] is None
+    assert json.loads(vectors.manifest_path(other).read_text())["mutation_score"] is None
 
 
 def test_a_full_suite_has_every_input_where_these_are_few() -> None:

@@ -72,7 +72,7 @@ def test_a_mapped_circuit_with_no_error_chosen_agrees_with_the_vectors(name: str
 
 @with_library
 def test_every_error_of_a_small_mapped_circuit_is_noticed_or_equal() -> None:
-    scored = mutants.grade(UNIT, kind=mutants.KINDS["mapped"], seeds=(1, 2))
+    scored = mutants.score(UNIT, kind=mutants.KINDS["mapped"], seeds=(1, 2))
     assert scored.sufficient and not scored.undecided
     assert scored.provenance["library"].startswith("osu018 ")
     assert {mutant.level for mutant in scored.equivalent} <= {*mapped.LEVELS}

@@ -1,4 +1,4 @@
-"""Grades are kept as records, of which the model carries a table; an installed package is never written."""
+"""Mutation scores are kept as records, of which the model carries a table; an installed package is never written."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 import fp9_rtl
 from fp9.units import CATALOGUE
-from fp9.vectors.grades import TABLE
+from fp9.vectors.mutation_scores import TABLE
 from fp9_rtl.tools.yosys import yosys_version
-from fp9_sim.mutants import KINDS, NETLIST, Grade, SuiteGrade, keep, proven, read, recorded
+from fp9_sim.mutants import KINDS, NETLIST, MutationScore, SuiteScore, keep, proven, read, recorded
 from fp9_sim.mutants.draw import Mutant
 
-_SUITES = (SuiteGrade("smoke", "a" * 64, 10, 3, ()),)
+_SUITES = (SuiteScore("smoke", "a" * 64, 10, 3, ()),)
 _PROVENANCE = {"date": "2026-01-02", "command": "fp9 mutate some"}
-SCORED = Grade("some", "netlist", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), _SUITES, 0, 1.5, _PROVENANCE)
+SCORED = MutationScore("some", "netlist", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), _SUITES, 0, 1.5, _PROVENANCE)
 
 
 def test_a_record_elsewhere_leaves_the_models_table_alone(tmp_path: Path) -> None:
@@ -31,10 +31,10 @@ def test_a_record_elsewhere_leaves_the_models_table_alone(tmp_path: Path) -> Non
 
 def test_a_record_of_the_source_makes_the_table_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded, "SOURCE", tmp_path)
-    monkeypatch.setattr(recorded, "TABLE", tmp_path / "grades.json")
+    monkeypatch.setattr(recorded, "TABLE", tmp_path / "mutation_scores.json")
     keep(SCORED, tmp_path)
-    suite = {"mutants": 3, "noticed": 3, "share": 1.0, "seeds": [5], "verilog_sha256": "f" * 64}
-    assert json.loads((tmp_path / "grades.json").read_text()) == {"some": {"a" * 64: suite}}
+    suite = {"mutants": 3, "killed": 3, "share": 1.0, "seeds": [5], "verilog_sha256": "f" * 64}
+    assert json.loads((tmp_path / "mutation_scores.json").read_text()) == {"some": {"a" * 64: suite}}
 
 
 def test_proofs_of_mutants_count_for_the_very_text_and_its_yosys_alone(tmp_path: Path) -> None:

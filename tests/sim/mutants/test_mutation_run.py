@@ -22,7 +22,7 @@ from fp9_sim.netlists.solvers.solver import State
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["decoder_ocp", "cast_fp32_ocp_rne"])
 def test_suites_notice_what_they_have_to(name: str) -> None:
-    scored = mutation.grade(CATALOGUE[name], drawn=200, seeds=(1,))
+    scored = mutation.score(CATALOGUE[name], drawn=200, seeds=(1,))
     assert scored.drawn == 200
     assert scored.sufficient, [suite.survivors for suite in scored.suites]
     assert not scored.undecided
@@ -30,12 +30,12 @@ def test_suites_notice_what_they_have_to(name: str) -> None:
 
 @pytest.mark.slow
 def test_other_mutants_than_the_recorded_ones_are_noticed_too() -> None:
-    scored = mutation.grade(CATALOGUE["fma_dlfloat16_hfp8_152"], drawn=100, seeds=(12,), suites=("corner",))
+    scored = mutation.score(CATALOGUE["fma_dlfloat16_hfp8_152"], drawn=100, seeds=(12,), suites=("corner",))
     assert scored.suites[0].rate > 0.99, scored.suites[0].survivors
 
 
 def test_equal_mutants_leave_the_count() -> None:
-    scored = mutation.grade(CATALOGUE["decoder_hif8"], drawn=100, seeds=(1,))
+    scored = mutation.score(CATALOGUE["decoder_hif8"], drawn=100, seeds=(1,))
     corner = next(suite for suite in scored.suites if suite.suite == "corner")
     assert corner.killed + len(scored.equivalent) + len(corner.survivors) == 100
 
@@ -44,19 +44,19 @@ def test_equal_mutants_leave_the_count() -> None:
 def test_what_has_no_time_to_be_compared_is_undecided() -> None:
     # Some of what smoke misses of this seed takes a solver; of seed 1 all of it is equal node by node.
     unit = CATALOGUE["cast_fp32_ocp_rne"]
-    found, hurried = (mutation.grade(unit, drawn=100, seeds=(3,), suites=("smoke",), timeout=t) for t in (60.0, 1e-3))
+    found, hurried = (mutation.score(unit, drawn=100, seeds=(3,), suites=("smoke",), timeout=t) for t in (60.0, 1e-3))
     assert found.equivalent
     assert not found.undecided
     assert hurried.undecided
     assert {*found.equivalent} <= {*hurried.undecided, *hurried.equivalent}
     known = frozenset(found.equivalent)
-    again = mutation.grade(unit, drawn=100, seeds=(3,), suites=("smoke",), timeout=1e-3, proven=known)
+    again = mutation.score(unit, drawn=100, seeds=(3,), suites=("smoke",), timeout=1e-3, proven=known)
     assert (again.reused, {*again.equivalent} & known) == (len(known), known)
     assert (found.reused, hurried.reused) == (0, 0)
 
 
 def test_a_mutant_that_two_seeds_draw_counts_once() -> None:
-    scored = mutation.grade(CATALOGUE["decoder_hif8"], drawn=100, seeds=(1, 1), suites=("smoke",))
+    scored = mutation.score(CATALOGUE["decoder_hif8"], drawn=100, seeds=(1, 1), suites=("smoke",))
     assert scored.drawn == 100
 
 
@@ -194,4 +194,4 @@ def test_the_evaluator_computes_every_gate() -> None:
 
 def test_a_number_of_mutants_out_of_range_is_named() -> None:
     with pytest.raises(ValueError, match="2 to 510"):
-        mutation.grade(CATALOGUE["decoder_hif8"], drawn=1)
+        mutation.score(CATALOGUE["decoder_hif8"], drawn=1)

@@ -12,15 +12,15 @@ import math
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).with_name("grades.json")
+TABLE = Path(__file__).with_name("mutation_scores.json")
 """File of the mutation scores, by unit name and by SHA-256 of the suite."""
 
 
 @functools.cache
 def table() -> dict[str, dict[str, dict[str, Any]]]:
     """Return the contents of `TABLE`."""
-    grades: dict[str, dict[str, dict[str, Any]]] = json.loads(TABLE.read_text())
-    return grades
+    scores: dict[str, dict[str, dict[str, Any]]] = json.loads(TABLE.read_text())
+    return scores
 
 
 def percent(share: float) -> str:
@@ -28,11 +28,11 @@ def percent(share: float) -> str:
     return f"{math.floor(round(1000 * share, 6)) / 10:.1f} %"
 
 
-def grade_of(unit: str, sha256: str) -> dict[str, Any] | None:
+def score_of(unit: str, sha256: str) -> dict[str, Any] | None:
     """Return the mutation score of the suite with this digest, or None if it was not measured.
 
     `mutants` counts the mutants chosen with `seeds` that change the circuit's function. The circuit is the Verilog
-    with `verilog_sha256`. `noticed` counts the mutants for which some expected output of the suite differs. `share`
+    with `verilog_sha256`. `killed` counts the mutants for which some expected output of the suite differs. `share`
     is the share of killed mutants.
     """
     return table().get(unit, {}).get(sha256)
