@@ -14,30 +14,47 @@ from fp9_compare.diagnosis.software import Answer
 _HEAD = """\
 # Casts and decodings of libraries
 
-What each library does, as `fp9 check-python LIBRARY` finds it: all codes decoded; casts of all FP16 and BF16 numbers
-and of FP32 numbers around every boundary of the format and of every exponent. "differ" counts the operations that are
-not those of the policy named first, and what explains them follows; "unexplained" are left then.
+How do Python libraries cast to 8-bit floats, and how do they decode them? `fp9 check-python LIBRARY` compares each with
+fp9 and explains every difference.
 
-This page is written by `python -m fp9_compare.diagnosis.libraries_page docs/results/libraries.md`;
-the versions are those that were installed.
+Decoding is checked for all codes. Casts are checked for all FP16 and BF16 numbers, and for FP32 numbers around every
+boundary of the format and of every exponent.
+
+"Differ" counts results that are not those of the policy named first in the last column. The differences after it
+explain them. "Unexplained" counts results that no known difference explains.
+
+`python -m fp9_compare.diagnosis.libraries_page docs/results/libraries.md` writes this page, for the installed versions.
 """
 
 
 def page(answers: dict[str, list[tuple[Row, Answer]]]) -> str:
     """Return the page's text, with a table for each library."""
-    return "\n".join([_HEAD, *(line for name, rows in answers.items() for line in _section(name, rows))])
+    sections = (line for name, rows in answers.items() for line in _section(name, rows))
+    return "\n".join([_HEAD, _total([answer for rows in answers.values() for _, answer in rows]), "", *sections])
+
+
+def _total(answers: list[Answer]) -> str:
+    checked = sum(answer.checked for answer in answers)
+    differ = sum(answer.explained.mismatches for answer in answers)
+    unexplained = sum(answer.explained.unexplained for answer in answers)
+    return f"In total, {checked:,} results were compared. {differ:,} differ, and {unexplained:,} are unexplained."
 
 
 def _section(library: str, rows: list[tuple[Row, Answer]]) -> Iterator[str]:
+    """Yield a library's table, with one row for all sources that a type is cast from in the same way."""
     yield f"## {library} {libraries.version(library)}\n"
     yield "| type | format | direction | from | checked | differ | unexplained | what it does |"
     yield "|---|---|---|---|---:|---:|---:|---|"
+    alike: dict[tuple[str, str, str, str], list[tuple[str, Answer]]] = {}
     for row, answer in rows:
-        found = answer.explained
-        yield (
-            f"| {row.name} | {answer.format.name} | {row.direction} | {row.source} | {answer.checked:,} | "
-            f"{found.mismatches:,} | {found.unexplained:,} | {answer.says} |"
-        )
+        key = (row.name, answer.format.name, row.direction, answer.says)
+        alike.setdefault(key, []).append((row.source, answer))
+    for (name, fmt, direction, says), found in alike.items():
+        sources = ", ".join(source for source, _ in found)
+        checked = sum(answer.checked for _, answer in found)
+        differ = sum(answer.explained.mismatches for _, answer in found)
+        unexplained = sum(answer.explained.unexplained for _, answer in found)
+        yield f"| {name} | {fmt} | {direction} | {sources} | {checked:,} | {differ:,} | {unexplained:,} | {says} |"
     yield ""
 
 

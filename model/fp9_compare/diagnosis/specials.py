@@ -255,8 +255,8 @@ def _nans(unit: Unit) -> Iterator[Difference]:
         yield ANY_NAN
         for words, code_of in _BECOMES[:3]:
             for sign_words, sign in _SIGNS_OF_NAN:
-                change = _instead(nan, sign, code_of)
-                yield Difference(Topic.NAN, f"it gives {sign_words}{words} where NaN is expected", results=change)
+                change, given = _instead(nan, sign, code_of), sign_words.format(words)
+                yield Difference(Topic.NAN, f"it gives {given} where NaN is expected", results=change)
         if len(operands_of(unit)) > 1:
             change = _instead(_zero_beside_special, _never, _zero_code)
             yield Difference(Topic.NAN, "a zero factor gives zero, whatever the other one is", results=change)
@@ -264,7 +264,7 @@ def _nans(unit: Unit) -> Iterator[Difference]:
         for words, code_of in (("zero", _signed_zero), _BECOMES[1]):
             for sign_words, sign in _SIGNS_OF_NAN:
                 change = _instead(_operand_is(np.isnan), sign, code_of)
-                yield Difference(Topic.NAN, f"NaN becomes {sign_words}{words}", results=change)
+                yield Difference(Topic.NAN, f"NaN becomes {sign_words.format(words)}", results=change)
 
 
 def _opposite_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
@@ -272,10 +272,10 @@ def _opposite_sign(unit: Unit, port: Port, inputs: Columns, results: Results) ->
 
 
 _SIGNS_OF_NAN = (
-    ("", _never),
-    ("minus ", _always),
-    ("with its operand's sign ", _operand_sign),
-    ("with the opposite of its operand's sign ", _opposite_sign),
+    ("{}", _never),
+    ("minus {}", _always),
+    ("{} with the operand's sign", _operand_sign),
+    ("{} with the operand's sign inverted", _opposite_sign),
 )
 
 
