@@ -1,5 +1,6 @@
-"""What leaves for third-party designs.
+"""Generate files for third-party designs.
 
-A unit as Verilog (`verilog`) under a head of its spec and ports (`header`, `port_types`), its encodings for
-SystemVerilog and C (`interfaces`), an AXI4-Stream wrapper (`axis`), and random bits for stochastic rounding (`lfsr`).
+`verilog` writes a unit with a header of its specification and ports (`header`, `port_types`). `interfaces` writes
+its encodings for SystemVerilog and C. `axis` is an AXI4-Stream wrapper, and `lfsr` gives random bits for stochastic
+rounding.
 """

@@ -1,8 +1,8 @@
-"""A unit with stages behind AXI4-Stream ports: operands in, results out, `tlast` and `tuser` with their operation.
+"""AXI4-Stream wrapper of a unit with stages: operands in, results out; `tlast` and `tuser` follow their operation.
 
-`tdata` holds the unit's ports in port order from bit 0, zeros above them up to whole bytes; see `interfaces` for the
-offsets. Ports are named as the standard names them (AMBA AXI-Stream, IHI 0051): `aclk`, `aresetn` (active low, taken at
-the rising edge of `aclk`), slave `s_axis_*`, master `m_axis_*`. A `tvalid` does not wait for its `tready`.
+`tdata` holds the unit's ports in port order from bit 0, padded with zeros to whole bytes; `interfaces` gives the
+offsets. Port names follow the standard (AMBA AXI-Stream, IHI 0051): `aclk`, `aresetn` (active low, sampled at the
+rising edge of `aclk`), slave `s_axis_*`, master `m_axis_*`. A `tvalid` does not wait for its `tready`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from fp9_rtl.export.verilog import component_verilog
 from fp9_rtl.pipelines.elastic import ElasticRegister
 
 MAX_USER_BITS = 64
-"""Widest `tuser`."""
+"""Maximum width of `tuser`."""
 
 
 def tdata_bits(ports: tuple[Port, ...]) -> int:
-    """Width of the `tdata` that carries these ports: whole bytes."""
+    """Return the width of the `tdata` for these ports, rounded up to whole bytes."""
     return -(-sum(port.width for port in ports) // 8) * 8
 
 
 class AxiStream(wiring.Component):
     """AXI4-Stream slave `s_axis_*` for a unit's operands and master `m_axis_*` for its results.
 
-    `tlast` and the `user_bits` of `tuser` go through a chain of registers beside the unit, whose handshakes move in
-    step with the unit's. Without user bits there is no `tuser`.
+    `tlast` and the `user_bits` of `tuser` pass through a chain of registers beside the unit; their handshakes move
+    in step with the unit's. With 0 user bits there is no `tuser`.
     """
 
     def __init__(self, unit: Unit, user_bits: int = 0) -> None:
@@ -67,7 +67,7 @@ class AxiStream(wiring.Component):
         return m
 
     def _beside(self, m: Module) -> None:
-        """The chain that carries what belongs to an operation past the unit."""
+        """Build the register chain that carries `tlast` and `tuser` beside the unit."""
         beside = data.StructLayout({"last": 1, "user": self._user_bits})
         registers = [ElasticRegister(beside) for _ in range(self._unit.stages)]
         for number, register in enumerate(registers, start=1):
@@ -89,7 +89,7 @@ class AxiStream(wiring.Component):
 
 
 def stream_refusal(unit: Unit) -> str | None:
-    """Why a unit has no AXI4-Stream wrapper, as a sentence; None for a unit that has one."""
+    """Return a sentence that says why a unit has no AXI4-Stream wrapper; None for a unit that has one."""
     if unit.group > 1:
         return (
             f"{unit.group} operations are a block, whose results wait for the last; give a unit whose operations have "
@@ -102,7 +102,11 @@ def stream_refusal(unit: Unit) -> str | None:
 
 
 def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
-    """The wrapper of a unit. Raises ValueError for a unit without stages, which has no handshake, and a wide tuser."""
+    """Return the wrapper of a unit.
+
+    Raises ValueError for a unit without stages, which has no handshake, and for a `tuser` wider than
+    `MAX_USER_BITS`.
+    """
     if sentence := stream_refusal(unit):
         raise ValueError(f"{unit.name}: {sentence}")
     if not 0 <= user_bits <= MAX_USER_BITS:
@@ -111,7 +115,7 @@ def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
 
 
 def axi_stream_verilog(unit: Unit, user_bits: int = 0) -> str:
-    """Verilog of the wrapper as module `NAME_axis` with the unit inside. Deterministic to the byte."""
+    """Return the Verilog of the wrapper as module `NAME_axis` with the unit inside. The text is deterministic."""
     body = component_verilog(axi_stream(unit, user_bits), f"{unit.name}_axis")
     note = "// AXI4-Stream: tdata holds the ports below in their order from bit 0; aclk is clk, aresetn is not rst."
     options = f"--wrapper axis{f' --user-bits {user_bits}' if user_bits else ''} -o {unit.name}_axis.v"

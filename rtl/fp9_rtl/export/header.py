@@ -1,4 +1,6 @@
-"""The header comment of generated Verilog: how to generate it again, the specification, the ports and their bits."""
+"""Header comment of generated Verilog: the command that generates it, the specification, and the ports and
+their bits.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from this {name}.toml:
 """
 
 _TIE = "~"
-"""Stands between a value and its name, which a line break must not separate."""
+"""Placeholder for a space between a value and its name, where no line break may occur."""
 
 _LATENCY = {
     Handshake.READY: "Latency: {latency} clocks without back-pressure. Throughput: one operation per clock.",
@@ -33,8 +35,10 @@ _LATENCY = {
 
 
 def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
-    """Comment lines: the command with its `options` and the spec, what the unit does, and every port with its width,
-    meaning and bits."""
+    """Return the header comment's lines: `command` with its `options`, specification, function of the unit, and ports.
+
+    Each port has its width, meaning and bits.
+    """
     made_by = f"{command} {unit.name}.toml {options}"
     lines = _PROVENANCE.format(name=unit.name, version=version("fp9"), command=made_by).splitlines()
     lines += ["", *(f"  {line}" for line in dumps(unit).splitlines()), ""]
@@ -48,19 +52,19 @@ def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
 
 
 def code_fields(port: Port) -> Fields | None:
-    """The fields of the codes at a port; None where its codes have none alike."""
+    """Return the fields of a port's codes; None if the codes do not all have the same fields."""
     if is_flags(port):
         return tuple((str(name), field.width) for name, field in flags_layout())
     return format_fields(port.formats[0]) if len(port.formats) == 1 and port.formats[0].bits == port.width else None
 
 
 def is_flags(port: Port) -> bool:
-    """Whether a port has the exception flags."""
+    """Return whether a port carries the exception flags."""
     return port.doc == FLAGS_PORT.doc
 
 
 def format_fields(fmt: Format) -> Fields | None:
-    """The fields of a format's codes; None where they have no fixed places."""
+    """Return the fields of a format's codes; None if they have no fixed positions."""
     if not isinstance(fmt, FixedFormat):
         return None
     padding = (("padding", fmt.padding),)
@@ -69,7 +73,7 @@ def format_fields(fmt: Format) -> Fields | None:
 
 
 def _describe(port: Port) -> list[str]:
-    """A port as a line, and lines for what its values mean."""
+    """Return a line for a port, and lines for the meaning of its values."""
     width = f"[{port.width - 1}:0]" if port.width > 1 else ""
     sign = " (two's complement)" if port.signed else ""
     first = f"  {port.name} {width}".rstrip() + f": {port.doc}{sign}"
@@ -78,7 +82,7 @@ def _describe(port: Port) -> list[str]:
 
 
 def _meaning(port: Port) -> Iterator[str]:
-    """What the values of a port mean, and where their fields lie."""
+    """Yield the meaning of a port's values and the bit positions of its fields."""
     if port.choices:
         values = ", ".join(f"{value}{_TIE}{name}" for value, name in enumerate(port.choices))
         yield f"values: {values}; unused encodings select the last"
@@ -92,7 +96,7 @@ def _meaning(port: Port) -> Iterator[str]:
 
 
 def _places(fmt: Format) -> str:
-    """The places of a format's fields, or what it says of its bits."""
+    """Return the bit positions of a format's fields, or the format's own description of its bits."""
     fields = format_fields(fmt)
     first = (inspect.getdoc(type(fmt)) or "").partition("\n\n")[0]
     return bits_of(fields) if fields else first.removeprefix(f"{type(fmt).__name__}: ").replace("\n", " ")

@@ -1,7 +1,8 @@
-"""What an integrator needs beside a unit's Verilog: its encodings as a SystemVerilog package and as a C header.
+"""Write a unit's encodings for integrators: a SystemVerilog package and a C header.
 
-Both say the same, from the spec: the values of each select port, where each port lies in the packed operand and result
-words (first port at bit 0, as the AXI4-Stream wrapper packs them), the flags, and the special codes of each format.
+Both have the same content, derived from the specification: the values of each select port, the flags, and the
+special codes of each format. They also have each port's offset in the packed operand and result words. The first
+port is at bit 0, as in the AXI4-Stream wrapper.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fp9_rtl.export.port_types import identifier
 
 
 def c_header(unit: Unit) -> str:
-    """C header of a unit's encodings; every name begins with the unit's. Deterministic to the byte."""
+    """Return a C header of a unit's encodings; every name begins with the unit's name. The text is deterministic."""
     prefix = identifier(unit.name)
     guard = f"FP9_{prefix}_H"
     lines = [*_comment(unit), "", f"#ifndef {guard}", f"#define {guard}"]
@@ -39,13 +40,15 @@ def c_header(unit: Unit) -> str:
 
 
 def sv_package(unit: Unit) -> str:
-    """SystemVerilog package `NAME_pkg` of a unit's encodings and words, and its interface `NAME_if`, in one file."""
+    """Return the SystemVerilog package `NAME_pkg` (encodings and words of a unit) and its interface `NAME_if`, in one
+    file.
+    """
     head = header(unit, f"--sv-package {unit.name}_pkg.sv")
     return "\n".join([*head, "", _types(unit), sv_interface(unit)])
 
 
 def sv_types(unit: Unit) -> str:
-    """SystemVerilog package `NAME_pkg` alone, as `fp9 package` has it: what every tool reads."""
+    """Return only the SystemVerilog package `NAME_pkg`, for `fp9 package`; every supported tool reads it."""
     return "\n".join([*header(unit, f"-o {unit.name}", "package"), "", _types(unit)])
 
 
@@ -70,7 +73,9 @@ def _types(unit: Unit) -> str:
 
 
 def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None = None) -> None:
-    """Write the package or the header or both, whole or not at all. Raises OSError where a file cannot be written."""
+    """Write the package, the header or both, each completely or not at all. Raises OSError if a file cannot be
+    written.
+    """
     if package is not None:
         write_whole(package, sv_package(unit))
     if c is not None:
@@ -78,7 +83,9 @@ def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None 
 
 
 def sv_interface(unit: Unit) -> str:
-    """The unit's signals as interface `NAME_if`, seen from the unit and from its user; Icarus 11 does not read it."""
+    """Return the unit's signals as interface `NAME_if`, with modports for the unit and its user; Icarus 11 cannot read
+    it.
+    """
     clocks, inputs, outputs = handshakes(unit)
     ports = f"({', '.join(f'input logic {name}' for name in clocks)})" if clocks else ""
     handshake = [f"  logic {name};" for name in HANDSHAKE if name in (*inputs, *outputs)]
@@ -109,19 +116,21 @@ def _sv_type(port: Port) -> str:
 
 
 def _comment(unit: Unit) -> list[str]:
-    """The header as one comment of C."""
+    """Return the header as one C comment."""
     lines = header(unit, f"--c-header {unit.name}.h")
     return ["/*", *(f" *{line.removeprefix('//')}" for line in lines), " */"]
 
 
 def select_ports(unit: Unit) -> list[Port]:
-    """Ports whose values have names."""
+    """Return the ports whose values have names."""
     return [port for port in (*unit.inputs, *unit.outputs) if port.choices]
 
 
 def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
-    """Names of a unit's ports beside those of its data: clock, reset and enable; of its handshake the inputs, then the
-    outputs. Without stages none."""
+    """Return the names of a unit's control ports; empty for a unit without stages.
+
+    There are three lists: clock, reset and enable; handshake inputs; handshake outputs.
+    """
     inputs = [port.name for port in unit.control_inputs]
     return (
         [name for name in inputs if name not in HANDSHAKE],
@@ -131,7 +140,7 @@ def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
 
 
 def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
-    """Ports with their lowest bits in the packed word: the first at bit 0, each above the one before it."""
+    """Yield ports with their lowest bit in the packed word; the first is at bit 0, each next one directly above."""
     lowest = 0
     for port in ports:
         yield port, lowest
@@ -139,11 +148,11 @@ def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
 
 
 def port_formats(unit: Unit) -> list[Format]:
-    """Every format that a port of the unit carries, once, in port order."""
+    """Return every format that a port of the unit carries, without duplicates, in port order."""
     return list(dict.fromkeys(fmt for port in (*unit.inputs, *unit.outputs) for fmt in port.formats))
 
 
 def special_codes(fmt: Format) -> list[tuple[str, int]]:
-    """Names and codes of a format's largest and smallest positive numbers, infinity and NaN, where it has them."""
+    """Return names and codes of a format's largest and smallest positive numbers, infinity and NaN, if it has them."""
     codes = {"MAX": fmt.max_code, "SMALLEST": fmt.smallest_code, "INF": fmt.inf_code(False), "NAN": fmt.nan_code(False)}
     return [(f"{identifier(fmt.name)}_{name}", code) for name, code in codes.items() if code is not None]

@@ -1,13 +1,13 @@
-"""Random bits for stochastic rounding: a linear feedback shift register that gives a fresh word at every step.
+"""Random bits for stochastic rounding: a linear feedback shift register that gives a new word at every step.
 
-Its sequence obeys s[n + degree] = s[n] ^ s[n + tap] ^ ... A step moves on by a whole word, so that no bit is given
-twice and each new one costs an exclusive or for each tap:
+Its sequence is s[n + degree] = s[n] ^ s[n + tap] ^ ... A step advances by a whole word, so no bit is used twice.
+Each new bit costs one exclusive OR for each tap:
 
     state       s[n]         ... s[n + degree - 1]           the word is its first `width` bits
     next state  s[n + width] ... s[n + width + degree - 1]
 
-All degrees are exponents of Mersenne primes: where 2^degree - 1 is prime, every irreducible polynomial is primitive,
-and steps of any width below it keep the full period.
+All degrees are exponents of Mersenne primes. If 2^degree - 1 is prime, every irreducible polynomial is primitive,
+and steps of any smaller width keep the full period.
 """
 
 from __future__ import annotations
@@ -37,19 +37,21 @@ TAPS = {
     1279: (216,),
     2281: (715,),
 }
-"""Exponents between 0 and the degree of an irreducible polynomial x^degree + ... + 1 over GF(2)."""
+"""For each degree, the exponents between 0 and `degree` of an irreducible polynomial x^degree + ... + 1 over GF(2)."""
 
 MAX_WIDTH = max(TAPS)
-"""Widest word; wider than the random bits of any cast."""
+"""Maximum word width; larger than the number of random bits of any cast."""
 
 
 class Lfsr(wiring.Component):
-    """`width` random bits for each step, of period 2^degree - 1 steps; all words occur, zero once less than others.
+    """Generator of `width` random bits per step, with a period of 2^degree - 1 steps.
+
+    All words occur equally often, except that zero occurs once less.
 
     Parameters: `width`, 1 to `MAX_WIDTH`; `seed`, the state after reset, 1 to 2^degree - 1 (taken modulo 2^degree).
 
-    Members: `bits` the word; `step` moves on to the next one; `load` takes `state` in place of a step (a state of 0,
-    in which the register would stay, is taken as 1).
+    Members: `bits` is the word. `step` advances to the next word. `load` stores `state` instead of a step; a state
+    of 0, in which the register would stay, is replaced by 1.
 
     For a cast, connect `bits` to its ports `random`, and `step` to the handshake `in_valid & in_ready`.
     """
@@ -79,7 +81,7 @@ class Lfsr(wiring.Component):
         return m
 
     def _next(self, m: Module, held: Signal) -> Value:
-        """The state a word further on."""
+        """Return the state after one word."""
         sequence: list[Value] = list(held)
         for number in range(len(self.bits)):
             bit = Signal(name=f"fresh{number}")

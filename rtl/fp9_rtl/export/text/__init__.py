@@ -1,7 +1,7 @@
-"""A circuit as Verilog that a person reads: a module for each step, expressions in place of nets, names of the source.
+"""Write a circuit as readable Verilog: a module for each step, expressions instead of nets, names from the source.
 
-Yosys gives the circuit in words (`circuit`); it is cut into the modules it was made of (`hierarchy`), for SystemVerilog
-with `types` for what crosses their bounds together (`bundles`). Module by module (`writer`) it gets its `ports`, its
-values their names (`module`, `uses`, `naming`, `signals`, `source`), and all is written (`reading`, `cells`,
-`expressions`, `cases`, `statements`, `heads`) as its `dialect` has it.
+Yosys gives the circuit as words (`circuit`). `hierarchy` divides it into its original modules. For SystemVerilog,
+`types` and `bundles` group the nets that cross module boundaries together. `writer` then processes each module: its
+`ports`, the names of its values (`module`, `uses`, `naming`, `signals`, `source`), and its text (`reading`,
+`cells`, `expressions`, `cases`, `statements`, `heads`) in a `dialect`.
 """

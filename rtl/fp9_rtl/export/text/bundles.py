@@ -1,4 +1,4 @@
-"""Nets that the source has as the fields of one structure and that cross the modules' bounds together."""
+"""Nets that are fields of one structure in the source and cross module boundaries together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9_rtl.export.text.signals import Sources, clean
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Fields of a structure, the lowest first; its name in the source, in the module `place` that drives it."""
+    """Fields of a structure, lowest first, with its source name in module `place`, which drives it."""
 
     place: str
     name: str
@@ -22,32 +22,34 @@ class Bundle:
 
     @property
     def bits(self) -> Bits:
-        """All its bits."""
+        """Return all bits of the bundle."""
         return tuple(bit for _, bits in self.fields for bit in bits)
 
     @property
     def stems(self) -> tuple[str, str]:
-        """What it is, whichever of several; and that with its module."""
+        """Return two candidates for the type's name: the structure's name without numbers, and this name after its
+        module.
+        """
         stem = re.sub("^[io]_|[0-9_]*$", "", clean(self.name.rpartition(".")[2]) or "fields")
         return stem, f"{self.place}_{stem}"
 
     def crosses(self, crossing: Collection[int]) -> bool:
-        """Whether several of its fields are among the nets that cross a bound."""
+        """Return whether several of its fields are among the nets that cross a boundary."""
         return sum(not set(nets(bits)).isdisjoint(crossing) for _, bits in self.fields) > 1
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """The bundles that a module takes and gives."""
+    """The bundles that enter and that leave a module."""
 
     taken: tuple[Bundle, ...] = ()
     given: tuple[Bundle, ...] = ()
 
 
 def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
-    """The bundles that enter and leave each module; who takes or gives several fields of one has all of it.
+    """Return the bundles that enter and leave each module; a module that uses several fields gets the whole bundle.
 
-    Nets that have a type of their own, `typed`, are in none but one that holds just them.
+    Nets with a type of their own (`typed`) are only in bundles that consist of them.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []
@@ -68,7 +70,7 @@ def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
 
 
 def _made(part: Part, crossing: set[int], typed: Collection[Bits]) -> list[Bundle]:
-    """Bundles of the structures whose fields these nets are in a module."""
+    """Return bundles for the structures in a module that have these nets as fields."""
     sources = part.sources
     runs = list(sources.runs(crossing, "o"))
     count = Counter(name for name, _, _ in runs)
@@ -88,6 +90,6 @@ def _made(part: Part, crossing: set[int], typed: Collection[Bits]) -> list[Bundl
 
 
 def _sorted(sources: Sources, name: str, fields: Sequence[tuple[str, Bits]]) -> tuple[tuple[str, Bits], ...]:
-    """Fields as they lie in their structure."""
+    """Return fields in the order of their bits in the structure."""
     place = {bit: i for i, bit in enumerate(sources.packed.get(name, ()))}
     return tuple(sorted(fields, key=lambda field: place.get(field[1][0], len(place))))

@@ -1,4 +1,4 @@
-"""Choices by the value of one word: what a person writes as a `case`."""
+"""Selections by the value of one word, written as a `case` statement."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fp9_rtl.export.text.cell_expressions import arms
 from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Cell
 
 MIN_LABELS = 2
-"""Fewest values of the word that make a case of a choice."""
+"""Minimum number of values for which a selection becomes a case."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A word, the values of it with what each chooses, and what any other value chooses."""
+    """A word, the result for some of its values, and the result for all others."""
 
     subject: Bits
     arms: tuple[tuple[tuple[str, ...], Bits], ...]
@@ -22,7 +22,7 @@ class Case:
 
 
 def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
-    """The case that a `$pmux` is, None where its conditions ask more than one word."""
+    """Return a `$pmux` as a case; None if its conditions test more than one word."""
     if cell.kind != "$pmux":
         return None
     found = [(list(_labels(condition, driver)), value) for condition, value in arms(cell)]
@@ -44,7 +44,7 @@ def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
 
 @dataclass(frozen=True)
 class Update:
-    """What a register takes: the value of the first condition that holds, else the last, or keeps what it has."""
+    """The next value of a register: the value of the first true condition, else the last value, or the held one."""
 
     arms: tuple[tuple[Bits, Bits], ...]
     otherwise: Bits
@@ -52,7 +52,7 @@ class Update:
 
 
 def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
-    """The conditions under which a register takes a value, as far as its choices are its alone."""
+    """Return the conditions under which a register changes, from multiplexers that nothing else reads."""
     found: list[tuple[Bits, Bits]] = []
     value = cell.inputs["D"]
     while True:
@@ -65,7 +65,7 @@ def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell],
 
 
 def _labels(condition: Bit, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Bits, str]]:
-    """Words and the values of them that a condition asks for; one that is not of this kind asks for itself."""
+    """Yield words and the values that a condition tests for; any other condition is a word that must be 1."""
     cell = driver.get(condition)
     if cell is None:
         yield (condition,), "1"

@@ -1,4 +1,4 @@
-"""Cells as Verilog expressions, every one of exactly the bits of its output."""
+"""Convert cells to Verilog expressions that have exactly the width of the cell's output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fp9_rtl.export.text.circuits.circuit import Bits, Cell
 from fp9_rtl.export.text.expressions import Atom, Binary, Choice, Concatenation, Expression, Unary, constant
 
 Read = Callable[[Bits], Expression]
-"""Bits as the module that reads them writes them."""
+"""Function that returns the expression of bits in the module that reads them."""
 
 OPERATORS = {
     "$and": "&",
@@ -30,11 +30,11 @@ OPERATORS = {
 _UNARY = {"$not": "~", "$neg": "-", "$reduce_or": "|", "$reduce_and": "&", "$reduce_xor": "^"}
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _JOINED = {"&", "|", "^", "+"}
-"""Operators of which several in a row need no parentheses."""
+"""Operators that need no parentheses when several follow each other."""
 
 
 def expression(cell: Cell, read: Read) -> Expression:
-    """The value of a cell. Raises NotImplementedError for a kind that has no expression."""
+    """Return the value of a cell. Raises NotImplementedError for a kind that has no expression."""
     inputs = cell.inputs
     if cell.kind == "$mux":
         return _choice([(read(inputs["S"]), read(inputs["B"]))], read(inputs["A"]))
@@ -58,7 +58,7 @@ def expression(cell: Cell, read: Read) -> Expression:
 
 
 def arms(cell: Cell) -> Sequence[tuple[int | str, Bits]]:
-    """The conditions of a `$pmux` and the value of each."""
+    """Return the conditions of a `$pmux`, each with its value."""
     width = len(cell.output)
     values = cell.inputs["B"]
     return [(bit, values[i * width : (i + 1) * width]) for i, bit in enumerate(cell.inputs["S"])]
@@ -69,14 +69,14 @@ def _operands(operator: str, value: Expression) -> tuple[Expression, ...]:
 
 
 def _choice(arms: list[tuple[Expression, Expression]], otherwise: Expression) -> Choice:
-    """A choice; one that stands in its last place continues it."""
+    """Return a conditional expression; a nested one in its last branch is merged into it."""
     if isinstance(otherwise, Choice):
         return Choice((*arms, *otherwise.arms), otherwise.otherwise)
     return Choice(tuple(arms), otherwise)
 
 
 def _not(value: Expression) -> Expression:
-    """The opposite: of a comparison, of an inversion, of any or none."""
+    """Return the inverse of an expression, without `~` before a comparison, an inversion or a reduction."""
     if isinstance(value, Binary) and value.operator in _OPPOSITES:
         return Binary(_OPPOSITES[value.operator], value.operands)
     if isinstance(value, Unary) and value.operator == "~":
@@ -87,7 +87,7 @@ def _not(value: Expression) -> Expression:
 
 
 def _signed(bits: Bits, read: Read) -> Expression:
-    """Bits as a signed number."""
+    """Return bits as a signed number."""
     if all(isinstance(bit, str) for bit in bits):
         value = int("".join(str(bit) for bit in reversed(bits)), 2)
         value -= (bits[-1] == "1") << len(bits)
@@ -108,10 +108,10 @@ class _Bare(Expression):
 
 
 def joined(parts: Sequence[Expression]) -> Expression:
-    """Values side by side, the lowest first; constants that meet become one."""
+    """Return the concatenation of values, lowest first; adjacent constants are merged."""
     return parts[0] if len(parts) == 1 else Concatenation(tuple(reversed(parts)))
 
 
 def fixed(bits: Bits) -> Expression:
-    """A constant from its bits, the lowest first; what is not said is 0."""
+    """Return a constant from its bits, lowest first; undefined bits become 0."""
     return constant("".join("1" if bit == "1" else "0" for bit in reversed(bits)))

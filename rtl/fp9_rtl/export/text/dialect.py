@@ -1,4 +1,4 @@
-"""What plain Verilog and SystemVerilog write differently."""
+"""Syntax differences between plain Verilog and SystemVerilog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass(frozen=True)
 class Dialect:
-    """The words for nets and variables, in a module and as ports, and for blocks."""
+    """Keywords for nets and variables, inside a module and as ports, and for blocks."""
 
     net: str
     variable: str
@@ -22,23 +22,23 @@ class Dialect:
     combinational: str
 
     def value(self, signal: Signal) -> str:
-        """The declaration of a signal of a module."""
+        """Return the declaration of a signal inside a module."""
         return _declared(self.variable if signal.is_register else self.net, signal)
 
     def port(self, signal: Signal) -> str:
-        """The declaration of a port."""
+        """Return the declaration of a port."""
         if signal.kind == "input":
             return _declared(self.input, signal)
         return _declared(self.variable_output if signal.is_register else self.output, signal)
 
     def defined(self, signal: Signal) -> str:
-        """A signal of a module up to the `=` of its only value."""
+        """Return the declaration of a signal with a single assignment, up to its `=`."""
         declared = self.value(signal)
         # A value in the declaration of a variable is no assignment, but what it holds at first.
         return declared if self is PLAIN else f"{declared};\n{INDENT}assign {signal.name}"
 
     def choosing(self, block: Sequence[str]) -> str:
-        """What a block that chooses begins with."""
+        """Return the keyword that begins a combinational block."""
         # Icarus 11 takes no slices in a block that finds out by itself what it reads.
         sliced = any("[" in line or "." in line for line in block)
         return PLAIN.combinational if sliced else self.combinational

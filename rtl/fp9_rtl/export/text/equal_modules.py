@@ -1,4 +1,6 @@
-"""The steps of a circuit and the bits between them: its modules, equal ones side by side as one."""
+"""The modules of a circuit, called steps, and the bits between them; equal adjacent modules are merged into
+one step.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,18 @@ from fp9_rtl.export.text.hierarchy import Part
 _CLOCKING = ("CLK", "ARST")
 
 End = Path | str
-"""A module by its place, a port of the whole circuit by its name."""
+"""A module by its path, or a port of the whole circuit by its name."""
 Passing = Mapping[tuple[End, End], set[int]]
-"""Nets by what drives and what reads them."""
+"""Nets grouped by driver and reader."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A module of the Verilog: `path` of its place from the top, `names` of it and equal ones beside it, bits `kept` in
-    registers of each. Without logic of its own (`computes`) it only holds the steps below it."""
+    """A module of the Verilog at `path` from the top; `names` are the instance names of it and of equal modules beside
+    it.
+
+    `kept` is the number of register bits in each. `computes` is False for a module that only contains other steps.
+    """
 
     path: Path
     module: str
@@ -33,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Edge:
-    """Bits that a step or an input port (its name) drives and another, or an output port, reads."""
+    """Bits that a step or an input port (its name) drives and another step or an output port reads."""
 
     source: End
     target: End
@@ -42,18 +47,18 @@ class Edge:
 
 @dataclass(frozen=True)
 class Steps:
-    """The modules below the top one, what holds others before them, and all that passes between them, ports and top."""
+    """The modules below the top module, parents first, and all bits between them, the ports and the top module."""
 
     steps: tuple[Step, ...]
     edges: tuple[Edge, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the fields as plain values, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Steps:
-        """What `to_dict` gave, also when it went through JSON."""
+        """Return the steps from the result of `to_dict`, also after a round trip through JSON."""
         steps = (
             Step(**{**step, "path": tuple(step["path"]), "names": tuple(step["names"])}) for step in record["steps"]
         )
@@ -66,7 +71,7 @@ def _end(end: Sequence[str]) -> End:
 
 
 def steps(circuit: Circuit, top: Part, named: Mapping[Path, str]) -> Steps:
-    """The steps of a circuit cut into parts; `named` has the Verilog module of each. Deterministic."""
+    """Return the steps of a circuit divided into parts; `named` has the Verilog module of each. Deterministic."""
     parts = {part.path: part for part in top.walk(children_first=False)}
     passing = _passing(circuit)
     stands_for = _folded(list(parts), named, passing)
@@ -87,7 +92,7 @@ def _kept(part: Part) -> int:
 
 
 def _passing(circuit: Circuit) -> Passing:
-    """The nets from each module or input port to each other module or output port; clocks go without saying."""
+    """Return the nets from each module or input port to each other module or output port, without clocks."""
     source: dict[int, End] = {bit: port.name for port in circuit.ports if port.is_input for bit in nets(port.bits)}
     source |= {bit: cell.path for cell in circuit.cells for bit in nets(cell.output)}
     found: defaultdict[tuple[End, End], set[int]] = defaultdict(set)
@@ -105,7 +110,7 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 
 
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
-    """The module that stands for each: the first equal one beside it, if none of the two feeds the other."""
+    """Return the representative of each module: the first equal module beside it, if neither feeds the other."""
     feeds = _feeds(passing)
     first: dict[Path, Path] = {(): ()}
     for path in sorted(paths, key=len)[1:]:
@@ -119,7 +124,7 @@ def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) 
 
 
 def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
-    """Whether what the first module holds reaches the second, through whatever lies between them."""
+    """Return a function that tells whether the first module's outputs reach the second, directly or through others."""
     readers: defaultdict[End, set[End]] = defaultdict(set)
     for source, target in passing:
         readers[source].add(target)
@@ -141,7 +146,7 @@ def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
 
 
 def _edges(passing: Passing, stands_for: Mapping[Path, Path]) -> Iterator[Edge]:
-    """What passes between those that stand for others."""
+    """Yield the edges between representatives."""
     found: defaultdict[tuple[End, End], set[int]] = defaultdict(set)
     for ends, bits in passing.items():
         source, target = (end if isinstance(end, str) else stands_for[end] for end in ends)

@@ -1,4 +1,4 @@
-"""Verilog expressions as trees that know how they are written in one line, and how in several."""
+"""Verilog expressions as trees that can be written on one line or on several."""
 
 from __future__ import annotations
 
@@ -6,25 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH = 110
-"""Longest line."""
+"""Maximum line length."""
 INDENT = "  "
 
 
 class Expression:
-    """A value in Verilog; `atomic` needs no parentheses inside another."""
+    """A value in Verilog; an `atomic` one needs no parentheses inside another expression."""
 
     atomic = True
 
     def flat(self) -> str:
-        """The expression in one line."""
+        """Return the expression on one line."""
         raise NotImplementedError
 
     def inner(self) -> str:
-        """The expression in one line as an operand."""
+        """Return the expression on one line, as an operand."""
         return self.flat() if self.atomic else f"({self.flat()})"
 
     def lines(self, indent: str, first: int, last: int = 1) -> list[str]:
-        """In as many lines as needed, all but the first indented; columns taken before it and after the last one."""
+        """Return the expression on as few lines as fit, indented after the first.
+
+        `first` and `last` are the columns used before the first and after the last line.
+        """
         flat = self.flat()
         return [flat] if len(flat) + first + last <= WIDTH else self._broken(indent)
 
@@ -34,7 +37,7 @@ class Expression:
 
 @dataclass(frozen=True)
 class Atom(Expression):
-    """A name, a slice of one, or a constant."""
+    """A name, a slice of a name, or a constant."""
 
     text: str
 
@@ -82,7 +85,7 @@ class Binary(Expression):
 
 @dataclass(frozen=True)
 class Choice(Expression):
-    """The value of the first condition that holds, else the last."""
+    """A conditional expression: the value of the first true condition, else the last value."""
 
     arms: tuple[tuple[Expression, Expression], ...]
     otherwise: Expression
@@ -109,7 +112,7 @@ class Choice(Expression):
 
 @dataclass(frozen=True)
 class Concatenation(Expression):
-    """Values side by side, the highest first."""
+    """A concatenation of values, highest first."""
 
     operands: tuple[Expression, ...]
 
@@ -131,7 +134,7 @@ class Concatenation(Expression):
 
 @dataclass(frozen=True)
 class Repeated(Expression):
-    """A value several times side by side."""
+    """A value repeated `count` times."""
 
     count: int
     operand: Expression
@@ -142,14 +145,14 @@ class Repeated(Expression):
 
 
 def _wrapped(before: str, lines: Sequence[str], after: str) -> list[str]:
-    """Lines with something before the first and after the last."""
+    """Return lines with text before the first and after the last."""
     result = [before + lines[0], *lines[1:]]
     result[-1] += after
     return result
 
 
 def constant(bits: str) -> Atom:
-    """A constant from its bits, the highest first."""
+    """Return a constant from its bits, highest first."""
     width, value = len(bits), int(bits, 2)
     if width == 1:
         return Atom(f"1'b{bits}")

@@ -1,4 +1,4 @@
-"""What stands above a module: what it says of itself, and where its ports have which bits."""
+"""Header comment of a module: its docstring, and the bits of its ports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDTH = 110
 
 
 def head(doc: str, ports: Sequence[Signal], types: Types) -> list[str]:
-    """Comment lines: the docstring with its pictures, then inputs and outputs, fields of one structure together."""
+    """Return comment lines: the docstring, then inputs and outputs, with the fields of one structure together."""
     lines = doc.splitlines()
     for title, kind in (("Inputs", "input"), ("Outputs", "output")):
         said = [*_said([port for port in ports if port.kind == kind], types)]
@@ -22,7 +22,7 @@ def head(doc: str, ports: Sequence[Signal], types: Types) -> list[str]:
 
 
 def _said(ports: Sequence[Signal], types: Types) -> Iterator[str]:
-    """A line for each port with a layout and for each structure, one for all others that stand side by side."""
+    """Yield a line for each port with a layout, for each structure, and one for all remaining ports."""
     plain: list[str] = []
     fields: dict[str, list[str]] = {}
     for port in ports:
@@ -52,7 +52,7 @@ def _ranged(name: str, port: Signal) -> str:
 
 
 def _layout(port: Signal, types: Types) -> str | None:
-    """The fields of a port's bits, or what its values choose."""
+    """Return the fields of a port's bits, or the meaning of its values."""
     type_ = port.type or types.of(port.bits)
     if isinstance(type_, Struct):
         return bits_of(type_.fields)

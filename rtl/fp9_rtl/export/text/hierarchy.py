@@ -1,4 +1,4 @@
-"""A circuit cut into the modules of its source: every cell to its module, every net that crosses into a port."""
+"""Divide a circuit into the modules of its source; every net that crosses a boundary becomes a port."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fp9_rtl.export.text.signals import Sources
 
 @dataclass
 class Part:
-    """A module: its cells and names, its submodules by name, the nets that come in and go out."""
+    """A module: its cells and names, its submodules by name, and the nets that enter and leave it."""
 
     path: Path
     cells: list[Cell] = field(default_factory=list)
@@ -37,11 +37,11 @@ class Part:
 
     @cached_property
     def sources(self) -> Sources:
-        """What the source calls the module's nets."""
+        """Return the source names of the module's nets."""
         return Sources(self.wires)
 
     def walk(self, children_first: bool = True) -> Iterator[Part]:
-        """The module and all below it."""
+        """Yield the module and all modules below it."""
         if not children_first:
             yield self
         for child in self.children.values():
@@ -51,7 +51,9 @@ class Part:
 
 
 def parts(circuit: Circuit, order: Iterable[Path]) -> Part:
-    """The modules of a circuit, as the top one, in the order given; those without a cell are left out."""
+    """Return the top module of a circuit, with its submodules in the given order; modules without a cell are
+    left out.
+    """
     top = Part(())
     every: dict[Path, Part] = {(): top}
     place = {path: number for number, path in enumerate(order)}
@@ -92,20 +94,20 @@ def _cross(circuit: Circuit, every: dict[Path, Part]) -> None:
 
 
 def _common(a: Path, b: Path) -> int:
-    """How many names from the top two paths share."""
+    """Return the number of names that two paths share from the top."""
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 def flattened(circuit: Circuit) -> Circuit:
-    """The circuit as one module; names from below carry the names of their modules."""
+    """Return the circuit as one module; names of submodules become prefixes."""
     wires = [replace(wire, path=(), name="_".join((*wire.path, wire.name))) for wire in circuit.wires]
     return Circuit([replace(cell, path=()) for cell in circuit.cells], wires, circuit.ports)
 
 
 def split_structures(circuit: Circuit) -> None:
-    """Registers and choices of whole structures as those of their fields, where the source names the fields.
+    """Split registers and multiplexers of whole structures into fields, if the source names the fields.
 
-    A choice whose only reader is split goes with it.
+    A multiplexer is split with its only reader.
     """
     fields = _fields(circuit.wires)
     read = readers(circuit)
@@ -133,7 +135,7 @@ def split_structures(circuit: Circuit) -> None:
 def _behind(
     parts: Iterable[Sequence[Bit]], driver: Mapping[Bit, tuple[Cell, int]]
 ) -> Iterator[tuple[Cell, list[Sequence[int]]]]:
-    """The bitwise cells that drive whole parts, each with the places of the parts, where these are all it drives."""
+    """Yield the bitwise cells that drive exactly these parts, each with the bit positions of the parts."""
     found: dict[int, tuple[Cell, list[Sequence[int]]]] = {}
     for bits in parts:
         at = [driver.get(bit) for bit in bits]
@@ -147,7 +149,7 @@ def _behind(
 
 
 Fields = dict[int, dict[int, Wire]]
-"""For each net of a module the wires that hold it and are not made of others, by their place among all."""
+"""For each net of a module, the wires that hold it and are not composed of others, by their number."""
 
 
 def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
@@ -161,7 +163,7 @@ def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
 
 
 def _cuts(output: Bits, fields: Fields) -> list[Sequence[int]]:
-    """The places of an output by the field that they belong to; one run where a field or none holds them all."""
+    """Return the bit positions of an output grouped by field; empty if one field or no field holds them all."""
     place = {bit: i for i, bit in enumerate(output)}
     holding = {number: wire for bit in nets(output) for number, wire in fields.get(bit, {}).items()}
     held = [[place[bit] for bit in holding[number].bits if bit in place] for number in sorted(holding)]

@@ -1,4 +1,4 @@
-"""One module: which of its values get a name, which are written where they are read."""
+"""Decide which values of a module get a name and which are written inline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.export.text.uses import Uses
 
 
 class Module:
-    """A module as it will be written: its `ports`, the `values` it names, and what its submodules drive of them."""
+    """A module for output: its `ports`, its named `values`, and the signals that its submodules drive."""
 
     def __init__(self, part: Part, children: Mapping[str, Module], types: Types | None) -> None:
         self.part, self.children, self._types = part, children, types
@@ -32,16 +32,16 @@ class Module:
 
     @property
     def pins(self) -> list[Signal]:
-        """The ports, a structure's members in its place."""
+        """Return the ports, with a structure replaced by its members."""
         return [*members(self.ports)]
 
     @property
     def driven(self) -> set[int]:
-        """The signals that submodules drive, by their `id`."""
+        """Return the signals that submodules drive, by their `id`."""
         return {id(signal) for results in self.results.values() for signal in members(results)}
 
     def settle(self, ports: Sequence[Signal]) -> None:
-        """Take these ports; decide what gets a name, and which."""
+        """Add these ports; decide which values get a name, and choose the names."""
         self.ports += ports
         for port in self.ports:
             if port.kind == "input":
@@ -78,7 +78,7 @@ class Module:
             self.reading.know([signal])
 
     def _value(self, signal: Signal) -> Signal:
-        """A signal as a value of this module."""
+        """Add a signal to the values of this module and return it."""
         if self._types is not None and not signal.members:
             signal.take(self._types.of(signal.bits))
         self.values.append(signal)
@@ -86,7 +86,7 @@ class Module:
         return signal
 
     def _result(self, child: str, port: Signal) -> Signal:
-        """The signal that an output of a submodule drives."""
+        """Return the signal that an output of a submodule drives."""
         own = next((p for p in self.ports if p.kind == "output" and p.bits == port.bits), None)
         if own is not None:
             self._know(own)
@@ -99,7 +99,7 @@ class Module:
         return self._value(Signal(self.names.give(name or f"{child}_{port.name}"), port.bits))
 
     def _name(self, cell: Cell, groups: defaultdict[str, list[tuple[int, Cell]]], driven: set[int]) -> None:
-        """A name for a cell's value: an output's, the source's, or what it says of its operands."""
+        """Name a cell's value after an output, after the source, or after its operands."""
         self._name_in(cell, groups, driven)
         if cell.kind == "$dff":
             update = self.uses.updates[id(cell)]
@@ -126,7 +126,7 @@ class Module:
         self.reading.home[id(cell)] = self._value(Signal(given, cell.output, is_register=alone))
 
     def _gather(self, groups: Mapping[str, Sequence[tuple[int, Cell]]]) -> None:
-        """Values that lie side by side under one name of the source as one signal."""
+        """Combine values that are adjacent in one source name into one signal."""
         for name, members in groups.items():
             run: list[tuple[int, Cell]] = []
             runs = [run]
@@ -145,11 +145,11 @@ class Module:
 
 
 def members(signals: Sequence[Signal]) -> Iterator[Signal]:
-    """Signals, of a structure its members."""
+    """Yield signals, with a structure replaced by its members."""
     for signal in signals:
         yield from signal.members or (signal,)
 
 
 def _holds(bits: Bits, wanted: Bits) -> bool:
-    """Whether bits hold others side by side."""
+    """Return whether `bits` contain `wanted` as consecutive bits."""
     return wanted[0] in bits and bits[bits.index(wanted[0]) :][: len(wanted)] == wanted

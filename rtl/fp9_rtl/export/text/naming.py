@@ -1,4 +1,4 @@
-"""What a value is called: by the source's word for it, else by what it is made of."""
+"""Name values after the source, or after their operands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LONGEST_NAME = 40
 
 
 def said(cell: Cell, word: Callable[[Bits], str], case: Case | None, follows: str | None) -> str:
-    """A name from the source's local one, from what it `follows` into, or from the operands by their `word`."""
+    """Return a name from the source's local name, from the value that it `follows` into, or from its operands."""
     name = source.value_name(cell.source, cell.kind) or follows or _of_operands(cell, word)
     subject = word(case.subject) if case else ""
     return name or f"{source.context_name(cell.source) or 'value'}_{f'by_{subject}' if subject else 'term'}"

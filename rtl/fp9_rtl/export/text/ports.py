@@ -1,4 +1,4 @@
-"""The ports of a module: one for each name of the source, one for all fields of a structure that has a type."""
+"""The ports of a module: one for each source name, and one for all fields of a structure that has a type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from fp9_rtl.export.text.types import Types
 def ports(
     part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types, typed: bool
 ) -> list[Signal]:
-    """Ports for what enters and leaves, `typed` or not; `lent` names what has no name here, the first before others."""
+    """Return ports for the nets that enter and leave a module, `typed` or not.
+
+    `lent` gives names for nets that have no name in this module; its first entries take precedence.
+    """
     sources = part.sources
     found: list[Signal] = []
     structs: dict[Bits, Bundle] = {}
@@ -47,14 +50,14 @@ def ports(
 
 
 def _origin(sources: Sources, name: str) -> tuple[str, str] | None:
-    """The structure and the field that the source's name of a port is, as a reader knows them."""
+    """Return the structure and field of a port's source name, as a reader knows them."""
     parent, field = sources.field_of.get(name, ("", ""))
     called = re.sub("^[io]_(payload_)?", "", clean(parent) or "")
     return (called, field) if called else None
 
 
 def _local_name(bundle: Bundle, wires: Sequence[Wire]) -> str:
-    """What a module calls the structure of a bundle."""
+    """Return the name of a bundle's structure in a module."""
     first = bundle.fields[0][1]
     sources = Sources([wire for wire in wires if wire.bits[: len(first)] == first])
     own = (clean(parent) for parent, _ in sources.field_of.values())

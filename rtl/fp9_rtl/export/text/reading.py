@@ -1,4 +1,4 @@
-"""How a module writes the bits that it reads: by the signals that hold them, or as what drives them."""
+"""Write the bits that a module reads: as signals that hold them, or as expressions that drive them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9_rtl.export.text.types import Enum
 
 
 class Reading:
-    """What of a module's bits is known under which name; `driver` are the cells that drive them."""
+    """The names under which a module's bits are known; `driver` has the cells that drive them."""
 
     def __init__(self, driver: Mapping[Bit, Cell]) -> None:
         self._driver = driver
@@ -25,24 +25,24 @@ class Reading:
         """The places of signals, by their `id`, that have been read."""
 
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
-        """Read these signals for their bits from now on; of an output only for those that it is the home of."""
+        """Use these signals for their bits from now on; with `bits`, only for bits among them."""
         for signal in signals:
             for place, bit in enumerate(signal.bits):
                 if isinstance(bit, int) and (bits is None or bit in bits):
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """Read a structure by its own name where all its bits are read side by side."""
+        """Use a structure's own name where all its bits are read consecutively."""
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 
     def forget(self, signals: Collection[int]) -> None:
-        """Read signals, by their `id`, no longer."""
+        """Stop using these signals, given by their `id`."""
         for bit, at in self._at.items():
             self._at[bit] = [known for known in at if id(known[0]) not in signals]
 
     def word(self, bits: Bits) -> str:
-        """Operand bits in a word: a signal's name, a number, or nothing."""
+        """Return operand bits as part of a name: a signal's name, a number, or nothing."""
         if all(isinstance(bit, str) for bit in bits):
             return str(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2))
         at = [self._at[bit][0] for bit in nets(bits) if bit in self._at]
@@ -52,7 +52,7 @@ class Reading:
         return signal.word + (f"_{place}" if len(at) == 1 and len(signal.bits) > 1 else "")
 
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
-        """What drives a signal: the cells inside it as expressions, the rest as it is read elsewhere."""
+        """Return the value of a signal: the cells inside it as expressions, other bits as they are read elsewhere."""
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []
         start = 0
@@ -67,7 +67,7 @@ class Reading:
         return verilog.joined(parts)
 
     def read(self, bits: Bits) -> Expression:
-        """Bits as this module writes them."""
+        """Return bits as an expression of this module."""
         parts: list[Expression] = []
         start = 0
         while start < len(bits):
@@ -77,16 +77,18 @@ class Reading:
         return verilog.joined(parts)
 
     def choice(self, bits: Bits) -> tuple[Expression, Enum | None]:
-        """Bits that are compared with constants, and what names these if they are the whole of a signal."""
+        """Return bits that are compared with constants, and their enumeration if they are a whole signal of such a
+        type.
+        """
         signal = self._whole(bits)
         return self.read(bits), signal.type if signal and isinstance(signal.type, Enum) else None
 
     def _whole(self, bits: Bits) -> Signal | None:
-        """The signal that holds these bits and no others."""
+        """Return the signal that holds exactly these bits; None if there is none."""
         return next((signal for signal, _ in self._at.get(bits[0], ()) if signal.bits == bits), None)
 
     def _value(self, cell: Cell) -> Expression:
-        """A cell's value; what it asks of a choice by the name of what is chosen."""
+        """Return a cell's value; comparisons with an enumeration use its labels."""
         if cell.kind in ("$eq", "$ne", "$is_zero"):
             subject, named = self.choice(cell.inputs["A"])
             label = named and named.label(cell.inputs.get("B", ("0",) * len(cell.inputs["A"])))
@@ -95,7 +97,7 @@ class Reading:
         return verilog.expression(cell, self._operand)
 
     def _operand(self, bits: Bits) -> Expression:
-        """Bits inside an expression: a choice between two is asked for."""
+        """Return bits inside an expression; a one-bit enumeration is compared with its label."""
         if len(bits) == 1 and isinstance(bits[0], int):
             subject, named = self.choice(bits)
             label = named and named.label(("1",))
@@ -103,7 +105,7 @@ class Reading:
         return self.read(bits)
 
     def _part(self, bits: Bits, start: int) -> tuple[Expression, int]:
-        """The longest part from a place on that is one thing, and where it ends."""
+        """Return the longest run of bits from `start` that is one expression, and where it ends."""
         bit = bits[start]
         if isinstance(bit, str):
             end = start + next((i for i, b in enumerate(bits[start:]) if isinstance(b, int)), len(bits) - start)
@@ -127,10 +129,10 @@ class Reading:
         return Atom(signal.part(place, count)), start + count
 
     def _best(self, bits: Bits, start: int) -> tuple[Signal, int]:
-        """The signal that holds most of the bits from a place on, and at which of its places."""
+        """Return the signal that holds the longest run of bits from `start`, and the run's index in it."""
         return max(self._at[bits[start]], key=lambda at: _length(at[0].bits[at[1] :], bits[start:]))
 
 
 def _length(a: Bits, b: Bits) -> int:
-    """How many bits two runs have in common from their start."""
+    """Return the length of the common start of two bit vectors."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

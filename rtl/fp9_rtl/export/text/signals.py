@@ -1,4 +1,4 @@
-"""What has a name in a module: its ports, and the values that more than one place reads."""
+"""Named signals of a module: its ports, and values with several readers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fp9_rtl.export.text.types import Struct, Type
 class Signal:
     """A named vector: its bits from the index `low` up; `kind` is input, output or value.
 
-    One of a structure `type` may have its fields as `members`, each a signal of which this is the `exact`.
+    A signal with a structure `type` may have its fields as `members`; each member has this signal as its `whole`.
     """
 
     name: str
@@ -29,31 +29,31 @@ class Signal:
     type: Type | None = None
     whole: Signal | None = None
     origin: tuple[str, str] | None = None
-    """The structure of the source and its field that it is, if it is one."""
+    """The structure and the field in the source, if the signal is a field."""
     members: tuple[Signal, ...] = ()
 
     def take(self, type: Type | None) -> None:
-        """Be of a type; then the lowest index is 0."""
+        """Set the type; with a type, the lowest index is 0."""
         self.type = type
         self.low = 0 if type else self.low
 
     @property
     def range(self) -> str:
-        """The type, or the indices of the vector; nothing for a single bit."""
+        """Return the type, or the index range of the vector; empty for a single bit."""
         return self.places if self.type is None else self.type.name
 
     @property
     def places(self) -> str:
-        """The indices of the vector; nothing for a single bit."""
+        """Return the index range of the vector; empty for a single bit."""
         return "" if len(self.bits) == 1 and not self.low else f"[{self.low + len(self.bits) - 1}:{self.low}]"
 
     @property
     def word(self) -> str:
-        """The name as a part of another one."""
+        """Return the name as a part of another name."""
         return self.name.replace(".", "_")
 
     def part(self, first: int, count: int) -> str:
-        """So many of its bits from a place on."""
+        """Return `count` bits from index `first`, as a slice or as fields."""
         if count == len(self.bits):
             return self.name
         if isinstance(self.type, Struct):
@@ -64,7 +64,7 @@ class Signal:
 
 
 def structure(whole: Signal, struct: Struct) -> Signal:
-    """A signal as a structure whose fields are its members."""
+    """Make a signal a structure whose fields are its members, and return it."""
     members, low = [], 0
     for field, width in struct.fields:
         members.append(Signal(f"{whole.name}.{field}", whole.bits[low : low + width], whole.kind, whole=whole))
@@ -74,31 +74,33 @@ def structure(whole: Signal, struct: Struct) -> Signal:
 
 
 class Names:
-    """Names of one module, each given once."""
+    """Unique names of one module."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*VERILOG, *taken}
 
     def give(self, wanted: str) -> str:
-        """The name wanted, or it with a number behind it; one that begins with no letter gets a word before it."""
+        """Return the wanted name, with a number appended if it is taken and a word in front if it does not begin with
+        a letter.
+        """
         wanted = wanted if wanted[:1].isalpha() else f"value_{wanted.lstrip('_')}"
         name = next(n for n in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(2))) if self.free(n))
         self._taken.add(name)
         return name
 
     def free(self, name: str) -> bool:
-        """Whether nothing has this name."""
+        """Return whether a name is unused."""
         return name not in self._taken
 
     def rename(self, old: str, new: str) -> None:
-        """Give up one name for another, free one."""
+        """Release the name `old` and reserve the unused name `new`."""
         self._taken.remove(old)
         self._taken.add(new)
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def clean(name: str) -> str | None:
-    """A name of the source as one of Verilog; None for those that Amaranth makes."""
+    """Return a source name as a Verilog name; None for names that Amaranth generates."""
     if name.startswith(("port$", "$")):
         return None
     name = re.sub(r"\$\d+$", "", name.replace(".", "_"))
@@ -109,7 +111,7 @@ def clean(name: str) -> str | None:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _field(name: str) -> tuple[str, str] | None:
-    """The structure and the field of it that a name of the source is; a module's whole interface is none."""
+    """Return the structure and field of a source name; None for a module's interface as a whole."""
     parent, _, field = name.rpartition(".")
     called = clean(field)
     if called is None or called in VERILOG or re.fullmatch(r"([io](\$\d+)?)?", parent):
@@ -118,7 +120,7 @@ def _field(name: str) -> tuple[str, str] | None:
 
 
 class Sources:
-    """The names of the source in one module: those of single fields, the packed ones left out."""
+    """Source names in one module: names of single fields, without names of packed structures."""
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         packed = {wire.name.rpartition(".")[0] for wire in wires}
@@ -135,23 +137,25 @@ class Sources:
                     self._holding[bit].append(number)
 
     def holding(self, bit: Bit) -> Iterator[tuple[str, Bits]]:
-        """The names whose bits this one is among."""
+        """Yield the names that include this bit."""
         return (self.wires[number] for number in self._holding.get(bit, ()))
 
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
-        """The names that hold these bits side by side, with the place of the first."""
+        """Yield the names that hold these bits consecutively, with the index of the first bit."""
         for name, held in self.holding(bits[0]):
             place = held.index(bits[0])
             if held[place : place + len(bits)] == bits:
                 yield name, held, place
 
     def within(self, bits: Bits) -> Iterator[str]:
-        """The names of the lowest of these bits, the longest first."""
+        """Yield the names of the lowest of these bits, longest first."""
         found = [(n, held) for n, held in self.holding(bits[0]) if held == bits[: len(held)]]
         return (name for name, _ in sorted(found, key=lambda found: -len(found[1])))
 
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
-        """Wanted bits by their names, the index of the first and the bits; `first` begins those that count first."""
+        """Yield wanted bits as name, index of the first bit, and bits; names that begin with `first` take
+        precedence.
+        """
         left = set(wanted)
         holding = sorted({number for bit in left for number in self._holding.get(bit, ())})
         some = (self.wires[number] for number in holding)
@@ -164,7 +168,7 @@ class Sources:
 
 
 def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
-    """Runs of places whose bits are wanted, each bit once."""
+    """Return runs of consecutive wanted bits with their indices; each bit occurs once."""
     found: list[tuple[int, list[Bit]]] = []
     seen: set[Bit] = set()
     for index, bit in enumerate(bits):
@@ -179,7 +183,7 @@ def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
 
 
 def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -> list[Signal]:
-    """Signals of runs; a part of a name that other parts share says which part it is."""
+    """Return signals for runs; if several runs have one name, the name gets the index range."""
     shared = {name for name, group in itertools.groupby(sorted(name for name, _, _ in runs)) if len(list(group)) > 1}
     signals = []
     for name, low, bits in runs:
@@ -191,7 +195,7 @@ def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -
 
 
 def shorten(signals: Sequence[Signal], names: Names, sources: Sources) -> None:
-    """Leave out the `i_` and `o_` of ports whose names say enough without: no other value of the module has them."""
+    """Remove the prefixes `i_` and `o_` of ports if no other value of the module then has the same name."""
     short = Counter(signal.name[2:] for signal in signals if signal.name[:2] in ("i_", "o_"))
     short.update(name for name, _ in sources.wires)
     for signal in signals:

@@ -1,4 +1,4 @@
-"""The statements of a module: values in the order in which they depend on one another, instances, registers."""
+"""The statements of a module: values in dependency order, instances, registers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass
 class Definition:
-    """What a signal is, the signals that it reads, and what the source says of it."""
+    """The definition of a signal, the signals that it reads, and the comment in the source."""
 
     signal: Signal
     cells: list[Cell]
@@ -26,7 +26,7 @@ class Definition:
 
 
 def body(module: Module, dialect: Dialect) -> list[str]:
-    """The lines between a module's ports and its end."""
+    """Return the lines between a module's ports and its end."""
     definitions = _acyclic(module, dialect)
     instances = [line for name in module.children for line in _instance(module, name)]
     registers = _registers(module, dialect)
@@ -42,7 +42,7 @@ def body(module: Module, dialect: Dialect) -> list[str]:
 
 
 def _acyclic(module: Module, dialect: Dialect) -> list[Definition]:
-    """Definitions of which none depends on itself: signals of several values that would are divided."""
+    """Return definitions without cycles; a signal of several values that depends on itself is divided."""
     while True:
         definitions = _definitions(module, dialect)
         loops = _loops(definitions)
@@ -78,7 +78,7 @@ def _definitions(module: Module, dialect: Dialect) -> list[Definition]:
 
 
 def _loops(definitions: Sequence[Definition]) -> set[int]:
-    """Signals of several values, named or not, that depend on themselves; without such a loop is the circuit's own."""
+    """Return the signals of several values that depend on themselves; any other loop is part of the circuit."""
     left = {id(d.signal): d for d in definitions}
     while True:
         free = [number for number, d in left.items() if not d.reads & left.keys()]
@@ -90,12 +90,12 @@ def _loops(definitions: Sequence[Definition]) -> set[int]:
 
 
 def _is_part(definition: Definition) -> bool:
-    """Whether the value of the one named cell is a part of its signal; expressions written in place are the rest."""
+    """Return whether the only named cell drives a part of its signal, and inline expressions drive the rest."""
     return bool(definition.cells) and definition.cells[0].output != definition.signal.bits
 
 
 def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
-    """Each behind those that it reads, otherwise as they come."""
+    """Return the definitions, each after the ones that it reads, otherwise in the given order."""
     by_signal = {id(d.signal): d for d in definitions}
     ordered: list[Definition] = []
     done: set[int] = set()
@@ -113,7 +113,9 @@ def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
 
 
 def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signal]:
-    """Registers, what submodules drive, and what is read above the place where it is defined."""
+    """Return the signals to declare first: registers, outputs of submodules, and signals read before their
+    definition.
+    """
     defined = {id(d.signal): number for number, d in enumerate(ordered)}
     late = {
         read for number, definition in enumerate(ordered) for read in definition.reads if defined.get(read, -1) > number
@@ -122,7 +124,7 @@ def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signa
 
 
 def _written(definition: Definition, declared: str) -> Iterator[str]:
-    """A definition with its comment, behind its declaration where it has none before."""
+    """Yield a definition with its comment; it includes the declaration if there is none before."""
     if definition.comment:
         yield f"{INDENT}// {definition.comment}"
     if definition.signal.is_register:
@@ -134,13 +136,13 @@ def _written(definition: Definition, declared: str) -> Iterator[str]:
 
 
 def _assignment(signal: Signal, value: Expression) -> list[str]:
-    """What stands behind the `=`, on its line and on those below."""
+    """Return the text after the `=`, on its line and on the lines below."""
     taken = len(" ".join(["assign", *filter(None, [signal.range]), signal.name])) + 5
     return _behind(value, taken)
 
 
 def _behind(value: Expression, taken: int, indent: str = INDENT) -> list[str]:
-    """A value behind the `=` of an assignment at some indent, to its semicolon."""
+    """Return the value after the `=` of an assignment at some indent, up to its semicolon."""
     flat = value.flat()
     if len(flat) + taken < WIDTH:
         return [f" {flat};"]
@@ -150,13 +152,13 @@ def _behind(value: Expression, taken: int, indent: str = INDENT) -> list[str]:
 
 
 def _set(indent: str, target: str, operator: str, value: Expression) -> list[str]:
-    """A procedural assignment."""
+    """Return a procedural assignment."""
     first, *rest = _behind(value, len(indent) + len(target) + 5, indent)
     return [f"{indent}{target} {operator}{first}", *rest]
 
 
 def _in_lines(labels: list[str], indent: str, target: str) -> list[str]:
-    """The labels of an arm of a case, in as few lines as its width allows; the last one without its indent."""
+    """Return the labels of a case branch on as few lines as fit; the last line is not indented."""
     lines = [labels[0]]
     for label in labels[1:]:
         if len(indent) + len(lines[-1]) + len(label) + len(target) > WIDTH:
@@ -193,7 +195,7 @@ def _instance(module: Module, name: str) -> list[str]:
 
 
 def _registers(module: Module, dialect: Dialect) -> list[str]:
-    """Clocked blocks: registers that take values under the same conditions stand in one."""
+    """Return clocked blocks; registers that change under the same conditions share a block."""
     groups: defaultdict[tuple[object, ...], list[Cell]] = defaultdict(list)
     for cell in module.part.cells:
         if cell.kind == "$dff":
@@ -232,7 +234,7 @@ def _clocked(module: Module, cells: Sequence[Cell], dialect: Dialect) -> list[st
 
 
 def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[Bits]) -> list[str]:
-    """The values that registers take in one case."""
+    """Return the assignments of registers in one branch."""
     indent = 3 * INDENT if head else 2 * INDENT
     lines = [
         line
@@ -247,7 +249,7 @@ def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[B
 
 
 def _unused(module: Module, dialect: Dialect) -> list[str]:
-    """A wire for the bits that nothing reads, so that no tool asks about them."""
+    """Return a wire that collects unread bits, so that lint tools do not warn about them."""
     parts: list[str] = []
     for signal in (*module.pins, *members(module.values)):
         if signal.kind == "output":

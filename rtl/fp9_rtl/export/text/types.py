@@ -1,4 +1,4 @@
-"""Types of SystemVerilog: enumerations for what a port chooses, structures for what travels side by side."""
+"""SystemVerilog types: enumerations for select ports, structures for fields."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fp9_rtl.export.text.circuits.circuit import Bits, Cell, Circuit, nets, read
 from fp9_rtl.export.text.expressions import INDENT, constant
 
 Fields = tuple[tuple[str, int], ...]
-"""Names and widths of fields, the lowest first."""
+"""Names and widths of fields, lowest first."""
 
 
 def bits_of(fields: Fields) -> str:
-    """Fields with their places, the highest first: `sign [7], exponent [6:3], fraction [2:0]`."""
+    """Return fields with their bit ranges, highest first: `sign [7], exponent [6:3], fraction [2:0]`."""
     said, low = [], 0
     for name, width in fields:
         said.append(f"{name} [{low}]" if width == 1 else f"{name} [{low + width - 1}:{low}]")
@@ -24,7 +24,7 @@ def bits_of(fields: Fields) -> str:
 
 @dataclass(frozen=True)
 class Enum:
-    """The values 0, 1, ... of a vector: what they choose, and the label of each."""
+    """The values 0, 1, ... of a vector: what they select, and the label of each."""
 
     name: str
     width: int
@@ -32,14 +32,14 @@ class Enum:
     labels: tuple[str, ...]
 
     def label(self, bits: Bits) -> str | None:
-        """What a constant means; None where it means nothing, or is none."""
+        """Return the label of a constant; None if the bits are not constant or have no label."""
         if len(bits) != self.width or not all(isinstance(bit, str) for bit in bits):
             return None
         value = int("".join(map(str, reversed(bits))), 2)
         return self.labels[value] if value < len(self.labels) else None
 
     def declaration(self) -> str:
-        """The type as it is declared."""
+        """Return the type's declaration."""
         values = (constant(f"{value:0{self.width}b}").flat() for value in range(len(self.labels)))
         lines = [f"{INDENT}{label} = {value}" for label, value in zip(self.labels, values, strict=True)]
         return "\n".join([f"typedef enum {_logic(self.width)} {{", ",\n".join(lines), f"}} {self.name};"])
@@ -47,18 +47,18 @@ class Enum:
 
 @dataclass(frozen=True)
 class Struct:
-    """Fields of a packed structure with their widths, the lowest first."""
+    """Fields of a packed structure with their widths, lowest first."""
 
     name: str
     fields: Fields
 
     def declaration(self) -> str:
-        """The type as it is declared."""
+        """Return the type's declaration."""
         lines = [f"{INDENT}{_logic(width)} {field};" for field, width in reversed(self.fields)]
         return "\n".join(["typedef struct packed {", *lines, f"}} {self.name};"])
 
     def parts(self, first: int, count: int) -> list[str]:
-        """So many bits from one on as fields and slices of them, the highest first."""
+        """Return `count` bits from bit `first` as fields and slices of fields, highest first."""
         found = []
         low = 0
         for field, width in self.fields:
@@ -74,7 +74,7 @@ Type = Enum | Struct
 
 
 class Types:
-    """The types of one circuit; `prefix` begins all their names. `ports` has types of the circuit's ports by name."""
+    """The types of one circuit; all their names begin with `prefix`. `ports` maps port names to types."""
 
     def __init__(self, prefix: str, ports: Mapping[str, Type]) -> None:
         self._prefix, self._ports = prefix, ports
@@ -82,7 +82,7 @@ class Types:
         self._structs: dict[Fields, Struct] = {port.fields: port for port in ports.values() if isinstance(port, Struct)}
 
     def find(self, circuit: Circuit) -> None:
-        """Give the ports of a circuit their types, and the registers that take nothing else."""
+        """Assign types to the ports of a circuit, and to registers that only store values of one type."""
         self._of = {port.bits: self._ports[port.name] for port in circuit.ports if port.name in self._ports}
         driver = {cell.output: cell for cell in circuit.cells}
         read = readers(circuit)
@@ -96,7 +96,7 @@ class Types:
             left = [cell for cell in left if cell not in found]
 
     def _taken(self, register: Cell, alone: Mapping[Bits, Cell]) -> Type | None:
-        """The type of everything that a register takes."""
+        """Return the type of all values that a register stores; None if it is not unique."""
         found: set[Type | None] = set()
         value = register.inputs["D"]
         while (choice := alone.get(value)) is not None and choice.kind == "$mux" and choice.path == register.path:
@@ -108,15 +108,15 @@ class Types:
 
     @property
     def typed(self) -> Collection[Bits]:
-        """The bits that are a port's with a type, or kept of one."""
+        """Return the bits of typed ports, and of registers that store their values."""
         return self._of
 
     def of(self, bits: Bits) -> Type | None:
-        """The type of bits that are a port's, or kept of one."""
+        """Return the type of the bits of a port, or of a register that stores its values; None if they have none."""
         return self._of.get(bits)
 
     def struct(self, stems: Sequence[str], fields: Sequence[tuple[str, int]]) -> Struct:
-        """The structure of these fields, made where there is none yet; the first free of the `stems` then names it."""
+        """Return the structure with these fields; a new one is named after the first unused of the `stems`."""
         key = tuple(fields)
         if key not in self._structs:
             taken = {known.name for known in (*self._structs.values(), *self._ports.values())}
@@ -126,7 +126,7 @@ class Types:
         return self._structs[key]
 
     def declarations(self) -> list[str]:
-        """All types as they are declared."""
+        """Return the declarations of all types."""
         enums = [port for port in dict.fromkeys(self._ports.values()) if isinstance(port, Enum)]
         known: list[Type] = [*enums, *self._structs.values()]
         return [declared.declaration() for declared in known]

@@ -1,4 +1,4 @@
-"""How often the values of a module are read, and which of them are written where they are."""
+"""Count the readers of a module's values and decide which values are written inline."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.signals import Signal, Sources
 
 _NAMED_LEAVES, _UNNAMED_LEAVES = 5, 16
-"""Most operands of an expression that is written into another one, where the source names it and where not."""
+"""Maximum number of operands of an inline expression, with and without a name in the source."""
 
 
 class Uses:
-    """The cells of a module as they will be read: choices as cases, registers by what they take.
+    """The cells of a module for output: selections as cases, registers with their next values.
 
     `inner` are the ports of its submodules.
     """
@@ -32,7 +32,7 @@ class Uses:
         self.updates: dict[int, Update] = {id(c): update_of(c, self.driver, self._is_alone) for c in registers}
 
     def named(self, outputs: Iterable[Signal]) -> Iterator[Cell]:
-        """The cells whose values get a name, registers first; `outputs` are those of the module."""
+        """Yield the cells whose values get a name, registers first; `outputs` are the module's outputs."""
         references = self._references(outputs)
         leaves: dict[int, int] = {}
         for cell in sorted(self._part.cells, key=lambda cell: cell.kind != "$dff"):
@@ -40,12 +40,12 @@ class Uses:
                 yield cell
 
     def _is_alone(self, cell: Cell) -> bool:
-        """Whether one reader in this module is all that reads a cell's value."""
+        """Return whether a cell's value has exactly one reader, in this module."""
         stays = self._part.leaving.isdisjoint(nets(cell.output))
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """How often every cell's value is read; a value that is not read whole counts as read more than once."""
+        """Return the number of reads of every cell's value; a partial read counts as more than one."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)
@@ -59,7 +59,7 @@ class Uses:
         return count
 
     def _reads(self, cell: Cell) -> Iterator[Bits]:
-        """The bits that a cell's text reads."""
+        """Yield the bits that a cell's text reads."""
         case, update = self.cases.get(id(cell)), self.updates.get(id(cell))
         if update is not None:
             yield from (bits for arm in update.arms for bits in arm)
@@ -79,7 +79,7 @@ class Uses:
             count[id(cell)] += weight if whole else 2
 
     def _is_inline(self, cell: Cell, references: int, leaves: dict[int, int]) -> bool:
-        """Whether a value is written where it is read: once and short, or the inversion of a named bit."""
+        """Return whether a value is written inline: read once and short, or the inversion of a named bit."""
         below = 0
         for bits in self._reads(cell):
             behind = _runs(bits, self.driver)
@@ -100,7 +100,7 @@ class Uses:
 
 
 def _runs(bits: Bits, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Cell, Bits]]:
-    """Bits by the cells that drive them; what no cell here drives is left out."""
+    """Yield bits grouped by the cells that drive them; bits without a driver here are left out."""
     start = 0
     while start < len(bits):
         cell = driver.get(bits[start]) if isinstance(bits[start], int) else None

@@ -1,4 +1,4 @@
-"""The text of a whole circuit: its modules, equal ones once, the top one last."""
+"""The text of a whole circuit: each distinct module once, the top module last."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from fp9_rtl.export.text.types import Types
 
 
 class Writer:
-    """The texts of a flat circuit, in plain Verilog and in SystemVerilog."""
+    """Writer of a flat circuit as plain Verilog and as SystemVerilog."""
 
     def __init__(
         self, words: Mapping[str, Any], name: str, docs: Mapping[Path, str], types: Types, flat: bool = False
     ) -> None:
-        """`words` is the module of Yosys' JSON, `docs` what modules of the source say of themselves, in the order in
-        which they are to stand; `flat` makes one of them that holds all. `types` has those of the circuit's ports, and
-        gets others.
+        """Read a circuit: `words` is its module in Yosys' JSON, `docs` the docstrings of its source modules in output
+        order.
+
+        `flat` writes a single module. `types` has the types of the circuit's ports; other types are added to it.
         """
         circuit = read_circuit(words)
         self._circuit = flattened(circuit) if flat else circuit
@@ -43,8 +44,9 @@ class Writer:
         self._lent = (Sources(self._circuit.wires), Sources(unnamed))
 
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
-        """Texts of the modules by name, what holds others before them, and the steps that they are; `system` writes
-        SystemVerilog with the types. Deterministic.
+        """Return the texts of the modules by name, parents first, and the steps of the circuit. Deterministic.
+
+        `system` writes SystemVerilog with the types.
         """
         top = parts(self._circuit, self._docs)
         texts, named = _Texts(self._circuit, self._name, self._docs, self._types, self._lent, system).write(top)
@@ -66,7 +68,7 @@ class _Texts:
         self._typed = system
 
     def write(self, top: Part) -> tuple[dict[str, str], dict[Path, str]]:
-        """The texts, and which of them each part is."""
+        """Return the texts by module name, and the module name of each part."""
         modules: dict[Path, Module] = {}
         crossing = bundle(top, self._types.typed) if self._typed else {}
         for part in top.walk():
@@ -96,13 +98,15 @@ class _Texts:
         return found
 
     def _body(self, module: Module) -> str:
-        """A module from its ports to its end."""
+        """Return a module's text from its ports to its end."""
         declared = (f"{INDENT}{self._dialect.port(port)}" for port in module.ports)
         lines = body(module, self._dialect)
         return "\n".join([",\n".join(declared), ");", *lines])
 
     def _named(self, modules: Mapping[Path, Module], bodies: Mapping[Path, str]) -> dict[Path, str]:
-        """Names of modules; those of the same text and submodules share what their places have in common."""
+        """Return names for modules; modules with equal text and submodules get one name from the common part of their
+        paths.
+        """
         groups: defaultdict[tuple[object, ...], list[Path]] = defaultdict(list)
         key: dict[Path, tuple[object, ...]] = {}
         for path, module in modules.items():
@@ -116,7 +120,7 @@ class _Texts:
 
 
 def _common(group: Sequence[Path]) -> Path:
-    """The path of modules of one text: their own, or as much of it as they share."""
+    """Return the path of modules with equal text: a module's own path, or the common part of several."""
     if len(group) == 1:
         return group[0]
     last = "".join(common_start([path[-1] for path in group])).rstrip("_0123456789")
@@ -124,6 +128,6 @@ def _common(group: Sequence[Path]) -> Path:
 
 
 def common_start(sequences: Iterable[Sequence[str]]) -> list[str]:
-    """What sequences (of names or letters) have in common from their start."""
+    """Return the common start of sequences of names or letters."""
     columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
     return [column[0] for column in columns]

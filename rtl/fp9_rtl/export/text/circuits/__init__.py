@@ -1,1 +1,1 @@
-"""Circuits as Yosys gives them: words, modules, equal modules, and digests."""
+"""Circuits from Yosys: words, modules, equal modules, and digests."""

@@ -1,4 +1,4 @@
-"""The words of a circuit as Yosys gives them: operands of the width of their result, nothing twice, nothing unread."""
+"""Read the words of a circuit from Yosys: operands extended to the result's width, no duplicate and no unread cells."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 Bit = int | str
-"""A net of one bit by its number, or a constant by its text `0`, `1` or `x`."""
+"""A one-bit net by its number, or a constant as text: `0`, `1` or `x`."""
 Bits = tuple[Bit, ...]
-"""Bits side by side, lowest first."""
+"""A vector of bits, lowest first."""
 Path = tuple[str, ...]
-"""Names of submodules from the top, which is ()."""
+"""Names of nested submodules; the top module is ()."""
 
 BITWISE = {"$and", "$or", "$xor", "$not", "$mux", "$pmux", "$dff"}
-"""Kinds of which every place stands for itself."""
+"""Cell kinds in which every output bit depends only on its own bit position."""
 ARITHMETIC = {"$add", "$sub", "$mul", "$neg", "$shl", "$sshl"}
-"""Kinds of which a place depends on lower places alone."""
+"""Cell kinds in which an output bit depends only on its own and lower bit positions."""
 _RENAMED = {"$reduce_bool": "$reduce_or", "$logic_not": "$is_zero", "$logic_and": "$and", "$logic_or": "$or"}
 SHARED = {"$dff": ("CLK", "ARST"), "$mux": ("S",), "$pmux": ("S",)}
-"""Inputs that all places of a bitwise kind read."""
+"""Inputs of a bitwise kind that all bit positions read."""
 
 
 @dataclass(eq=False, slots=True)
 class Cell:
-    """One operation: `inputs` by port, `output` of bits of its own; `signed` for comparisons of signed numbers.
+    """One operation: `inputs` by port, `output` with bits that only it drives; `signed` for comparisons of signed
+    numbers.
 
-    A register that is reset without a clock has `ARST`, by the level `reset_by`, and in `RESET` what it then holds.
+    A register with asynchronous reset has the input `ARST`, active at level `reset_by`, and its reset value in
+    `RESET`.
     """
 
     kind: str
@@ -40,7 +42,7 @@ class Cell:
     reset_by: int = 1
 
     def places(self, kept: Sequence[int]) -> Cell:
-        """Of a bitwise cell the given places."""
+        """Return a bitwise cell reduced to the given bit positions."""
         shared = SHARED.get(self.kind, ())
         width = len(self.output)
         inputs = {
@@ -52,7 +54,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A name of the source: where it stands, as it is written there, and its bits."""
+    """A name of the source: its module, the name as written there, and its bits."""
 
     path: Path
     name: str
@@ -70,7 +72,7 @@ class Port:
 
 @dataclass
 class Circuit:
-    """Cells, drivers before readers but for registers; names; ports in their order."""
+    """Cells, with drivers before readers except for registers; names; ports in their order."""
 
     cells: list[Cell]
     wires: list[Wire]
@@ -78,7 +80,7 @@ class Circuit:
 
 
 def read_circuit(module: Mapping[str, Any]) -> Circuit:
-    """The circuit of a flat module of Yosys' JSON. Raises NotImplementedError for a cell that has no Verilog here."""
+    """Return the circuit of a flat module in Yosys' JSON. Raises NotImplementedError for an unsupported cell."""
     ports = [Port(n, p["direction"] == "input", tuple(p["bits"])) for n, p in module["ports"].items()]
     used = [bit for wire in module["netnames"].values() for bit in wire["bits"] if isinstance(bit, int)]
     free = _Free(max(used, default=0) + 1)
@@ -94,7 +96,7 @@ def read_circuit(module: Mapping[str, Any]) -> Circuit:
 
 
 class _Free:
-    """Numbers of nets that are not in use."""
+    """Generator of unused net numbers."""
 
     def __init__(self, first: int) -> None:
         self._next = first
@@ -110,7 +112,7 @@ def _wire(name: str, wire: Mapping[str, Any]) -> Wire:
 
 
 def _module_name(name: str) -> str:
-    """A submodule's name, without the number by which Amaranth tells it from a signal; `U0` for the first of none."""
+    """Return a submodule's name without the number that Amaranth adds; the first unnamed submodule is `U0`."""
     return re.sub(r"^U\$", "U", re.sub(r"(?<!^U)\$\d+$", "", name))
 
 
@@ -155,14 +157,14 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
 
 
 def _compare_less(cell: Cell) -> None:
-    """Leave the places out of a comparison at which two constants agree."""
+    """Remove the bit positions of a comparison at which two equal constants are compared."""
     pairs = list(zip(cell.inputs["A"], cell.inputs["B"], strict=True))
     kept = [(a, b) for a, b in pairs if a != b or isinstance(a, int)] or pairs[:1]
     cell.inputs = {"A": tuple(a for a, _ in kept), "B": tuple(b for _, b in kept)}
 
 
 def _as_gate(cell: Cell) -> None:
-    """A choice of one bit between another one and 0 or 1 as AND or OR."""
+    """Replace a one-bit multiplexer with the constant 0 or 1 by an AND or OR."""
     a, b, s = cell.inputs["A"], cell.inputs["B"], cell.inputs["S"]
     if a == ("0",):
         cell.kind, cell.inputs = "$and", {"A": s, "B": b}
@@ -171,13 +173,13 @@ def _as_gate(cell: Cell) -> None:
 
 
 def extended(bits: Bits, width: int, signed: bool) -> Bits:
-    """The lowest `width` bits of a number, its sign or 0 above it."""
+    """Return the lowest `width` bits of a number, extended with its sign or 0."""
     sign = bits[-1] if signed else "0"
     return (bits + (sign,) * (width - len(bits)))[:width]
 
 
 def _place(cells: Iterable[Cell]) -> None:
-    """A path for cells that an optimisation made: that of what reads them, else of what drives them."""
+    """Assign cells that an optimisation created to the module of their readers, or else of their drivers."""
     lost = [cell for cell in cells if cell.path == ("?",)]
     if not lost:
         return
@@ -194,12 +196,12 @@ def _place(cells: Iterable[Cell]) -> None:
 
 
 def nets(bits: Iterable[Bit]) -> Iterator[int]:
-    """Bits without constants."""
+    """Yield the bits that are not constants."""
     return (bit for bit in bits if isinstance(bit, int))
 
 
 def _read_signs(circuit: Circuit) -> None:
-    """A number below 0 is its sign bit; one that is not, the opposite."""
+    """Replace the comparison `< 0` by the sign bit, and `>= 0` by its inverse."""
     same: dict[Bit, Bit] = {}
     for cell in circuit.cells:
         if cell.signed and cell.kind in ("$lt", "$ge") and set(cell.inputs["B"]) == {"0"}:
@@ -212,7 +214,7 @@ def _read_signs(circuit: Circuit) -> None:
 
 
 def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Read other bits in place of some."""
+    """Replace bits by the equal bits in `same`, in all inputs, names and ports."""
 
     def renamed(bits: Bits) -> Bits:
         return tuple(same.get(bit, bit) for bit in bits)
@@ -224,7 +226,7 @@ def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
 
 
 def _trim(circuit: Circuit) -> None:
-    """Take out the cells, and the places of cells, that no output of the circuit depends on."""
+    """Remove the cells, and the bit positions of cells, on which no output of the circuit depends."""
     driver = {bit: (cell, i) for cell in circuit.cells for i, bit in enumerate(cell.output)}
     live: set[int] = set()
     pending = [bit for port in circuit.ports if not port.is_input for bit in nets(port.bits)]
@@ -250,7 +252,7 @@ def _trim(circuit: Circuit) -> None:
 
 
 def _behind(cell: Cell, place: int) -> Iterator[int]:
-    """The nets that one place of a cell's output depends on."""
+    """Yield the nets on which one bit of a cell's output depends."""
     for port, bits in cell.inputs.items():
         if cell.kind in BITWISE and port not in SHARED.get(cell.kind, ()):
             yield from nets(bits[place :: len(cell.output)])
@@ -261,7 +263,7 @@ def _behind(cell: Cell, place: int) -> Iterator[int]:
 
 
 def _order(circuit: Circuit) -> None:
-    """Drivers before readers, in the order in which the ports ask for them; registers count as inputs."""
+    """Sort drivers before readers, in the order of the ports that need them; registers count as inputs."""
     driver = {bit: cell for cell in circuit.cells for bit in nets(cell.output)}
     registers = [cell for cell in circuit.cells if cell.kind == "$dff"]
     roots = [driver[b] for port in circuit.ports if not port.is_input for b in nets(port.bits) if b in driver]
@@ -281,7 +283,7 @@ def _order(circuit: Circuit) -> None:
 
 
 def _merge(circuit: Circuit) -> None:
-    """One cell for all that do the same to the same in one module."""
+    """Merge cells of one module that have the same operation and the same inputs."""
     same: dict[Bit, Bit] = {}
     known: dict[object, Cell] = {}
     kept = []
@@ -298,13 +300,13 @@ def _merge(circuit: Circuit) -> None:
 
 
 def readers_first(cells: Sequence[Cell]) -> Iterator[Cell]:
-    """Registers, then all other cells from the outputs back."""
+    """Yield registers, then all other cells from the outputs to the inputs."""
     yield from (cell for cell in cells if cell.kind == "$dff")
     yield from (cell for cell in reversed(cells) if cell.kind != "$dff")
 
 
 def readers(circuit: Circuit) -> Counter[int]:
-    """How often every net is read."""
+    """Return the number of reads of every net."""
     count = Counter(bit for cell in circuit.cells for bits in cell.inputs.values() for bit in nets(bits))
     count.update(bit for port in circuit.ports if not port.is_input for bit in nets(port.bits))
     return count

@@ -1,8 +1,8 @@
-"""Digests of a circuit, of its form and of a canonical form, and of the code of a Verilog text.
+"""Digests of a circuit (its form, and a canonical form) and of the code of a Verilog text.
 
-Two circuits have the same form where their ports have the same names and the same cells drive them, connected alike.
-Names of nets, modules, the order of the netlist and cells that nothing reads do not count. The canonical digest also
-ignores the order of the operands of commutative cells.
+Two circuits have the same form if their ports have the same names and are driven by equal cells with equal
+connections. Names of nets, modules, the netlist's order and unread cells do not count. The canonical digest also
+ignores the operand order of commutative cells.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ _OUTPUTS = ("Y", "Q")
 
 
 def digest(words: Mapping[str, Any]) -> str:
-    """SHA-256 of the circuit that a flat module of Yosys' JSON describes."""
+    """Return the SHA-256 of the circuit in a flat module of Yosys' JSON."""
     return hashlib.sha256("\n".join(_Walk(words).lines()).encode()).hexdigest()
 
 
 def code_digest(text: str) -> str:
-    """SHA-256 of Verilog without its comments and empty lines: of what a tool reads."""
+    """Return the SHA-256 of Verilog without comments and empty lines, which is what a tool reads."""
     code = (line.partition("//")[0].rstrip() for line in text.splitlines())
     return hashlib.sha256("\n".join(line for line in code if line).encode()).hexdigest()
 
 
 class _Walk:
-    """From the outputs towards the inputs: every cell gets its number when all that drives it has one, a register when
-    it is met; what it takes follows."""
+    """Traversal from the outputs to the inputs that numbers the cells.
+
+    A cell gets its number after all of its drivers. A register gets its number when it is first reached, and its
+    inputs are traversed later.
+    """
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._ports = dict(sorted(words["ports"].items()))
@@ -44,7 +47,7 @@ class _Walk:
         self._count = 0
 
     def lines(self) -> Iterator[str]:
-        """The circuit as lines: what drives each output, each register, each cell."""
+        """Yield the circuit as lines: the driver of each output, each register, each cell."""
         for name, port in self._ports.items():
             if port["direction"] == "output":
                 yield from self._behind(port["bits"])
@@ -56,7 +59,7 @@ class _Walk:
             yield f"{self._said(register['connections']['Q'])} {self._operation(register)}"
 
     def _behind(self, bits: list[Any]) -> Iterator[str]:
-        """Lines for the cells that drive bits, drivers first."""
+        """Yield lines for the cells that drive `bits`, drivers first."""
         pending = [(bit, False) for bit in reversed(bits)]
         while pending:
             bit, entered = pending.pop()
@@ -99,16 +102,17 @@ _SIGNED = ("A_SIGNED", "B_SIGNED", "A_WIDTH", "B_WIDTH")
 
 
 def canonical_digest(words: Mapping[str, Any]) -> str:
-    """SHA-256 of a circuit in which the operands of commutative cells have no order.
+    """Return the SHA-256 of a circuit, independent of the operand order of commutative cells.
 
-    A register is what it holds at reset and the term of cells that drives it. Terms are refined clock by clock: two
-    circuits of n registers each that agree for 2 n + 1 clocks agree at every clock, as for finite automata (Moore).
+    A register is represented by its reset value and the term of cells that drives it. Terms are refined clock cycle
+    by cycle. Two circuits of n registers each that agree for 2 n + 1 cycles agree always, as for finite automata
+    (Moore).
     """
     return _Terms(words).digest()
 
 
 class _Terms:
-    """The term of every bit: a digest of the cells that drive it, from the inputs and registers on."""
+    """The term of every bit: a digest of the cells that drive it, beginning at inputs and registers."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._ports = dict(sorted(words["ports"].items()))
@@ -129,7 +133,9 @@ class _Terms:
         self._order = self._sorted()
 
     def digest(self) -> str:
-        """The digest of the outputs after as many clocks as tell registers apart, or as change a term."""
+        """Return the digest of the outputs, after enough clock cycles to distinguish all registers or until no term
+        changes.
+        """
         held = {id(cell): _hash("register", self._start(cell)) for cell in self._registers}
         clocks = 2 * len(self._registers) + 1
         for _ in range(clocks):
@@ -147,11 +153,11 @@ class _Terms:
         return hashlib.sha256("\n".join([f"{len(self._registers)} registers", *outputs]).encode()).hexdigest()
 
     def _start(self, register: Any) -> str:
-        """The register's value at reset, bit by bit."""
+        """Return the register's reset value, bit by bit."""
         return "".join(str(self._initial.get(bit, "x")) for bit in register["connections"]["Q"])
 
     def _evaluated(self, held: Mapping[int, str]) -> dict[Any, str]:
-        """The term of every bit where registers have the terms `held`."""
+        """Return the term of every bit, with the terms `held` for registers."""
         terms: dict[Any, str] = dict(self._inputs)
         for cell in self._registers:
             terms.update({bit: f"{held[id(cell)]}.{i}" for i, bit in enumerate(cell["connections"]["Q"])})
@@ -161,7 +167,7 @@ class _Terms:
         return terms
 
     def _term(self, cell: Any, terms: Mapping[Any, str]) -> str:
-        """The term of a cell; operands of a commutative one in the order of their digests."""
+        """Return the term of a cell; operands of a commutative cell are sorted by their digests."""
         parameters, connections = cell["parameters"], cell["connections"]
         operands = [(p, bits) for p, bits in sorted(connections.items()) if p not in _OUTPUTS]
         if cell["type"] in _COMMUTATIVE:
@@ -173,7 +179,7 @@ class _Terms:
         return _hash(cell["type"], *(f"{name}={int(value, 2)}" for name, value in sorted(rest.items())), *pair)
 
     def _sorted(self) -> list[Any]:
-        """The cells without a clock, each behind those that drive it."""
+        """Return the combinational cells, each after its drivers."""
         driver = {bit: cell for cell in self._cells for bit in cell["connections"].get("Y", ())}
         order: list[Any] = []
         entered: set[int] = set()
