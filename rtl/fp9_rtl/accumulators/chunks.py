@@ -4,8 +4,7 @@
                  ^-------'         ^-------'
 
 Each sum loops through its own register in one clock cycle. An operation reaches the chunk in one stage and the
-total in
-the next. All operations keep their order, so none waits for another.
+total in the next. All operations keep their order, so none waits for another.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ class ChunkSum(ElasticStage):
     """The open chunk: accepts products and operations, and tells the total after each what to do.
 
     `joins` means that the chunk's sum is added to the total, `restarts` that the total is set to `c` first. `flags`
-    are the
-    step's flags. The sum stays in its register while the chunk is open; after it joins the total, it is +0.
+    are the step's flags. The sum stays in its register while the chunk is open; after it joins the total, it is +0.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

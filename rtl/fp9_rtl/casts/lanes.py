@@ -134,8 +134,7 @@ class RunningAmax(ElasticStage):
     """Last register stage of a cast with `amax`: the logic before it, the results and the running maximum.
 
     The maximum changes in the clock cycle in which an operation enters the stage, so it belongs to the result
-    beside it.
-    While a result waits, no operation enters. Reset clears the maximum.
+    beside it. While a result waits, no operation enters. Reset clears the maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

@@ -19,8 +19,7 @@ class RoundKept(Step):
 
     `tiny`: rounded in full precision, the number would be below the normal ones. `away`: the rounding mode turns no
     number with this sign into zero. `toward_zero`, present if overflow needs it: the mode moves all numbers with
-    this sign
-    toward zero.
+    this sign toward zero.
     """
 
     name = "round"

@@ -17,8 +17,7 @@ class CastTarget(abc.ABC):
     """A target format. Exponents are biased as in the source: the true exponent plus `bias`.
 
     `depth` is the number of bits below the last place that decide a rounding: 1, or the width of stochastic
-    rounding's
-    random bits.
+    rounding's random bits.
     """
 
     fraction_bits: int

@@ -1,8 +1,7 @@
 """First stage of a multi-format FPU: decode the ports to the factors and the addend of an exact sum.
 
 Every operation is a sum a * b + c. If it does not read b, b is 1. If it does not read c, c is a zero with the
-product's
-sign. Comparison, minimum and maximum use a - c.
+product's sign. Comparison, minimum and maximum use a - c.
 """
 
 from __future__ import annotations

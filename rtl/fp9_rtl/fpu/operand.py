@@ -21,8 +21,7 @@ class Scale:
     """Exponent range and precision that hold every operand of several formats.
 
     Subnormal numbers are normalised, except in some wide formats, where leading zeros then cost nothing. In such a
-    format,
-    the last place is below every result's, and the product of two subnormal numbers is below every operand.
+    format, the last place is below every result's, and the product of two subnormal numbers is below every operand.
     """
 
     def __init__(self, formats: Sequence[Format]) -> None:

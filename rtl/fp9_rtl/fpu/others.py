@@ -1,8 +1,7 @@
 """Results that are not rounded: sign injection, minimum and maximum, comparison, classification.
 
 Each result is one of two words, selected by the order of a and c. The order is the sign of the exact difference a -
-c,
-so the existing adder compares. If the order does not matter, the result is always the first word.
+c, so the existing adder compares. If the order does not matter, the result is always the first word.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Rounder of the FPU: one adder rounds a sum to the 16-bit format, or a downcast to its 8-bit target.
 
 Rounding to nearest with ties away adds half an ulp and drops the bits below the ulp. A narrower target only needs
-the
-addition at another bit position:
+the addition at another bit position:
 
     exponent|xxxxxxxxx|g      the 16-bit format: the guard bit is added to the last place
     exponent|xx1......|       a target with 2 fraction bits: 1 is added to the first dropped bit

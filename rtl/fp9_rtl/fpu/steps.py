@@ -68,8 +68,7 @@ def _factors(fmt: FixedFormat) -> data.StructLayout:
     """Return the layout of the decoded factors from port a (or b); exponents are biased as in the 16-bit format.
 
     `wide` is the significand of a 16-bit number; `narrow0` and `narrow1` are the significands of the 8-bit numbers.
-    Unused
-    significands are 0. The first product is either 16-bit or 8-bit.
+    Unused significands are 0. The first product is either 16-bit or 8-bit.
     """
     lanes: dict[str, data.ShapeLike] = {}
     for lane in range(LANES):

@@ -18,8 +18,7 @@ class TileArea:
     """Area and delay of a tile for one synthesis mapping; areas in um2, delay in ns.
 
     `element_um2` is the tile's area divided by its number of elements. It contains a mac, its operands' registers,
-    and its
-    share of the casts and the control logic. All other figures are for the whole tile.
+    and its share of the casts and the control logic. All other figures are for the whole tile.
     """
 
     tile: str

@@ -149,14 +149,12 @@ class GemmComponent(wiring.Component):
     """The hardware of a tile.
 
     Inputs: one step of the sum, accepted when `in_valid` and `in_ready` are both 1. `a` holds G columns of A: the
-    codes of
-    row i begin at bit 8Gi, in the order of the columns. `b` holds G rows of B, column j in the same way. `a_format`
-    and
-    `b_format` select the formats if there are several. `in_last` marks the last step. Steps may come with pauses.
+    codes of row i begin at bit 8Gi, in the order of the columns. `b` holds G rows of B, column j in the same way.
+    `a_format` and `b_format` select the formats if there are several. `in_last` marks the last step. Steps may come
+    with pauses.
 
     Outputs: the results, when `out_valid` and `out_ready` are both 1. `result` holds a row, column j in bits 8j to
-    8j + 7,
-    beginning with row 0. `out_last` marks the last row; the next matrix product begins after it.
+    8j + 7, beginning with row 0. `out_last` marks the last row; the next matrix product begins after it.
     """
 
     def __init__(self, tile: GemmTile) -> None:

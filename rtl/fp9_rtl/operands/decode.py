@@ -26,12 +26,9 @@ class OperandDecoder(wiring.Component):
     """Decode one code, in the low bits of eight, to the fields of an operand; combinational.
 
     `select` chooses the format if there are several. `extra_bias`, with a bias port, is the extra bias of hfp8_143.
-    The
-    exponent's offset is the one that saves the most adders. Subnormal numbers are normalised if a later stage needs
-    it;
-    otherwise they keep their format's lowest exponent and their leading zeros. Exponent and significand have no
-    meaning if
-    a special flag is set.
+    The exponent's offset is the one that saves the most adders. Subnormal numbers are normalised if a later stage
+    needs it; otherwise they keep their format's lowest exponent and their leading zeros. Exponent and significand
+    have no meaning if a special flag is set.
     """
 
     code: Signal
@@ -51,10 +48,8 @@ class OperandDecoder(wiring.Component):
         fields.
 
         With `aligned` and without `normalise`, it is the exponent at which an engine aligns the number. This is the
-        lowest
-        exponent of the format for subnormal numbers, and one exponent for all integers of a format. The significand
-        has
-        `places_above_exponent` extra bits in front.
+        lowest exponent of the format for subnormal numbers, and one exponent for all integers of a format. The
+        significand has `places_above_exponent` extra bits in front.
         """
         low, high = exponent_range(tuple(formats), bias_port)
         self._fraction_bits = significand_bits(formats) - 1
@@ -151,8 +146,7 @@ class OperandDecoder(wiring.Component):
         """Decode an integer as a float with one binade of normal numbers; smaller integers are subnormal.
 
         Only -128 is above the binade. It is the next power of two or, with a bit position above the exponent, twice
-        the
-        binade's lowest number.
+        the binade's lowest number.
         """
         magnitude, beyond = Signal(len(self._code), name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1

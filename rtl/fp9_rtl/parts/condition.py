@@ -1,8 +1,7 @@
 """Conditions that a unit's specification fields must meet so that the unit has a circuit; one condition per field.
 
 Each condition is stated once. It decides whether the unit has hardware, words the error message, and is a row of
-the
-table in docs/units/conditions.md.
+the table in docs/units/conditions.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Adder with end-around carry, for one's complement sums: the carry-out is added at the bottom.
 
 A tree of (generate, propagate) pairs gives the carry out of the whole word. The same tree then distributes this
-carry
-to every bit, so no second adder is needed.
+carry to every bit, so no second adder is needed.
 """
 
 from __future__ import annotations

@@ -64,8 +64,7 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
     """Return `value`, at the top of `width` bits, shifted right by `distance`, and whether any lost bit was 1.
 
     A short value is first shifted by less than its length, while it is narrow. It is then placed at a multiple of a
-    power
-    of two, which needs gates instead of multiplexers.
+    power of two, which needs gates instead of multiplexers.
     """
     fine = min(len(distance), (len(value) - 1).bit_length())
     step = 1 << fine
@@ -100,9 +99,8 @@ def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tupl
     distance.
 
     The distance is at most `furthest`. Each stage drops the bits that no later stage can move into the kept bits.
-    `bounded`
-    is 1 while the distance so far equals the upper bits of `furthest`. A stage then shifts only if `furthest` has
-    a 1 there.
+    `bounded` is 1 while the distance so far equals the upper bits of `furthest`. A stage then shifts only if
+    `furthest` has a 1 there.
     """
     taken: list[Value] = []
     sticky: Value = Const(0, 1)

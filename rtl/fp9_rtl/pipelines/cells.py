@@ -1,8 +1,7 @@
 """Cells of Yosys' JSON, grouped into operations that no register divides.
 
 A sum of three numbers is one operation, because synthesis builds it with one carry chain. A long increment is
-several
-operations: its carry ripples, so a register can be placed after a part of it.
+several operations: its carry ripples, so a register can be placed after a part of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Map each operation to gates separately, with the delays of these gates.
 
 Operations are mapped separately, so that no gate belongs to two operations that a register may separate. ABC maps
-them
-as in delay-balanced synthesis of a unit, to a small built-in library. Its delays are typical of osu018 cells.
+them as in delay-balanced synthesis of a unit, to a small built-in library. Its delays are typical of osu018 cells.
 """
 
 from __future__ import annotations

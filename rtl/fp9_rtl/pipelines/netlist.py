@@ -46,8 +46,7 @@ class Netlist:
     """Operations in topological order: every bit is driven before it is read.
 
     `inputs` are the bits of the first step's input fields, `outputs` the bits of the last step's output fields.
-    `names`
-    maps a bit to its signal and its index there.
+    `names` maps a bit to its signal and its index there.
     """
 
     operations: tuple[Operation, ...]

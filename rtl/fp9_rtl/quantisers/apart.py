@@ -24,8 +24,7 @@ class Apart:
     """Bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)| for a number x.
 
     d1 and d2 are its element times scale in the first and second try. The unit is the smallest element, times the
-    last
-    place of the first scale, times the array's scale.
+    last place of the first scale, times the array's scale.
     """
 
     elements: int

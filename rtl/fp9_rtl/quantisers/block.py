@@ -1,11 +1,10 @@
 """Buffer of a block that arrives in several operations: it is stored until its scale is known.
 
 Both the stored and the next block share one set of registers. An operation is stored in a register that an
-operation
-of the previous block leaves in the same clock cycle, or has left before. A block therefore takes as many clock
-cycles
-as it has operations, with half of the registers of two buffers. A block is complete with its last operation. This
-operation is stored when the last operation of the previous block leaves, and its scale replaces that block's scale.
+operation of the previous block leaves in the same clock cycle, or has left before. A block therefore takes as many
+clock cycles as it has operations, with half of the registers of two buffers. A block is complete with its last
+operation. This operation is stored when the last operation of the previous block leaves, and its scale replaces
+that block's scale.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|

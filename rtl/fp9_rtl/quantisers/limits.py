@@ -115,8 +115,7 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
     """Return an element's code without its sign: the number of limits that `x` reaches, by binary search.
 
     `x` has no sign. Each bit of the code is one comparison with the limit in the middle of the remaining ones.
-    Except for
-    the last comparison, this limit follows an odd code, where a tie goes up.
+    Except for the last comparison, this limit follows an odd code, where a tie goes up.
     """
     bits: list[Value] = []
     while limits:

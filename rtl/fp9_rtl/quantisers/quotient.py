@@ -1,8 +1,7 @@
 """Compute a block's floating-point scale: amax over the array's scale and a rule's divisor, rounded once.
 
 amax is divided by the array's scale, then by the divisor, a constant. Both divisions give a few significand bits
-and a
-sticky bit. Each drops only its remainder, so together they give the exact quotient's bits and sticky bit.
+and a sticky bit. Each drops only its remainder, so together they give the exact quotient's bits and sticky bit.
 """
 
 from __future__ import annotations

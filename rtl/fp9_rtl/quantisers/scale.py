@@ -1,10 +1,8 @@
 """Compute a block's power-of-two scale: amax over a rule's divisor, rounded once.
 
 The divisor is m 2^k with 1 <= m < 2, and amax is s 2^e. Their quotient is s/m or 2 s/m times a power of two.
-Rounding
-only compares s with constants. s < m selects the lower binade. s against 3/2 of the binade's start gives the guard
-bit.
-Equality with either constant gives the sticky bit.
+Rounding only compares s with constants. s < m selects the lower binade. s against 3/2 of the binade's start gives
+the guard bit. Equality with either constant gives the sticky bit.
 """
 
 from __future__ import annotations
@@ -44,8 +42,7 @@ def _reaches_both_ends(block: BlockFormat) -> bool:
     """Return whether the scale can leave its range at either end.
 
     This means that a subnormal amax may need more than the smallest scale, and the largest amax more than the
-    largest.
-    Elements that reach 2 avoid both cases.
+    largest. Elements that reach 2 avoid both cases.
     """
     return block.power < 2
 
@@ -54,8 +51,7 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
     """Return exponent field, with one bit for a carry, and fraction of amax.
 
     If the rule says so, amax is first rounded to the elements' precision with ties up: half of the last place is
-    added, and
-    lower bits are dropped.
+    added, and lower bits are dropped.
     """
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
@@ -68,8 +64,7 @@ def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
     """Return a subnormal amax with its leading 1 in front of the fraction, as if the exponent range were larger.
 
     This is exact in the binade below the normal numbers. Smaller numbers become the first number of this binade, as
-    they
-    have the same smallest scale.
+    they have the same smallest scale.
     """
     if not _reaches_both_ends(block):
         return amax

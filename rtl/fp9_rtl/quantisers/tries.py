@@ -4,14 +4,13 @@ With elements e, scales s and the array's scale t, the try with the smaller sum 
 t s^2 sum e^2 - 2 s sum x e. The comparison is exact, in integers:
 
 * e counts smallest elements. s counts last places of the first scale (the second scale's are equal or twice as
-large).
-  t counts its own last places.
+  large). t counts its own last places.
 * A number with a non-zero element is only a few binades below amax, so x counts positions a fixed distance below
-amax.
+  amax.
 * The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) then differ by a power of two.
   It is known up to a few positions, as amax is about 2 to 9 times s t.
-* The magnitudes of both sides are compared; the right side is negated if the left side is negative. The long
-  factor t therefore multiplies an unsigned number, which is no wider than two tries can differ (see `apart`).
+* The magnitudes of both sides are compared; the right side is negated if the left side is negative. The long factor
+  t therefore multiplies an unsigned number, which is no wider than two tries can differ (see `apart`).
 
 If both scales have the same code, the first try wins. This includes the case that both are too large, where nothing
 bounds amax.

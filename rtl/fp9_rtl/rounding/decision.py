@@ -11,8 +11,7 @@ def rounds_up_at_random(tail: Value, random: Value) -> Value:
     """Return whether the dropped bits plus equally many random bits carry into the last kept place (numerics.md).
 
     Dropped bits below the random bits are ignored. An exact number, whose tail is 0, never rounds up. The sum
-    carries
-    if the tail is greater than the inverted random bits.
+    carries if the tail is greater than the inverted random bits.
     """
     return tail[len(tail) - len(random) :] > ~random
 

@@ -14,10 +14,8 @@ class SumFacts:
     """Facts about the rounded sum of the products and c.
 
     `products` is the range of leading-bit exponents of non-zero products. `below_normal`: a sum with a non-zero
-    product
-    can be below the result's normal numbers, for example if products cancel and leave c. `overflow`: a finite sum
-    can
-    round to more than the largest number.
+    product can be below the result's normal numbers, for example if products cancel and leave c. `overflow`: a
+    finite sum can round to more than the largest number.
     """
 
     products: range

@@ -1,9 +1,8 @@
 """HiFloat8's hybrid rounding: to nearest near 1, elsewhere by a threshold from the source's own bits.
 
 Near 1 (|E| < 4) ties round away. Elsewhere the tail F, the bits just below the kept ones, is compared with a
-threshold
-T. T is read from the last bits of the source and acts as a random number: F >= T rounds up (HiF8 section 3, CANN
-`Cast`).
+threshold T. T is read from the last bits of the source and acts as a random number: F >= T rounds up (HiF8 section
+3, CANN `Cast`).
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from fp9.units import Cast
 
 HYBRID_ZONES = data.StructLayout({"nearest": 1, "certain": 1, "never": 1})
 """Ranges where the threshold does not decide: `nearest` rounds ties away, `certain` (upper half of the top binade)
-rounds
-up, and `never` (far below the smallest number) does not round up.
+rounds up, and `never` (far below the smallest number) does not round up.
 """
 
 

@@ -8,11 +8,9 @@ The term with the larger exponent stays in place. The other term is shifted righ
 Three extra bits are enough: at an alignment distance of two or more, the sum loses at most one leading bit.
 
 If no sum with a non-zero product is subnormal, both terms count as normalised. Exponents and leading bits then
-decide
-which term is larger, and the difference is never negative. If such a sum can be subnormal, a subnormal addend can
-have
-the larger exponent but the smaller value. The subtraction then swaps its operands when it would borrow, and the
-normaliser stops at the lowest exponent.
+decide which term is larger, and the difference is never negative. If such a sum can be subnormal, a subnormal
+addend can have the larger exponent but the smaller value. The subtraction then swaps its operands when it would
+borrow, and the normaliser stops at the lowest exponent.
 """
 
 from __future__ import annotations

@@ -45,8 +45,7 @@ class SumBlocks(Step):
     """Form the exact sum of each block as magnitude and sign; `zero` means that all of its products are zero.
 
     `zero_sign` is the sign of an exact sum that is zero. Zeros of equal sign keep their sign; any other zero sum is
-    a
-    cancellation.
+    a cancellation.
     """
 
     name = "sum"

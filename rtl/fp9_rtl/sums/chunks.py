@@ -112,8 +112,7 @@ class UnpackChunk(Step):
     """Unpack a chunk's sum into the product's fields, with its exponent rebiased to the total's exponent field.
 
     A subnormal sum is normalised if the total's format reaches lower exponents. Otherwise it keeps the lowest
-    exponent of
-    its own format.
+    exponent of its own format.
     """
 
     name = "unpack"

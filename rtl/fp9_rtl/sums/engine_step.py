@@ -123,8 +123,7 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """Return the stages from the ports to the exact products; the ports in `passed` pass through.
 
     Products are normalised where the sum compares them. If the addend stays outside the window, the stages end with
-    the sum
-    of the products. With scales, they end with this sum times the scales.
+    the sum of the products. With scales, they end with this sum times the scales.
     """
     if unit.scale is not None:
         aligned = unit.engine.window is not None and unit.engine.group is None

@@ -6,8 +6,7 @@ value if the product is zero:
     decode -> register -> multiply -> mask -> ...      signs and special flags always pass
 
 The product of the held factors is masked afterwards. With fewer stages, AND gates set the factors to zero before
-the
-multiplier. Only products that are plain zeros are gated: not 0 x Inf and not 0 x NaN.
+the multiplier. Only products that are plain zeros are gated: not 0 x Inf and not 0 x NaN.
 """
 
 from __future__ import annotations
@@ -99,8 +98,7 @@ class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register that keeps the previous factors if a product is zero.
 
     The first operation after a reset is stored completely, because the register holds nothing yet. Unknown bits in
-    a
-    simulator would otherwise reach the result.
+    a simulator would otherwise reach the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

@@ -81,8 +81,8 @@ class Multiply(Step):
     """Form the exact products; their exponents have the bias of the result's field, or of the sum's window.
 
     A significand begins with its leading 1, and the product's exponent belongs to this bit. Before a window no
-    stage
-    needs this: the first bit may be 0, the exponent belongs to its position and does not wait for the significand.
+    stage needs this: the first bit may be 0, the exponent belongs to its position and does not wait for the
+    significand.
     """
 
     name = "multiply"

@@ -9,15 +9,13 @@ The terms are sorted by exponent. Positions count from the first term's leading 
     third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
 
 * The first two terms sum to 0 or to at least 2^(-p-1). If bits of the third are lost, it is below 2^(-p-3). The
-window
-  then holds p + 1 bits of the sum, a guard bit and one sticky bit of known sign. One rounding needs no more.
+  window then holds p + 1 bits of the sum, a guard bit and one sticky bit of known sign. One rounding needs no more.
 * If the first two sum to 0, the result is the third term: it replaces the window, with its own exponent.
 * If bits of the second term are lost, bits of the third are lost too. Both together are below 2^(-p-3), and the sum
   rounds to the first term. The flag inexact still depends on whether they cancel each other.
 
 The last point holds only for rounding to nearest. No product may be below the result's normal numbers, because a
-third
-term alone is never shifted right.
+third term alone is never shifted right.
 """
 
 from __future__ import annotations
@@ -52,10 +50,8 @@ class AlignPair(Step):
     term.
 
     `cut` means that bits of a term were lost, and `cut_term` is this term. `both_cut` means that both terms lost
-    bits
-    and do not cancel each other. The first product may be longer than the second if the second is then zero: a term
-    of at
-    most two thirds of the window's width is not truncated where it can cancel.
+    bits and do not cancel each other. The first product may be longer than the second if the second is then zero: a
+    term of at most two thirds of the window's width is not truncated where it can cancel.
     """
 
     name = "align"

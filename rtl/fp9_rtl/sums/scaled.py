@@ -4,8 +4,7 @@
 
 The sum of a block times its scales is exact; it is added to the addend like a single product. Below the result's
 lowest exponent the sum is shifted right, and lost bits become sticky. Enough bits remain below the result's last
-place
-for the same rounding. Several blocks with their own scales are first added in fixed point (`blocks`). The
+place for the same rounding. Several blocks with their own scales are first added in fixed point (`blocks`). The
 addend is added last, so that an accumulator's loop contains only a multiply-add.
 """
 

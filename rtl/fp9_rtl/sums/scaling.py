@@ -23,8 +23,7 @@ class ScaledTerm:
     """Exact magnitude of `bits` bits, normalised, with its exponent in the result's bias.
 
     `first` is the range of exponents of its first bit. Numbers with an exponent below 1 are shifted right to
-    exponent 1,
-    and lost bits become sticky.
+    exponent 1, and lost bits become sticky.
     """
 
     def __init__(self, unit: Dot, bits: int, first: range) -> None:

@@ -26,8 +26,7 @@ def classify(
     """Drive `inf`, `nan`, `invalid` and `subtract` of `o`; return whether a term is minus infinity.
 
     `subtract` means that the signs differ. Zeros of equal sign keep their sign; any other zero sum is a
-    cancellation.
-    `run` is the engine's `infinity_run`.
+    cancellation. `run` is the engine's `infinity_run`.
     """
     terms = [*products, *([] if addend is None else [addend])]
     infinite = [(term.inf & ~term.sign, term.inf & term.sign) for term in terms]
@@ -50,8 +49,7 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
     """Return whether a positive and whether a negative infinity remain after all products, processed in order.
 
     Two infinities of opposite sign both remain. The next infinity replaces both, unless a run of `run` products has
-    ended
-    since: then both remain for good.
+    ended since: then both remain for good.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
@@ -72,8 +70,7 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
     """Return magnitude, `bits` wide, and sign of a sum of terms, each given as (magnitude, whether negative).
 
     The sum is in one's complement: negative terms are inverted, the carry-out re-enters at the bottom, and a
-    negative
-    sum is inverted. Inversion needs no increment, so a sticky last bit keeps its value.
+    negative sum is inverted. Inversion needs no increment, so a sticky last bit keeps its value.
     """
     if len(terms) == 1:
         return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]

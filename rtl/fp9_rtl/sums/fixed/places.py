@@ -14,8 +14,7 @@ class Window:
     """Bit positions of a sum, given by their exponents; the field extends from `ulp` up to, but not including, `top`.
 
     The addend's first bit is at most at `addend_highest`. `far` means that the addend can be larger. `cut` means
-    that it
-    can reach below `lowest`; a sticky bit below the window then collects the lost bits.
+    that it can reach below `lowest`; a sticky bit below the window then collects the lost bits.
     """
 
     lowest: int

@@ -13,16 +13,13 @@ window:
   quarter of the addend's last place, so the rounding does not depend on the distance. The addend is placed at
   `highest` and keeps its own exponent.
 * Addend bits below `lowest`: they are below half of the products' last place. The products' sum keeps its leading
-bit
-  or moves by one position, and the lost bits become sticky. If the products cancel, the sum is the addend alone.
+  bit or moves by one position, and the lost bits become sticky. If the products cancel, the sum is the addend
+  alone.
 
 Only the field is added. Signs are relative to the addend's sign, so only products are inverted. If the addend has
-no
-bits outside the field, the sum is in one's complement, as in `terms.signed_sum`. Otherwise it is in two's
-complement:
-the products' signs enter at the bottom as carries. A negative sum then borrows from the bits above. If there are
-none,
-it is inverted and the bits below are negated.
+no bits outside the field, the sum is in one's complement, as in `terms.signed_sum`. Otherwise it is in two's
+complement: the products' signs enter at the bottom as carries. A negative sum then borrows from the bits above. If
+there are none, it is inverted and the bits below are negated.
 """
 
 from __future__ import annotations
@@ -54,10 +51,8 @@ def placed_product(
     """Return a product's bits at their positions, inverted if negative; the lowest of `bits` is the products' ulp.
 
     The product is first shifted by less than a power of two not below the significand width, or by its whole
-    exponent
-    if this is shorter. A selector then moves it to one of the positions at multiples of that power. Bits that would
-    fall
-    out on either side are 0 in every product.
+    exponent if this is shorter. A selector then moves it to one of the positions at multiples of that power. Bits
+    that would fall out on either side are 0 in every product.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -241,8 +236,7 @@ class Normalise(Step):
     """Move the leading 1 of a sum to the top; keep the precision, guard, round and sticky bits.
 
     The last bit of `sum` is the window's lowest position. If the products have cancelled and `alone` is 1, the sum
-    is the
-    field `addend`.
+    is the field `addend`.
     """
 
     name = "normalise"

@@ -1,8 +1,7 @@
 """Sums in a window of K fraction bits below the largest exponent; lower bits of every term are truncated.
 
 Significands are not normalised before alignment. A product has two integer and six fraction bits and is aligned at
-the
-sum of its factors' exponents. Subnormal operands have the lowest exponent of their format.
+the sum of its factors' exponents. Subnormal operands have the lowest exponent of their format.
 
     exponent     +1  0 | -1 ...           -K |
     product      x   x | xxxxxx              |
@@ -10,9 +9,8 @@ sum of its factors' exponents. Subnormal operands have the lowest exponent of th
     addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
 
 Truncated bits make the result inexact. Toward zero they have no other effect. With jam, they set the last bit kept
-to
-1. With floor, a negative term that loses bits decreases by one unit of the window's last place. One row of the sum
-subtracts all these units.
+to 1. With floor, a negative term that loses bits decreases by one unit of the window's last place. One row of the
+sum subtracts all these units.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Addend outside the products' window: truncated like the products, or complete, then added exactly.
 
 The truncated sum of the products is normalised and replaces the product in a multiply-add (`adder`). The window
-does
-not depend on the addend, so an accumulator's loop contains only the addition of the multiply-add.
+does not depend on the addend, so an accumulator's loop contains only the addition of the multiply-add.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
 Floor subtracts one unit if a negative number loses bits. These units are one row of the next sum. The products do
-not
-depend on the addend, so an accumulator's loop begins after their joined sum.
+not depend on the addend, so an accumulator's loop begins after their joined sum.
 """
 
 from __future__ import annotations
@@ -209,8 +208,7 @@ class NormaliseFloor(NormaliseSum):
     """Normalise as `NormaliseSum` and floor after `fraction_bits` of the normalised sum.
 
     The unit that floor subtracts from a negative sum is added to its magnitude below the rounding bits. It is not
-    added
-    if these bits are all 1: rounding to nearest then rounds up in either case.
+    added if these bits are all 1: rounding to nearest then rounds up in either case.
     """
 
     def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:
