@@ -1,5 +1,6 @@
-"""What units cost: area and delay in standard cells, LUTs and clock on an FPGA.
+"""Area and delay of units in standard cells; LUTs and clock frequency on an FPGA.
 
-`run` measures and compares, `records` holds and `report` shows the figures; `breakdown` says which submodule an area
-lies in, `fpga` places and routes. `liberty`, `mapping` and `sta` are the libraries, the recipes and the timing.
+`run` measures and compares units. `records` stores the figures and `report` shows them. `breakdown` gives the area
+of each submodule, and `fpga` places and routes. `liberty`, `mapping` and `sta` contain libraries, synthesis recipes
+and timing analysis.
 """

@@ -1,7 +1,7 @@
-"""Where a unit's area lies: the area of each of its submodules, from a mapping that keeps their boundaries.
+"""Area of each submodule of a unit, from a mapping that keeps the module boundaries.
 
-Yosys and ABC work inside each submodule, so that every gate belongs to one; gates that the flat mapping shares across
-boundaries are counted apart here. The total therefore differs from the flat one, and both are stated.
+Yosys and ABC optimise each submodule separately, so every gate belongs to one. The flat mapping shares gates across
+boundaries and gives another total; both totals are stated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
 
 OWN = "between them"
-"""What the logic is called that lies in no submodule."""
+"""Label of logic that belongs to no submodule."""
 
 KEEP_BOUNDARIES = """\
 read_rtlil unit.il
@@ -38,7 +38,7 @@ dfflibmap {cells}
 opt_clean -purge
 write_rtlil prepared.il
 """
-"""Yosys script from a unit's RTLIL to what a mapping starts from, in which the modules `kept` stay apart."""
+"""Yosys script from a unit's RTLIL to the mapping's input, in which the modules `kept` stay separate."""
 
 _MAP = """\
 read_rtlil prepared.il
@@ -52,7 +52,7 @@ _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Areas in um2 of a unit's submodules in the order of the datapath, and of the flat netlist by the same mapping."""
+    """Areas in um2 of a unit's submodules in datapath order, and of the flat netlist with the same mapping."""
 
     top: str
     library: str
@@ -62,22 +62,23 @@ class Breakdown:
 
     @property
     def total_um2(self) -> float:
-        """The sum of the submodules."""
+        """Return the sum of the submodules' areas."""
         return math.fsum(area for _, area in self.submodules)
 
     @property
     def over_flat(self) -> float:
-        """The sum over the flat area: 1.05 says that boundaries cost 5 %."""
+        """Return the sum divided by the flat area; 1.05 means that boundaries cost 5 %."""
         return self.total_um2 / self.flat_um2
 
 
 def breakdown(
     unit: Unit, *, library: str | Library = "osu018", mapping: str = "area-optimised", cache: Path | None = None
 ) -> Breakdown:
-    """Area by submodule in one mapping, by the one of its scripts that gives the flat figure.
+    """Return the area by submodule for one mapping, with the script of this mapping that gives the flat area.
 
-    Submodules are those of the datapath: of the unit, and with `stages` of its pipeline and accumulator. Raises
-    TypeError for a unit without hardware, ValueError for an unknown mapping, MissingTool without library or Yosys.
+    Submodules are the stages of the datapath: of the unit and, with `stages`, of its pipeline and accumulator.
+    Raises TypeError for a unit without hardware, ValueError for an unknown mapping, and MissingTool without library
+    or Yosys.
     """
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping {mapping!r} given; choose from {', '.join(MAPPINGS)}")
@@ -101,13 +102,13 @@ def breakdown(
 
 @functools.lru_cache(maxsize=4)
 def _text(unit: Unit) -> str:
-    """A unit's RTLIL, which is the same for every library."""
+    """Return a unit's RTLIL, which does not depend on the library."""
     text: str = rtlil.convert(build(unit), name=unit.name, emit_src=False)
     return text
 
 
 def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, float]:
-    """Name and area of every submodule, in the order in which the RTLIL instantiates them."""
+    """Return name and area of every submodule, in the order in which the RTLIL instantiates them."""
     kept = boundaries(text, unit)
     with tempfile.TemporaryDirectory(prefix="fp9-area-") as name:
         folder = Path(name)
@@ -124,9 +125,9 @@ def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, 
 
 
 def boundaries(text: str, unit: Unit) -> list[str]:
-    """Modules of a unit's RTLIL whose boundaries stay.
+    """Return the modules of a unit's RTLIL whose boundaries are kept.
 
-    They are the unit's own submodules; of those that are pipelines, theirs as well.
+    They are the unit's own submodules and, for pipelines among them, the pipelines' submodules.
     """
     modules = [name for name in _MODULE.findall(text) if name != unit.name]
     depth = 2 if unit.stages else 1
@@ -134,7 +135,7 @@ def boundaries(text: str, unit: Unit) -> list[str]:
 
 
 def _areas_by_module(folder: Path, script: str, library: Library) -> dict[str, float]:
-    """Area of each module's own cells after one ABC script."""
+    """Return the area of each module's own cells after one ABC script."""
     (folder / "map.abc").write_text(script + "\n")
     run_yosys(_MAP.format(cells=cell_options(library)), folder)
     modules = json.loads((folder / "statistics.json").read_text())["modules"]
@@ -147,5 +148,5 @@ def _areas_by_module(folder: Path, script: str, library: Library) -> dict[str, f
 
 
 def as_record(result: Breakdown) -> dict[str, object]:
-    """As plain values for JSON."""
+    """Return the result as plain values, for JSON."""
     return {**dataclasses.asdict(result), "total_um2": result.total_um2, "over_flat": round(result.over_flat, 4)}

@@ -1,7 +1,7 @@
-"""The Verilog that figures are measured on: a circuit as Yosys writes it, flat and without processes.
+"""Verilog for measurements: a circuit as Yosys writes it, flat and without processes.
 
-It is the circuit of the text that people read, proven so (`fp9 prove UNIT --source`), and changes with the circuit
-alone: ABC gives other areas, by some per cent, for another text of the same logic.
+It is proven equivalent to the readable Verilog (`fp9 prove UNIT --source`) and changes only if the circuit changes.
+ABC gives areas that differ by some per cent for another text of the same logic.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ write_verilog -noattr unit.v
 
 @functools.lru_cache(maxsize=64)
 def unit_circuit(unit: Unit) -> str:
-    """A unit's circuit as one module of its name. Raises ValueError for a spec that no hardware is offered for."""
+    """Return a unit's circuit as one module with its name. Raises ValueError for a specification without hardware."""
     return circuit(build(unit), unit.name)
 
 
 def circuit(component: wiring.Component, name: str) -> str:
-    """A component's circuit as one module."""
+    """Return a component's circuit as one module."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         (folder / "unit.il").write_text(to_rtlil(component, name))

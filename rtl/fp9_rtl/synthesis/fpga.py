@@ -1,7 +1,7 @@
-"""LUTs, flip-flops and clock of a unit on an FPGA, after place and route with a fixed seed.
+"""LUTs, flip-flops and clock frequency of a unit on an FPGA, after place and route with a fixed seed.
 
-The unit stands between registers: every input comes from one and every output ends in one, also where the unit has
-stages of its own, so that each path through it is one that the clock limits. The registers are counted apart.
+Registers are placed around the unit, at every input and output, also if the unit has stages. The clock then limits
+each path through the unit. These registers are counted separately.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 
 NOTE = "after place and route with a fixed seed; registers around the unit, counted apart; no DSP blocks"
-"""What every report says of its figures."""
+"""Note about the figures in every report."""
 
 SEED = 1
-"""Of the placer."""
+"""Seed of the placer."""
 
 _TARGET_MHZ = 200
-"""Clock that the placer works towards, above what units reach; what it is hardly matters to the result."""
+"""Target clock of the placer, above what units reach; its value hardly changes the result."""
 
 _DEVICE_CLOCK = "clk"
 
 
 @dataclass(frozen=True)
 class Device:
-    """An FPGA: its tools' options, and what its cells are called, each with the LUTs it holds."""
+    """An FPGA: the options of its tools, the names of its cells, and the number of LUTs in each cell."""
 
     name: str
     part: str
@@ -54,7 +54,7 @@ class Device:
 
     @property
     def package(self) -> str:
-        """The Python package that places and routes for it."""
+        """Return the name of the Python package that places and routes for this FPGA."""
         return f"yowasp-nextpnr-{self.name}"
 
 
@@ -83,12 +83,12 @@ DEVICES = {
         ),
     )
 }
-"""The FPGAs offered."""
+"""The supported FPGAs, by name."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A unit on an FPGA. `flip_flops` are its own; `logic_cells` what the placed circuit fills, all registers too."""
+    """Results of a unit on an FPGA. `flip_flops` are the unit's own; `logic_cells` includes all registers."""
 
     top: str
     device: str
@@ -102,15 +102,15 @@ class Placed:
     verilog_sha256: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON, with the note that belongs to every report."""
+        """Return the fields as plain values for JSON, with the note that every report has."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
 
 def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
     """Place and route a unit.
 
-    Raises ValueError for an unknown device or a unit that it has no pins or room for, MissingTool where the device's
-    tool is not installed.
+    Raises ValueError for an unknown device or a unit that exceeds its pins or logic cells, and MissingTool if the
+    device's tool is not installed.
     """
     if device not in DEVICES:
         raise ValueError(f"unknown FPGA {device!r}; choose from {', '.join(DEVICES)}")
@@ -132,7 +132,7 @@ def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
 
 
 def wrapper(unit: Unit) -> str:
-    """Verilog of the module `NAME_between_registers`: the unit with a register at every input and output."""
+    """Return the Verilog module `NAME_between_registers`: the unit with a register at every input and output."""
     inputs, outputs = _inputs(unit), _outputs(unit)
     ports = [f"input clk, {', '.join(f'input {_range(w)}{n}' for n, w in inputs)}"]
     ports.append(", ".join(f"output reg {_range(w)}{n}" for n, w in outputs))
@@ -146,7 +146,7 @@ def wrapper(unit: Unit) -> str:
 
 
 def table(results: list[Placed]) -> Table:
-    """One row for each unit, for a rich console."""
+    """Return a table for a rich console, with one row for each unit."""
     shown = Table(title="On an FPGA", caption=NOTE)
     for heading in ("unit", "FPGA"):
         shown.add_column(heading)
@@ -196,7 +196,7 @@ def _options(device: Device) -> tuple[str, ...]:
 
 
 def _measure(text: str, unit: Unit, device: Device) -> dict[str, Any]:
-    """The figures of a unit, as fields of `Placed`."""
+    """Return the figures of a unit, as fields of `Placed`."""
     top = f"{unit.name}_between_registers"
     with tempfile.TemporaryDirectory(prefix="fp9-fpga-") as name:
         folder = Path(name)
@@ -221,7 +221,7 @@ def _measure(text: str, unit: Unit, device: Device) -> dict[str, Any]:
 
 
 def _place_and_route(unit: Unit, device: Device, folder: Path) -> None:
-    """Leave report.json in the folder."""
+    """Run nextpnr, which writes report.json to the folder."""
     module = device.package.replace("-", "_")
     main = f"import sys, {module}; sys.exit({module}.run_{module.removeprefix('yowasp_')}(sys.argv[1:]))"
     command = [sys.executable, "-c", main, *_options(device), "--quiet"]

@@ -1,4 +1,4 @@
-"""Liberty, the text in which a cell library is written: its groups, and the logic functions of its pins.
+"""Reader of Liberty, the text format of cell libraries: its groups, and the logic functions of pins.
 
 Source: Liberty User Guide 2017.06, volume 1, chapter 1 (groups, simple and complex attributes) and 2 (`function`).
 """
@@ -20,7 +20,7 @@ _STATEMENT = re.compile(
 
 @dataclass(frozen=True)
 class Group:
-    """A group `kind (arguments) { ... }`: attributes by name, of equal names the last, and the groups inside it."""
+    """A group `kind (arguments) { ... }`: its attributes by name (the last of equal names) and its inner groups."""
 
     kind: str
     arguments: tuple[str, ...]
@@ -29,16 +29,16 @@ class Group:
 
     @property
     def name(self) -> str:
-        """The first argument; empty where there is none."""
+        """Return the first argument, or an empty string if there is none."""
         return self.arguments[0] if self.arguments else ""
 
     def of(self, *kinds: str) -> Iterator[Group]:
-        """The groups inside it of some kinds."""
+        """Return the inner groups of the given kinds."""
         return (group for group in self.groups if group.kind in kinds)
 
 
 def read(text: str) -> Group:
-    """The `library` group of a Liberty text. Raises ValueError where there is none or braces do not match."""
+    """Return the `library` group of a Liberty text. Raises ValueError if there is none or braces do not match."""
     outside = Group("", ())
     opened = [outside]
     for match in _STATEMENT.finditer(_DROPPED.sub("", text)):
@@ -65,7 +65,7 @@ def _arguments(text: str) -> tuple[str, ...]:
 
 
 def numbers(text: str) -> list[float]:
-    """The numbers of a complex attribute such as `index_1` or `values`."""
+    """Return the numbers of a complex attribute such as `index_1` or `values`."""
     return [float(number) for number in re.findall(r"[-+0-9.][-+0-9.eE]*", text)]
 
 
@@ -74,7 +74,9 @@ _TOKEN = re.compile(r"\s*([A-Za-z_][\w\[\]]*|[01!'^*&+|()])")
 
 @dataclass
 class _Function:
-    """A Boolean expression of Liberty, read by descent: `!` and `'`, then `^`, then `*`, `&` or nothing, then `+`."""
+    """Recursive-descent parser of a Liberty expression; precedence: `!` and `'`, then `^`, then `*`, `&` or a space,
+    then `+`.
+    """
 
     tokens: list[str]
     values: Mapping[str, bool]
@@ -118,15 +120,15 @@ class _Function:
 
 
 def holds(function: str, values: Mapping[str, bool]) -> bool:
-    """The value of a Boolean expression over named values.
+    """Return the value of a Boolean expression for the given values of its names.
 
-    Raises KeyError for a name that has none, IndexError for an expression that breaks off.
+    Raises KeyError for a name without a value and IndexError for an incomplete expression.
     """
     return _Function(_TOKEN.findall(function), values).any_of()
 
 
 def truth_table(function: str, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Values of a `function` over all inputs, the last changing first; raises as `holds`."""
+    """Return the values of `function` over all inputs, the last input changing fastest; raises as `holds`."""
     return tuple(
         holds(function, dict(zip(inputs, row, strict=True))) for row in product((False, True), repeat=len(inputs))
     )

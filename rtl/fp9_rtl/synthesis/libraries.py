@@ -1,7 +1,7 @@
-"""Cell libraries as records: where the Liberty file comes from, and what its figures are stated in.
+"""Cell libraries: their Liberty files, and the reference cells of their figures.
 
-Those of the catalogue are named; a Liberty of the user's own is read by `own_library`, which finds in it what the
-catalogue states.
+The catalogue contains named libraries. `own_library` reads a user's Liberty file and derives the facts that the
+catalogue states for its libraries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fp9.system.missing import MissingTool
 from fp9_rtl.synthesis.liberty import Group, read, truth_table
 
 TECH_FOLDER = Path("/usr/share/qflow/tech")
-"""Where Debian's packages `qflow-tech-*` put their files."""
+"""Folder of the files of Debian's packages `qflow-tech-*`."""
 
 _FEMTO = {"ff": 1.0, "pf": 1e3}
 _NANO_WATT = {"1pW": 1e-3, "1nW": 1.0, "10nW": 10.0, "100nW": 100.0, "1uW": 1e3, "1mW": 1e6}
@@ -35,17 +35,17 @@ class AptFile:
 
     @property
     def install(self) -> str:
-        """The command that installs it."""
+        """Return the command that installs the package."""
         return f"apt install {self.package}"
 
     def path(self) -> Path:
-        """Where it lies, or would."""
+        """Return the path of the file, whether installed or not."""
         return TECH_FOLDER / self.inner
 
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A file of a Python package that is used for its data alone, installed without what it depends on."""
+    """A data file of a Python package, which is installed without its dependencies."""
 
     package: str
     version: str
@@ -53,11 +53,11 @@ class WheelFile:
 
     @property
     def install(self) -> str:
-        """The command that installs it."""
+        """Return the command that installs the package."""
         return f"pip install --no-deps {self.package}=={self.version}"
 
     def path(self) -> Path:
-        """Where it lies, or would."""
+        """Return the path of the file, whether installed or not."""
         try:
             return Path(str(importlib.metadata.distribution(self.package).locate_file(self.inner)))
         except importlib.metadata.PackageNotFoundError:
@@ -66,10 +66,10 @@ class WheelFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A library of the catalogue and the terms of its figures.
+    """A library of the catalogue, with the conditions of its figures.
 
-    `node_nm`, `volts` and `corner` are of its characterisation. Areas are stated in `unit_cell`, a two-input NAND;
-    inputs are driven by `driver`, outputs load `load_ff` fF; `leave_out` are cells never used.
+    `node_nm`, `volts` and `corner` describe its characterisation. Areas are stated in `unit_cell`, a two-input
+    NAND. Inputs are driven by `driver`, outputs drive `load_ff` fF, and cells in `leave_out` are never used.
     """
 
     name: str
@@ -127,22 +127,23 @@ _SOURCES = (
 LIBRARIES = {source.name: source for source in _SOURCES}
 
 SIDE_BY_SIDE = ("osu018", "nangate45")
-"""The libraries that stand side by side in studies and data sheets."""
+"""Libraries that studies and data sheets compare."""
 """The catalogue of libraries."""
 
 _OUTPUT_LOADS = 2
-"""Smallest inverters that an output drives in a library of the user's: what 20 fF is in osu018."""
+"""Number of smallest inverters that an output drives in a user's library; this corresponds to 20 fF in osu018."""
 
 _DRIVE = 4
-"""Strength of the inverter before an input, in smallest inverters: INVX4."""
+"""Strength of the inverter that drives an input, relative to the smallest inverter (INVX4)."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """What figures need of a library.
+    """The facts about a library that measurements need.
 
-    `paths` are its Liberty files, `sha256` the hash of all of them; `areas` in um2 and `leakage_nw` in nW by cell,
-    `sequential` the cells that hold a bit; `unit_cell`, `driver`, `load_ff` and `leave_out` as in `Source`.
+    `paths` are its Liberty files, and `sha256` is the hash of all of them. `areas` (um2) and `leakage_nw` (nW) are
+    by cell; `sequential` are the cells that store a bit. `unit_cell`, `driver`, `load_ff` and `leave_out` are as in
+    `Source`.
     """
 
     name: str
@@ -158,20 +159,20 @@ class Library:
 
     @property
     def nand2_um2(self) -> float:
-        """Area of the two-input NAND, the unit of NAND2 equivalents, in um2."""
+        """Return the area in um2 of the two-input NAND, the unit of NAND2 equivalents."""
         return self.areas[self.unit_cell]
 
 
 def find_library(which: str | Library) -> Library:
-    """A library by its name in the catalogue; one that is read already is itself.
+    """Return a library by its name in the catalogue; return a `Library` unchanged.
 
-    Raises ValueError for an unknown name, MissingTool when its package is not installed.
+    Raises ValueError for an unknown name and MissingTool if its package is not installed.
     """
     return which if isinstance(which, Library) else library(which)
 
 
 def library(name: str) -> Library:
-    """Read a library of the catalogue; raises as `find_library`."""
+    """Return a library of the catalogue; raises as `find_library`."""
     if name not in LIBRARIES:
         raise ValueError(unknown("library", name, LIBRARIES, f"choose from {', '.join(LIBRARIES)}"))
     source = LIBRARIES[name]
@@ -198,12 +199,13 @@ def library(name: str) -> Library:
 
 
 def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library:
-    """A library in one or several Liberty files of the user's, named by the first.
+    """Return a library from one or several Liberty files of the user, named after the first.
 
-    Figures are stated in its smallest two-input NAND; inputs are driven by the inverter whose input is nearest to
-    four times the smallest inverter's, outputs drive two of the smallest. `leave_out` are names or patterns (`*`, `?`)
-    of cells that are never used, beside those that the files mark `dont_use`. Raises ValueError, naming the file, where
-    one is no Liberty or where there is no NAND or inverter; OSError where one cannot be read.
+    Areas are stated in its smallest two-input NAND. Inputs are driven by the inverter whose input capacitance is
+    nearest to four times the smallest inverter's; outputs drive two of the smallest. `leave_out` are names or
+    patterns (`*`, `?`) of cells that are never used, in addition to cells marked `dont_use`. Raises ValueError,
+    with the file's name, for a file that is not Liberty or if there is no NAND or inverter, and OSError for an
+    unreadable file.
     """
     if not paths:
         raise ValueError("no Liberty file given; give one or several")
@@ -235,9 +237,9 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
 
 
 def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequence[str] = ()) -> tuple[Library, ...]:
-    """The libraries of the names, then that of the user's Liberty files; by default the first of the catalogue.
+    """Return the named libraries, then the library of the user's Liberty files; by default the catalogue's first.
 
-    Raises as `library` and `own_library`, and ValueError for cells to leave out of no Liberty file.
+    Raises as `library` and `own_library`, and ValueError for `leave_out` without a Liberty file.
     """
     if leave_out and not liberty:
         raise ValueError(f"cells to leave out given ({', '.join(leave_out)}), but no Liberty file they could be in")
@@ -246,7 +248,7 @@ def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequen
 
 
 def _matching(patterns: Sequence[str], cells: Iterable[str]) -> tuple[str, ...]:
-    """The cells that any of some patterns names. Raises ValueError for a pattern that names none."""
+    """Return the cells that match any of the patterns. Raises ValueError for a pattern without a match."""
     matched: dict[str, None] = {}
     for pattern in patterns:
         found = fnmatch.filter(cells, pattern)
@@ -258,7 +260,7 @@ def _matching(patterns: Sequence[str], cells: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Gate:
-    """A cell with one output and a function: its truth table, and the capacitance of its first input in fF."""
+    """A cell with one output: its truth table, and the capacitance of its first input in fF."""
 
     table: tuple[bool, ...]
     input_ff: float
@@ -282,7 +284,7 @@ def _facts_of(path: Path) -> _Facts:
 
 @lru_cache(maxsize=4)
 def _facts(content: bytes) -> _Facts:
-    """What the cells of a Liberty file are and take. Raises ValueError for what is no Liberty, or has no cell."""
+    """Return the facts about the cells of a Liberty file. Raises ValueError if it is not Liberty or has no cell."""
     group = read(content.decode("utf-8", errors="replace"))
     # A cell without an area is never placed: pads, fillers.
     cells = [cell for cell in group.of("cell") if "area" in cell.attributes]
@@ -301,7 +303,7 @@ def _facts(content: bytes) -> _Facts:
 
 
 def _leakage(cell: Group) -> float:
-    """What a cell leaks, in the library's unit: its own figure, else the mean over its states, else nothing."""
+    """Return a cell's leakage in the library's unit: its own figure, else the mean over its states, else 0."""
     if "cell_leakage_power" in cell.attributes:
         return float(cell.attributes["cell_leakage_power"])
     states = [float(state.attributes["value"]) for state in cell.of("leakage_power")]
@@ -309,13 +311,13 @@ def _leakage(cell: Group) -> float:
 
 
 def femto_farad(library: Group) -> float:
-    """fF in the library's unit of capacitance."""
+    """Return the library's unit of capacitance in fF."""
     count, _, unit = library.attributes.get("capacitive_load_unit", "1,pf").partition(",")
     return float(count) * _FEMTO[unit.strip().strip('"').lower()]
 
 
 def _gate(cell: Group, femto: float) -> _Gate | None:
-    """The gate that a cell of one or two inputs is, None for any other."""
+    """Return a cell with one or two inputs as a gate; None for any other cell."""
     pins = list(cell.of("pin"))
     inputs = [pin for pin in pins if pin.attributes.get("direction") == "input"]
     outputs = [pin for pin in pins if "function" in pin.attributes]

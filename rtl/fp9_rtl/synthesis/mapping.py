@@ -1,8 +1,9 @@
 """The two fixed mappings of a flattened netlist to standard cells.
 
-Yosys' default script is too noisy to compare two variants of one unit: it has made a two-format multiply-adder smaller
-than the one-format one inside it. These scripts order such pairs and repeat within 1-2 points. All five are applied
-to one netlist: the area-optimised mapping is the smallest of four results, the delay-balanced one has one script.
+Results of Yosys' default script vary too much to compare variants of a unit. It made a two-format multiply-adder
+smaller than the one-format multiply-adder inside it. The scripts here order such pairs correctly and repeat within
+1-2 points. All five are applied to one netlist. The area-optimised mapping is the smallest of four results; the
+delay-balanced mapping has one script.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ MAPPINGS: dict[str, tuple[str, ...]] = {
     ),
     "delay-balanced": ("strash; ifraig; scorr; dc2; strash; dch -f; map -B 0.9; topo; buffer -c; upsize; dnsize",),
 }
-"""The ABC scripts of each mapping."""
+"""ABC scripts of each mapping."""
 
 MAPPED = tuple(MAPPINGS)
-"""The names of the mappings, area-optimised and delay-balanced."""
+"""Names of the mappings: area-optimised and delay-balanced."""
 
 PREPARE = """\
 read_verilog -sv design.v
@@ -42,7 +43,7 @@ dfflibmap {cells}
 opt_clean -purge
 write_rtlil prepared.il
 """
-"""Yosys script from Verilog to the flat netlist, of gates and library flip-flops, that every mapping starts from."""
+"""Yosys script from Verilog to the flat netlist of gates and library flip-flops, the input of every mapping."""
 
 MAP = """\
 read_rtlil ../prepared.il
@@ -54,20 +55,20 @@ write_verilog -noattr -noexpr -simple-lhs mapped.v
 """Yosys script of one mapping."""
 
 _CELL = re.compile(r"^(?:  attribute [^\n]*\n)*  cell .*?\n  end\n", re.MULTILINE | re.DOTALL)
-"""A cell in RTLIL, with its attributes."""
+"""Pattern of a cell in RTLIL, with its attributes."""
 
 _MEASURE = "topo; read_constr boundary.constr; stime -d"
-"""What ABC runs after a mapping: its own delay, into stats.txt; no gate changes."""
+"""ABC commands after a mapping, which write ABC's delay to stats.txt and change no gate."""
 
 _NO_GATES = frozenset({"$scopeinfo"})
-"""Cells in a Yosys netlist that only remember where things came from."""
+"""Cells of a Yosys netlist that only record source scopes."""
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A netlist of library cells: how many of each, worst delay in ns, and how many seconds it took to make.
+    """A netlist of library cells: the number of each cell, the worst delay in ns, and the run time in seconds.
 
-    It lies in `folder` as mapped.v, as long as the folder that was prepared is there.
+    The netlist is `folder`/mapped.v as long as the prepared folder exists.
     """
 
     script: str
@@ -78,19 +79,19 @@ class Mapped:
 
 
 def delay_tool() -> str:
-    """What states the delays on this machine: OpenSTA with its version, else ABC."""
+    """Return the tool that measures delays on this machine: OpenSTA with its version, else ABC."""
     version = sta_version()
     return f"OpenSTA {version}" if version else "ABC"
 
 
 def copy_liberty(library: Library, folder: Path) -> None:
-    """Put the library's files where `cell_options` names them: the first library.lib, others numbered."""
+    """Copy the library's files to the names that `cell_options` uses: library.lib, then numbered names."""
     for path, name in zip(library.paths, _file_names(library), strict=True):
         shutil.copyfile(path, folder / name)
 
 
 def cell_options(library: Library, where: str = "") -> str:
-    """What `dfflibmap` and `abc` are told of a library whose files lie in folder `where`."""
+    """Return the options of `dfflibmap` and `abc` for a library whose files are in folder `where`."""
     files = [f"-liberty {where}{name}" for name in _file_names(library)]
     return " ".join([*files, *(f"-dont_use {cell}" for cell in library.leave_out)])
 
@@ -100,16 +101,20 @@ def _file_names(library: Library) -> list[str]:
 
 
 def prepare_script(top: str, library: Library, share: bool = True) -> str:
-    """The script of `prepare`. `share` is whether Yosys looks for operators that never work at once, to make them one:
-    its proofs take hours where a circuit has many wide shifters."""
+    """Return the Yosys script of `prepare`.
+
+    With `share`, Yosys merges operators that are never active at the same time. Its proofs take hours for a circuit
+    with many wide shifters.
+    """
     script = PREPARE.format(top=top, cells=cell_options(library))
     return script if share else script.replace("synth ", "synth -noshare ", 1)
 
 
 def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool = True) -> None:
-    """Leave the flat netlist of module `top` in `folder`/prepared.il, beside the library; `share` as in the script.
+    """Write the flat netlist of module `top` to `folder`/prepared.il, with the library; `share` as in
+    `prepare_script`.
 
-    Raises ValueError when Yosys cannot read the Verilog or finds no such module.
+    Raises ValueError if Yosys cannot read the Verilog or finds no such module.
     """
     (folder / "design.v").write_text(verilog)
     copy_liberty(library, folder)
@@ -120,9 +125,9 @@ def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool 
 
 
 def shuffle(prepared: Path, seed: int) -> None:
-    """Put the cells of the netlist that `prepare` left in a folder into another order.
+    """Shuffle the cells of the netlist that `prepare` wrote to a folder.
 
-    The circuit is the same; ABC, whose result depends on the order that it meets gates in, gives another netlist.
+    The circuit is the same, but ABC's result depends on the order of the gates, so ABC gives another netlist.
     """
     file = prepared / "prepared.il"
     text = file.read_text()
@@ -133,9 +138,9 @@ def shuffle(prepared: Path, seed: int) -> None:
 
 
 def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
-    """Map the netlist that `prepare` left in a folder by one ABC script, in a new folder inside it.
+    """Map the netlist that `prepare` wrote to a folder with one ABC script, in a new subfolder.
 
-    Raises ValueError when the library lacks a cell that the design needs, or when flip-flops have no port `clock`.
+    Raises ValueError if the library lacks a needed cell, or if flip-flops have no port `clock`.
     """
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp(dir=prepared))
@@ -151,7 +156,7 @@ def map_prepared(prepared: Path, script: str, top: str, library: Library, clock:
 
 
 def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]:
-    """Number of cells of each kind, in order of name."""
+    """Return the number of cells of each kind, sorted by name."""
     design = json.loads(statistics.read_text())["design"]
     cells: dict[str, int] = {
         name: count for name, count in design["num_cells_by_type"].items() if name not in _NO_GATES
@@ -163,7 +168,7 @@ def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]
 
 
 def _delay_ns(folder: Path, top: str, cells: dict[str, int], library: Library, clock: str) -> float:
-    """Worst path in ns, by OpenSTA, or by ABC (gates between registers alone) where OpenSTA is not installed."""
+    """Return the worst path in ns, by OpenSTA, or by ABC (only gates between registers) if OpenSTA is not installed."""
     if sta_version():
         clocked = clock if library.sequential & set(cells) else None
         return worst_path_ns(folder / "mapped.v", top, library, clocked)

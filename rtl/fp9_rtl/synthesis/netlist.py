@@ -1,4 +1,4 @@
-"""The netlist of library cells that a unit's figures are of, and one that keeps the boundaries of its submodules."""
+"""The mapped netlist behind a unit's figures, and a netlist that keeps the boundaries of submodules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ flatten
 opt_clean -purge
 write_json mapped.json
 """
-"""Of a netlist prepared with boundaries."""
+"""Yosys script that maps a netlist prepared with boundaries."""
 
 _READ = """\
 read_verilog mapped.v
@@ -50,10 +50,10 @@ write_json mapped.json
 
 @dataclass(frozen=True)
 class Netlist:
-    """A module of library cells as Yosys' `write_json` writes it, its ports and cells; and as Verilog.
+    """A module of library cells: ports and cells in the format of Yosys' `write_json`, and the Verilog text.
 
-    `delay_ns` is its worst path. `by_submodule` are ports and cells of a netlist by the same script whose cells are
-    named by submodule, where that was asked for.
+    `delay_ns` is its worst path. `by_submodule`, if requested, has ports and cells of a netlist from the same
+    script whose cells are named by submodule.
     """
 
     module: dict[str, Any]
@@ -70,9 +70,9 @@ def netlist(
     by_submodule: bool = False,
     cache: Path | None = None,
 ) -> Netlist:
-    """The netlist that `synthesise_unit` measures: of a mapping's scripts that of the smallest area.
+    """Return the netlist that `synthesise_unit` measures: the smallest result of a mapping's scripts.
 
-    Raises ValueError for a spec without hardware or an unknown mapping, MissingTool without Yosys.
+    Raises ValueError for a specification without hardware or an unknown mapping, and MissingTool without Yosys.
     """
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping {mapping!r} given; choose from {', '.join(MAPPINGS)}")
@@ -122,7 +122,7 @@ def _apart(unit: Unit, hierarchy: str, library: Library, script: str, folder: Pa
 
 
 def _module(unit: Unit, folder: Path) -> dict[str, Any]:
-    """Ports and cells alone, of all that Yosys says."""
+    """Return only the ports and cells from Yosys' JSON."""
     module = json.loads((folder / "mapped.json").read_text())["modules"][unit.name]
     cells = {name: {"type": cell["type"], "connections": cell["connections"]} for name, cell in module["cells"].items()}
     ports = {name: {"direction": port["direction"], "bits": port["bits"]} for name, port in module["ports"].items()}

@@ -1,9 +1,11 @@
-"""What the cells of a library do and take: functions, capacitances, and the tables of internal energy and transition.
+"""Cells of a library for energy: functions, capacitances, and tables of internal energy and transition time.
 
-Energies are in fJ, capacitances in fF, transition times in the library's own unit, in which its tables are read.
+Energies are in fJ, capacitances in fF, and transition times in the library's own unit, in which its tables are
+indexed.
 
-Source: Liberty User Guide 2017.06, volume 1, chapter 8 (`internal_power`: an energy, in units of voltage squared by
-capacitance, for each edge of a pin; that of the load is not in it) and volume 2 (`ff`, table templates).
+Source: Liberty User Guide 2017.06, volume 1, chapter 8 and volume 2 (`ff`, table templates). `internal_power` is an
+energy, in units of voltage squared times capacitance, for each edge of a pin. It does not include the load's
+energy.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from fp9_rtl.synthesis.liberty import Group, numbers, read, truth_table
 from fp9_rtl.synthesis.libraries import Library, femto_farad
 
 WIRE_LOADS = 0.2
-"""Capacitance of the wire to one input, in inputs of the smallest inverter.
+"""Wire capacitance for each input, in input capacitances of the smallest inverter.
 
-What nangate45 says by itself: its default table gives a net with a fan-out of two 0.35 fF for each, 0.205 of 1.7 fF.
+It is taken from nangate45: for a fan-out of two, its default table gives a net 0.35 fF for each input, 0.205 of
+1.7 fF.
 """
 
 MOST_INPUTS = 6
-"""Inputs of the widest cell whose transitions are told apart."""
+"""Inputs of the widest cell whose transitions are distinguished."""
 
 _LOADS = frozenset({"total_output_net_capacitance"})
 _EDGES = ("fall", "rise")
@@ -33,14 +36,16 @@ _EDGES = ("fall", "rise")
 
 @dataclass(frozen=True)
 class Table:
-    """Values over a load in fF and a transition time, linear between and beyond the points; either may be absent."""
+    """Values over a load in fF and a transition time, with linear inter- and extrapolation; either axis may be
+    absent.
+    """
 
     loads: tuple[float, ...]
     transitions: tuple[float, ...]
     values: tuple[tuple[float, ...], ...]
 
     def at(self, load: float, transition: float) -> float:
-        """The value there: rows are loads, columns transition times."""
+        """Return the value at a load and a transition time; rows are loads, columns transition times."""
         rows = [_between(self.transitions, row, transition) for row in self._rows_at(load)]
         return _between(self._ends(load), tuple(rows), load)
 
@@ -54,7 +59,7 @@ class Table:
 
 
 def _start(points: tuple[float, ...], at: float) -> int:
-    """Index of the point before `at`, such that another follows it where there are two."""
+    """Return the index of the last point not above `at`, but leave a following point if there are two."""
     return max(0, min(bisect_right(points, at) - 1, len(points) - 2))
 
 
@@ -68,11 +73,11 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 
 @dataclass(frozen=True)
 class Arc:
-    """Energy, transition time or delay of a pin's edges (fall, rise), by another pin or where a condition holds.
+    """Energy, transition time or delay of a pin's edges (fall, rise), for a related pin or a condition.
 
-    `related` is empty for the energy that an input takes by itself; `when` is a Boolean expression over pins, empty
-    for always; `sense` says of transition times whether the edge is that of the related pin. Energies out of several
-    supplies add.
+    `related` is empty for energy of an input alone. `when` is a Boolean expression over pins, empty for always. For
+    transition times, `sense` tells whether the edge has the related pin's direction. Energies from several supplies
+    add.
     """
 
     pin: str
@@ -85,10 +90,11 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A cell with one function for each output, over its `inputs`, or a register of one bit.
+    """A combinational cell with one function for each output, or a one-bit register.
 
-    Tables of outputs are over `inputs`, the last changing first; those of a register over (its bit), and `next_bit`,
-    over its inputs, is what it takes at the rising edge of `clock`. `capacitance` is in fF by pin.
+    Output tables are over `inputs`, the last changing fastest; a register's output tables are over its bit.
+    `next_bit`, over the inputs, is the register's next value at the rising edge of `clock`. `capacitance` is in fF
+    by pin.
     """
 
     name: str
@@ -104,9 +110,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class PowerLibrary:
-    """The cells of a library that can be measured, by name; `refused` says in a sentence why another can not.
+    """The cells of a library whose energy can be measured, by name; `refused` gives the reason for all other cells.
 
-    `volts` is the supply, `wire_ff` the wire to each input that a net drives.
+    `volts` is the supply voltage; `wire_ff` is the wire capacitance for each input that a net drives.
     """
 
     volts: float
@@ -115,7 +121,7 @@ class PowerLibrary:
     refused: Mapping[str, str]
 
     def cell(self, name: str) -> Cell:
-        """A cell by name. Raises ValueError, with the reason, for one that cannot be measured."""
+        """Return a cell by name. Raises ValueError, with the reason, for a cell that cannot be measured."""
         if name in self.refused:
             raise ValueError(f"cell {name}: {self.refused[name]}; leave it out of the mapping (--leave-out {name})")
         return self.cells[name]
@@ -142,7 +148,9 @@ def _power(files: tuple[bytes, ...], leave_out: tuple[str, ...]) -> PowerLibrary
 
 
 def power_library(library: Library) -> PowerLibrary:
-    """What a library says of energy. Raises ValueError where it does not say its voltage, OSError as reading does."""
+    """Return the energy data of a library. Raises ValueError if it states no voltage, and OSError if it is
+    unreadable.
+    """
     found = _power(tuple(path.read_bytes() for path in library.paths), library.leave_out)
     if not found.volts:
         raise ValueError(f"{library.name} states no nom_voltage; energy takes a Liberty file that does")
@@ -150,7 +158,7 @@ def power_library(library: Library) -> PowerLibrary:
 
 
 class _Reader:
-    """Reads the cells of one library."""
+    """Reader of the cells of one library."""
 
     def __init__(self, library: Group) -> None:
         self.femto = femto_farad(library)
@@ -158,7 +166,7 @@ class _Reader:
         self.templates = {template.name: template.attributes for template in templates}
 
     def cell(self, cell: Group) -> Cell:
-        """A cell; ValueError with the reason where it is none that can be measured."""
+        """Return a cell. Raises ValueError with the reason if its energy cannot be measured."""
         pins = {pin.name: pin for pin in cell.of("pin")}
         if any(cell.of("latch", "statetable", "ff_bank", "latch_bank", "bus", "bundle")):
             raise ValueError("a latch, or a cell of several bits, has no place in these units")
@@ -203,7 +211,7 @@ class _Reader:
                     yield Arc(name, supply, related, group.attributes.get("when", ""), sense, (fall, rise))
 
     def _table(self, group: Group, unit: float) -> Table:
-        """A table whose rows are loads in fF, its values times `unit`."""
+        """Return a table whose rows are loads in fF, with its values multiplied by `unit`."""
         template = self.templates.get(group.name, {})
         values = numbers(group.attributes["values"])
         axes = [a for a in ("1", "2", "3") if f"variable_{a}" in template]
@@ -225,13 +233,13 @@ class _Reader:
 
 
 def _of_bit(function: str, bits: tuple[str, ...]) -> tuple[bool, ...]:
-    """An output of a register over its bit; `bits` are its names for the bit and its complement."""
+    """Return a register's output as a function of its bit; `bits` are the names of the bit and its complement."""
     both = truth_table(function, bits)
     return (both[0b01], both[0b10]) if len(bits) == 2 else both
 
 
 def _next_bit(ff: Group, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """What the register takes, over its inputs: 0 or 1 where it is cleared or set."""
+    """Return the register's next value over its inputs, with clear and preset."""
     taken = truth_table(ff.attributes["next_state"], inputs)
     for forced, bit in (("clear", False), ("preset", True)):
         if forced in ff.attributes:

@@ -1,4 +1,4 @@
-"""What synthesis measured, as records: the estimates of one unit, and the ratio of two units."""
+"""Records of synthesis: the estimates of one unit, and the ratio of two units."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fp9.units import Cast, Dot, Mul, Quantiser, Unit
 from fp9.units.hooks import Hook
 
 NOTE = "no wires, no power, no placement: for comparing units side by side"
-"""What every report says of its figures."""
+"""Note about the figures in every report."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one mapping measured: areas in um2, delay in ns; `script_areas_um2` are the results it chose among.
+    """Results of one mapping: areas in um2, delay in ns; `script_areas_um2` are the areas of all its scripts.
 
-    `flip_flop_um2` is the area of everything that holds a bit, `flip_flops` the number of such cells; `leakage_nw` is
-    what all cells leak, the mean over their states as the library gives it.
+    `flip_flop_um2` is the area and `flip_flops` the number of cells that store a bit. `leakage_nw` is the leakage
+    of all cells, each the mean over its states as the library states it.
     """
 
     mapping: str
@@ -39,17 +39,17 @@ class Estimate:
 
     @property
     def spread(self) -> float:
-        """How far the largest of the scripts' areas lies above the smallest: 0.03 is 3 %."""
+        """Return the largest area of the scripts relative to the smallest, minus 1; 0.03 is 3 %."""
         low, high = min(self.script_areas_um2), max(self.script_areas_um2)
         return high / low - 1 if low else 0.0
 
 
 @dataclass(frozen=True)
 class Synthesis:
-    """The measured area and delay of one module, with everything needed to measure them again.
+    """The measured area and delay of one module, with everything needed to repeat the measurement.
 
-    `delay_by` names what stated the delays: OpenSTA, or ABC, which counts the gates between registers alone. `order` is
-    the seed of the order of cells, 0 for the text's own.
+    `delay_by` names the tool that measured delays: OpenSTA, or ABC, which includes only gates between registers.
+    `order` is the seed of the cell order, 0 for the original order.
     """
 
     top: str
@@ -63,19 +63,19 @@ class Synthesis:
     order: int = 0
 
     def estimate(self, mapping: str) -> Estimate:
-        """The figures of a mapping of `MAPPED`. Raises ValueError when it was not asked for."""
+        """Return the results of a mapping of `MAPPED`. Raises ValueError if it was not measured."""
         for estimate in self.estimates:
             if estimate.mapping == mapping:
                 return estimate
         raise ValueError(f"{self.top} was not mapped by {mapping!r}; ask for it in mappings")
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON, with the note that belongs to every report."""
+        """Return the fields as plain values for JSON, with the note that every report has."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Synthesis:
-        """The inverse of `to_dict`, from what JSON makes of it."""
+        """Return the record from the result of `to_dict`, after a round trip through JSON."""
         values = {name: value for name, value in record.items() if name != "note"}
         estimates = [Estimate(**{**e, "script_areas_um2": tuple(e["script_areas_um2"])}) for e in values["estimates"]]
         return cls(**{**values, "estimates": tuple(estimates)})
@@ -83,7 +83,7 @@ class Synthesis:
 
 @dataclass(frozen=True)
 class Repeats:
-    """One circuit measured by one mapping from several orders of its cells: areas in um2, delays in ns."""
+    """One circuit measured with one mapping and several cell orders: areas in um2, delays in ns."""
 
     top: str
     library: str
@@ -93,7 +93,7 @@ class Repeats:
 
     @classmethod
     def of(cls, mapping: str, measured: Sequence[Synthesis]) -> Repeats:
-        """The figures of one mapping in several measurements of one unit."""
+        """Return the results of one mapping in several measurements of one unit."""
         estimates = [synthesis.estimate(mapping) for synthesis in measured]
         return cls(
             measured[0].top,
@@ -104,28 +104,28 @@ class Repeats:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON: every order, the medians and the deviations."""
+        """Return every order, the medians and the deviations as plain values, for JSON."""
         names = ("area_um2", "area_deviation", "delay_ns", "delay_deviation")
         return {"note": NOTE, **dataclasses.asdict(self), **{name: getattr(self, name) for name in names}}
 
     @property
     def area_um2(self) -> float:
-        """The median area."""
+        """Return the median area."""
         return statistics.median(self.areas_um2)
 
     @property
     def delay_ns(self) -> float:
-        """The median delay."""
+        """Return the median delay."""
         return statistics.median(self.delays_ns)
 
     @property
     def area_deviation(self) -> float:
-        """Standard deviation of the area over its median: 0.01 is 1 %."""
+        """Return the standard deviation of the area divided by its median; 0.01 is 1 %."""
         return _deviation(self.areas_um2)
 
     @property
     def delay_deviation(self) -> float:
-        """Standard deviation of the delay over its median."""
+        """Return the standard deviation of the delay divided by its median."""
         return _deviation(self.delays_ns)
 
 
@@ -136,7 +136,9 @@ def _deviation(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class RepeatedRatio:
-    """Median area and delay of one unit over those of another; `low`, `high` bound the area ratio of two orders."""
+    """Ratio of the median area and delay of two units; `low` and `high` bound the area ratio over all pairs of
+    orders.
+    """
 
     numerator: str
     denominator: str
@@ -149,7 +151,9 @@ class RepeatedRatio:
 
     @classmethod
     def of(cls, unit: Repeats, other: Repeats) -> RepeatedRatio:
-        """The ratio `unit` over `other`. Raises ValueError where libraries or mappings differ or `other` is empty."""
+        """Return the ratio `unit` over `other`. Raises ValueError if libraries or mappings differ or `other`
+        is empty.
+        """
         if (unit.library, unit.mapping) != (other.library, other.mapping):
             raise ValueError(f"{unit.top} and {other.top} differ in library or mapping; measure both in one flow")
         if not min(other.areas_um2):
@@ -168,7 +172,7 @@ class RepeatedRatio:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Area and delay of one unit over those of another in one mapping, with what makes the ratio mean something."""
+    """Ratio of the area and delay of two units for one mapping, with the facts needed to interpret it."""
 
     numerator: str
     denominator: str
@@ -181,9 +185,9 @@ class Ratio:
 
 
 def ratios(unit: Unit, measured: Synthesis, other: Unit, reference: Synthesis) -> tuple[Ratio, ...]:
-    """The ratios `unit` over `other`, one for each mapping that both were measured in.
+    """Return the ratios `unit` over `other`, one for each mapping with which both were measured.
 
-    Raises ValueError when the two were measured with different tools or libraries, or `other` has no gates.
+    Raises ValueError if the two were measured with different tools or libraries, or `other` has no gates.
     """
     for what in ("library_sha256", "yosys", "delay_by"):
         if getattr(measured, what) != getattr(reference, what):
@@ -224,7 +228,7 @@ _result_formats: Hook[[], tuple[Format, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Formats that the unit rounds to; none where it does not round."""
+"""Formats to which the unit rounds; empty if it does not round."""
 
 
 def _result(unit: Unit) -> str:
@@ -232,7 +236,7 @@ def _result(unit: Unit) -> str:
 
 
 def _subnormals(unit: Unit) -> str:
-    """The subnormal policy of the result."""
+    """Return the subnormal policy of the result."""
     formats = _result_formats(unit)
     without = [f for f in formats if isinstance(f, FixedFormat) and not f.subnormals]
     if not formats:

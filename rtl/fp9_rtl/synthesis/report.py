@@ -1,4 +1,4 @@
-"""Estimates as a table for the terminal, as JSON and CSV, and as charts."""
+"""Show estimates as a table for the terminal, as JSON and CSV, and as charts."""
 
 from __future__ import annotations
 
@@ -35,11 +35,14 @@ COLUMNS = (
     "verilog_sha256",
     "note",
 )
-"""The columns of the CSV."""
+"""Columns of the CSV."""
 
 
 def table(results: Sequence[Synthesis]) -> Table:
-    """One row for each unit and mapping, for a rich console; FF is flip-flops, spread that of the areas by script."""
+    """Return a table for a rich console, with one row for each unit and mapping.
+
+    FF means flip-flops; spread is the spread of the areas by script.
+    """
     shown = Table(title="Area and delay in standard cells", caption=_caption(results))
     several = len({result.library for result in results}) > 1
     for heading in ("unit", *(["library"] if several else []), "mapping"):
@@ -64,12 +67,12 @@ def table(results: Sequence[Synthesis]) -> Table:
 
 
 def um2(area: float) -> str:
-    """An area as text: whole um2, of small ones a decimal."""
+    """Return an area as text: whole um2, or one decimal for a small area."""
     return f"{area:.0f}" if area >= 100 or not area else f"{area:.1f}"
 
 
 def ratio_table(ratios: Sequence[Ratio]) -> Table:
-    """One row for each ratio, for a rich console."""
+    """Return a table for a rich console, with one row for each ratio."""
     shown = Table(title="Units side by side", caption=NOTE)
     for heading in ("unit", "over", "result", "subnormals", "library", "mapping"):
         shown.add_column(heading)
@@ -82,7 +85,7 @@ def ratio_table(ratios: Sequence[Ratio]) -> Table:
 
 
 def repeats_table(repeats: Sequence[Repeats]) -> Table:
-    """Medians over the orders of each unit's cells with their standard deviations, for a rich console."""
+    """Return a table for a rich console: medians over the cell orders of each unit, with standard deviations."""
     orders = ", ".join(sorted({str(len(r.areas_um2)) for r in repeats}))
     shown = Table(title=f"Medians over {orders} orders of the cells", caption=NOTE)
     for heading in ("unit", "library", "mapping"):
@@ -96,7 +99,7 @@ def repeats_table(repeats: Sequence[Repeats]) -> Table:
 
 
 def medians_table(medians: Sequence[RepeatedRatio]) -> Table:
-    """One row for each ratio of medians, for a rich console."""
+    """Return a table for a rich console, with one row for each ratio of medians."""
     shown = Table(title="Ratios of medians", caption=NOTE)
     for heading in ("unit", "over", "library", "mapping"):
         shown.add_column(heading)
@@ -111,12 +114,12 @@ def medians_table(medians: Sequence[RepeatedRatio]) -> Table:
 
 
 def as_json(results: Sequence[Synthesis]) -> str:
-    """Everything that is known of the results, as one JSON object."""
+    """Return the complete results as one JSON object."""
     return json.dumps({"note": NOTE, "results": [result.to_dict() for result in results]}, indent=2) + "\n"
 
 
 def as_csv(results: Sequence[Synthesis]) -> str:
-    """One line for each unit and mapping, under `COLUMNS`."""
+    """Return CSV with the `COLUMNS` and one line for each unit and mapping."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -127,7 +130,7 @@ def as_csv(results: Sequence[Synthesis]) -> str:
 
 
 def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
-    """Write synth.json, synth.csv, area_delay.svg and area.svg into a folder, which is made if need be; their paths."""
+    """Write synth.json, synth.csv, area_delay.svg and area.svg to a folder, created if needed; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / name for name in ("synth.json", "synth.csv", "area_delay.svg", "area.svg")]
     write_whole(paths[0], as_json(results))
@@ -138,7 +141,7 @@ def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
 
 
 def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
-    """Write an SVG with each unit and mapping as a point: delay to the right, area upwards."""
+    """Write an SVG scatter chart with a point for each unit and mapping: delay on x, area on y."""
     figure = new_figure(results, height=4.5)
     axes = figure.add_subplot()
     for mapping, marker in zip(_mappings(results), "osD^v", strict=False):
@@ -185,7 +188,7 @@ def _caption(results: Sequence[Synthesis]) -> str:
 
 
 def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> Figure:
-    """An empty figure, 7 inches wide, headed by a title and by what its results rest on."""
+    """Return an empty figure, 7 inches wide, with a title and the tools and libraries of its results."""
     from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(7, height), layout="constrained")
@@ -194,7 +197,7 @@ def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> 
 
 
 def svg(figure: Figure) -> str:
-    """A figure as SVG text, the same figure with the same bytes."""
+    """Return a figure as deterministic SVG text."""
     from matplotlib import rc_context  # slow to load
 
     text = io.StringIO()
@@ -204,11 +207,14 @@ def svg(figure: Figure) -> str:
 
 
 CHANGED = 0.05
-"""How far a ratio lies apart in two libraries where a page says so."""
+"""Smallest relative difference of a ratio between two libraries that a page reports."""
 
 
 def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float]]]) -> list[str]:
-    """Lines of Markdown that say which ratios, by label one for each library, lie apart between libraries."""
+    """Return Markdown lines that list the ratios that differ between libraries.
+
+    `ratios` has, for each label, one ratio for each library.
+    """
     apart = [
         f"* {label}: {', '.join(f'{ratio:.2f} in {name}' for name, ratio in zip(libraries, values, strict=True))}"
         for label, values in ratios
@@ -220,10 +226,10 @@ def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float
 
 
 def markdown_row(cells: Sequence[str]) -> str:
-    """Cells as a row of a Markdown table."""
+    """Return cells as a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Return a Markdown table."""
     return "\n".join(markdown_row(cells) for cells in [heads, ["---"] * len(heads), *rows])

@@ -1,4 +1,4 @@
-"""Area and delay of a unit in standard cells, for comparing units side by side: no wires, no power, no placement."""
+"""Measure area and delay of units in standard cells, for comparison: without wires, power and placement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import yosys_version
 
 Progress = Callable[[str, int, int], None]
-"""Called with what was finished, the steps done and the steps in all."""
+"""Function called with the finished step, the number of finished steps and the total number."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 
@@ -50,12 +50,12 @@ def synthesise(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Map module `top` of a Verilog text to a library by each mapping; the same input gives the same figures.
+    """Map module `top` of a Verilog text to a library with each mapping; equal inputs give equal results.
 
-    `clock` is the clock port of a unit with flip-flops. `order` is the seed of the order in which ABC meets the cells,
-    0 for the text's own; without `share` Yosys does not look for operators to be shared. `cache` is the folder that
-    keeps results, by default `cache_folder()`. Raises ValueError for Verilog or names that do not fit, MissingTool for
-    a missing library or Yosys, OSError when the cache cannot be written.
+    `clock` is the clock port of a unit with flip-flops. `order` is the seed of the cell order that ABC sees, 0 for
+    the original order. Without `share`, Yosys does not look for operators to share. `cache` is the folder for
+    results, by default `cache_folder()`. Raises ValueError for Verilog or names that do not fit, MissingTool for a
+    missing library or Yosys, and OSError if the cache cannot be written.
     """
     if not mappings or not set(mappings) <= set(MAPPINGS):
         raise ValueError(f"mappings {', '.join(mappings) or 'none'} given; choose from {', '.join(MAPPINGS)}")
@@ -98,7 +98,9 @@ def synthesise_unit(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Measure the circuit of a unit spec (see `synthesis.circuit`); arguments and errors as in `synthesise`."""
+    """Measure the circuit of a unit specification (see `synthesis.circuit`); arguments and errors as in
+    `synthesise`.
+    """
     return synthesise(
         unit_circuit(unit),
         unit.name,
@@ -119,7 +121,7 @@ def repeated(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Repeats, ...]:
-    """Measure a unit in its own order of cells and in `times` - 1 shuffled ones; one result for each mapping.
+    """Measure a unit in its own cell order and in `times` - 1 shuffled orders; one result for each mapping.
 
     Raises ValueError for fewer than two orders, otherwise as `synthesise`.
     """
@@ -142,7 +144,7 @@ def compare(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Ratio, ...]:
-    """Measure two units and give the ratios `unit` over `other`, one for each mapping."""
+    """Measure two units and return the ratios `unit` over `other`, one for each mapping."""
     measured, reference = (
         synthesise_unit(u, library=library, mappings=mappings, cache=cache, progress=progress) for u in (unit, other)
     )
@@ -156,7 +158,7 @@ def repeated_side_by_side(
     libraries: Sequence[str | Library],
     progress: Progress | None = None,
 ) -> tuple[list[Repeats], list[RepeatedRatio]]:
-    """Units, and a reference where there is one, by `repeated` in each library; ratios of medians to the reference."""
+    """Measure units, and a reference if given, with `repeated` in each library; return also the ratios of medians."""
     measured: list[Repeats] = []
     medians: list[RepeatedRatio] = []
     for cells in libraries:
@@ -170,7 +172,7 @@ def repeated_side_by_side(
 
 
 def _recipe(top: str, mappings: Sequence[str], library: Library, share: bool) -> str:
-    """The commands that give these figures, as one text."""
+    """Return the commands that give these results, as one text."""
     scripts = [f"# {name}\n{script}" for name in mappings for script in MAPPINGS[name]]
     prepared = prepare_script(top, library, share)
     mapped = MAP.format(cells=cell_options(library, "../"))
@@ -178,7 +180,7 @@ def _recipe(top: str, mappings: Sequence[str], library: Library, share: bool) ->
 
 
 def _steps(mappings: Sequence[str]) -> int:
-    """Calls of Yosys that a measurement takes."""
+    """Return the number of Yosys calls of a measurement."""
     return 1 + sum(len(MAPPINGS[name]) for name in mappings)
 
 
@@ -192,7 +194,7 @@ def _measure(
     share: bool,
     progress: Progress | None,
 ) -> tuple[Estimate, ...]:
-    """Prepare once, then run every script of every mapping on as many cores as there are."""
+    """Prepare the netlist once, then run every script of every mapping in parallel on all cores."""
     scripts = [script for name in mappings for script in MAPPINGS[name]]
     steps = _steps(mappings)
     with tempfile.TemporaryDirectory(prefix="fp9-synth-") as name:
@@ -212,7 +214,7 @@ def _measure(
 
 
 def _estimate(mapping: str, results: Sequence[Mapped], library: Library) -> Estimate:
-    """The figures of the smallest result, the first of equals."""
+    """Return the figures of the smallest result, or of the first among equals."""
     areas = tuple(_area_um2(result.cells, library) for result in results)
     best = results[areas.index(min(areas))]
     held = {cell: count for cell, count in best.cells.items() if cell in library.sequential}

@@ -1,8 +1,8 @@
-"""The worst path of a mapped netlist: OpenSTA where it is installed.
+"""Find the worst path of a mapped netlist with OpenSTA, if it is installed.
 
-Inputs arrive at 0 through one inverter of the library, outputs drive its load, wires cost nothing. All paths belong to
-one clock (a virtual one when there are no flip-flops), so that the worst slack covers input, output, through and
-register paths, setup time and clock-to-output delay included.
+Inputs arrive at 0 through one inverter of the library, outputs drive its load, and wires have no delay. All paths
+belong to one clock (a virtual clock if there are no flip-flops). The worst slack therefore covers input, output,
+through and register paths, with setup time and clock-to-output delay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fp9.system.missing import MissingTool
 from fp9_rtl.synthesis.libraries import Library
 
 _PERIOD_NS = 1
-"""Clock period that slack is read against; what it is does not matter to the delay."""
+"""Clock period for the slack; its value does not change the delay."""
 
 _SCRIPT = """\
 {read_liberty}
@@ -38,28 +38,28 @@ report_worst_slack -digits 6
 
 
 _SIGNED_PORT = re.compile(r"^(\s*(?:input|output|inout|wire|reg)\s+)signed\b\s*", re.MULTILINE)
-"""The word `signed` in a declaration as Yosys writes it. OpenSTA refuses it, and times no path of such a port."""
+"""Pattern of `signed` in Yosys' declarations; OpenSTA rejects it and times no path of such a port."""
 
 
 def cache_key(verilog: str) -> dict[str, str]:
-    """What delays of a text with signed ports are cached by: older caches lack the paths of these ports."""
+    """Return the extra cache key for texts with signed ports; older caches lack the paths of these ports."""
     signed = re.search(r"\b(?:input|output|inout)\b[^;,()]*\bsigned\b", verilog)
     return {"signed_ports": "timed"} if signed else {}
 
 
 @functools.cache
 def sta_version() -> str | None:
-    """Version of the installed OpenSTA, None when there is none."""
+    """Return the version of the installed OpenSTA; None if there is none."""
     if shutil.which("sta") is None:
         return None
     return subprocess.run(["sta", "-version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def worst_path_ns(netlist: Path, top: str, library: Library, clock: str | None) -> float:
-    """Delay in ns of the worst path of a mapped Verilog netlist, 0 when it has no path.
+    """Return the delay in ns of the worst path of a mapped Verilog netlist; 0 if it has no path.
 
-    `clock` is the clock port, None for a combinational unit. Raises MissingTool without OpenSTA, ValueError with
-    OpenSTA's own message when it cannot time the netlist.
+    `clock` is the clock port, None for a combinational unit. Raises MissingTool without OpenSTA, and ValueError
+    with OpenSTA's message if it cannot time the netlist.
     """
     if sta_version() is None:
         raise MissingTool("OpenSTA (sta) is not installed; install it with: apt install opensta")
