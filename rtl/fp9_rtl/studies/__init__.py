@@ -1,5 +1,6 @@
-"""Questions on what things cost, each with a table and a chart.
+"""Cost studies: questions about area and delay, each answered with tables and a chart.
 
-`catalogue` lists them, `job` measures them by name; `study` is the record, `submodules` the one on where area lies,
-`report` and `chart` write; `kept` says of which circuits the pages are.
+`catalogue` lists the studies, and `run_studies` measures them by name. `study` is the record, and `submodules` is
+the study of where area lies. `report` and `chart` write the pages; `kept` records the circuits that each page was
+measured on.
 """

@@ -1,4 +1,4 @@
-"""The studies that `fp9 study` offers: what formats, policies, roundings, windows, lanes and stages cost."""
+"""The studies of `fp9 study`: the cost of formats, policies, roundings, windows, lanes and stages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SINGLE = (
     "f143(bias=10)",
     "hif8",
 )
-"""8-bit formats of a study that takes them one by one; the first is the baseline."""
+"""8-bit formats that studies measure one by one; the first is the baseline."""
 
 _SETS: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in _SINGLE},
@@ -35,7 +35,7 @@ _SETS: dict[str, tuple[str, ...]] = {
     "hfp8_143 + hfp8_152": _HFP8,
     "e4m3 + e5m2 + hif8": (*_OCP, "hif8"),
 }
-"""Those, and sets of formats that a unit offers together."""
+"""The formats of `_SINGLE`, and sets of formats that a unit offers together."""
 
 _Names = Iterable["str | Format"]
 
@@ -45,7 +45,7 @@ def _formats(names: _Names) -> tuple[Format, ...]:
 
 
 def _name(*parts: object) -> str:
-    """A Verilog name out of what tells a unit from others."""
+    """Return a Verilog name from the properties that distinguish a unit."""
     return re.sub(r"\W+", "_", "_".join(str(part) for part in parts)).strip("_")
 
 
@@ -70,13 +70,13 @@ def _cast(source: str, targets: _Names, roundings: Iterable[Rounding], *, random
 
 
 def _without_subnormals(fmt: Format) -> FixedFormat:
-    """The same format, its lowest exponent one more binade of normal numbers."""
+    """Return the format without subnormals; its lowest exponent field is another binade of normal numbers."""
     assert isinstance(fmt, FixedFormat)
     return dataclasses.replace(fmt, name=f"{fmt.name} without subnormals", subnormals=False)
 
 
 def _with_subnormals(fmt: FixedFormat) -> FixedFormat:
-    """The same format with subnormal numbers."""
+    """Return the format with subnormal numbers."""
     return dataclasses.replace(fmt, name=f"{fmt.name} with subnormals", subnormals=True)
 
 
@@ -317,7 +317,7 @@ STUDIES: dict[str, Study] = {
 
 
 def study(name: str) -> Study:
-    """The study of a name. Raises ValueError for an unknown one."""
+    """Return the study with this name. Raises ValueError for an unknown name."""
     if name not in STUDIES:
         raise ValueError(unknown("study", name, STUDIES, "`fp9 study --list` lists all"))
     return STUDIES[name]

@@ -1,4 +1,4 @@
-"""Charts of studies, as SVG text: the same figures give the same bytes."""
+"""Draw charts of studies as deterministic SVG text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARKERS = "osD^v"
 
 
 def draw(outcomes: Sequence[Outcome]) -> str:
-    """The chart of a study with at least one row, measured in several libraries: one below the other."""
+    """Return the chart of a study with at least one row; the charts of several libraries are below each other."""
     study = outcomes[0].study
     height, kind = {
         Chart.BARS: (1.0 + 0.42 * len(outcomes[0].rows), _bars),
@@ -47,7 +47,7 @@ def _figures(outcome: Outcome, mapping: str, figure_of: Callable[[Estimate], flo
 
 
 def _bars(figure: SubFigure, outcome: Outcome) -> None:
-    """Area and delay of each variant as bars, area ratios written at theirs."""
+    """Draw area and delay of each variant as bars, with the area ratio at the end of each area bar."""
     mappings, rows = outcome.mappings, outcome.rows
     panels: Sequence[Axes] = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     thickness = 0.8 / len(mappings)
@@ -65,7 +65,7 @@ def _bars(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _lines(figure: SubFigure, outcome: Outcome) -> None:
-    """Area and delay over the labels, evenly spaced in their order."""
+    """Draw area and delay over the labels, evenly spaced in their order."""
     panels: Sequence[Axes] = figure.subplots(1, 2)
     labels = [row.variant.label for row in outcome.rows]
     for axes, (name, figure_of) in zip(panels, _PANELS, strict=True):
@@ -77,7 +77,7 @@ def _lines(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _scatter(figure: SubFigure, outcome: Outcome) -> None:
-    """A point for each variant, a panel for each mapping: delay to the right, area upwards, both logarithmic."""
+    """Draw a panel for each mapping with a point for each variant: delay on x, area on y, both logarithmic."""
     for number, mapping in enumerate(outcome.mappings, start=1):
         axes = figure.add_subplot(len(outcome.mappings), 1, number)
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
@@ -88,18 +88,18 @@ def _scatter(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _label_all(figure: SubFigure, outcome: Outcome) -> None:
-    """Labels of all points of a scatter, once its layout is made."""
+    """Label all points of a scatter chart after its layout."""
     for axes, mapping in zip(figure.axes, outcome.mappings, strict=True):
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
         _label(axes, [row.variant.label for row in outcome.rows], list(zip(delays, areas, strict=True)))
 
 
 _LABEL_SIZE = 6
-"""Points of a label's font; a letter is six tenths as wide, a line a quarter higher."""
+"""Font size of a label in points; a letter is 0.6 times as wide, a line 1.25 times as high."""
 
 
 def _label(axes: Axes, labels: Sequence[str], points: Sequence[tuple[float, float]]) -> None:
-    """A label beside each point where it covers neither a point nor another label, with a line where it is far off."""
+    """Place a label near each point so that it covers no point or other label; draw a line if it is far away."""
     unit = axes.figure.dpi / 72
     places = [tuple(place / unit for place in axes.transData.transform(point)) for point in points]
     right = axes.bbox.x1 / unit
@@ -123,6 +123,6 @@ def _label(axes: Axes, labels: Sequence[str], points: Sequence[tuple[float, floa
 
 
 def _covers(box: tuple[float, ...], taken: Sequence[tuple[float, ...]]) -> bool:
-    """Whether a box (left, bottom, right, top) meets one of others."""
+    """Return whether a box (left, bottom, right, top) overlaps any other box."""
     left, bottom, right, top = box
     return any(left < b[2] and b[0] < right and bottom < b[3] and b[1] < top for b in taken)

@@ -1,7 +1,7 @@
-"""Of which circuits the pages of studies are: a record beside them, which every page is held to.
+"""Record of the circuits that the study pages were measured on; every page is checked against it.
 
-A page is made as a whole, as its ratios are of units side by side. The record says of it the digest of each circuit
-that was measured, and that of the figures which were written.
+A page is always measured as a whole, because its ratios compare units. For each page, the record has the digest of
+each measured circuit and of the written figures.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from fp9_rtl.studies.catalogue import STUDIES
 from fp9_rtl.studies.medians import MEDIANS
 
 RECORD = "circuits.json"
-"""Its name in the folder of the pages."""
+"""File name of the record in the folder of the pages."""
 
 PAGES = (*STUDIES, submodules.NAME, *MEDIANS)
-"""Every study that has a page."""
+"""Names of all studies that have a page."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What the record says of a page: SHA-256 of its figures, and of the circuit of each unit, by the unit's name; None
-    for a spec that has no hardware, of which a page says so."""
+    """Record of a page: the SHA-256 of its figures, and of the circuit of each unit by the unit's name.
+
+    A circuit is None for a specification without hardware; the page then says so.
+    """
 
     figures_sha256: str
     circuits: dict[str, str | None]
 
 
 def units_of(study: str) -> tuple[Unit, ...]:
-    """The units whose figures the page of a study states, or says that there are none of."""
+    """Return the units on a study's page, including units without figures."""
     if study in STUDIES:
         return tuple(variant.unit for variant in STUDIES[study].variants)
     if study in MEDIANS:
@@ -45,25 +47,25 @@ def units_of(study: str) -> tuple[Unit, ...]:
 
 
 def studies_of(unit: Unit) -> list[str]:
-    """The studies that have a unit."""
+    """Return the studies that include a unit."""
     return [study for study in PAGES if unit in units_of(study)]
 
 
 def every_unit() -> tuple[Unit, ...]:
-    """The units of all studies, each once."""
+    """Return the units of all studies, without duplicates."""
     return tuple(dict.fromkeys(unit for study in PAGES for unit in units_of(study)))
 
 
 def figures(page: str) -> str:
-    """SHA-256 of what a page's tables say; its sentences may be written otherwise."""
+    """Return the SHA-256 of a page's tables; its sentences do not count."""
     rows = [line for line in page.splitlines() if line.startswith("|")]
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 
 def read(folder: Path) -> dict[str, Page]:
-    """What the record in a folder says of each page; nothing where there is none.
+    """Return the record of each page in a folder; empty if there is none.
 
-    Raises ValueError for a file that is no record.
+    Raises ValueError for a file that is not a record.
     """
     path = folder / RECORD
     if not path.exists():
@@ -75,7 +77,7 @@ def read(folder: Path) -> dict[str, Page]:
 
 
 def keep(study: str, folder: Path) -> None:
-    """Put into the record what the page of a study, as it was just written, is of. OSError where it cannot be written.
+    """Add the page of a study, just written, to the record. Raises OSError if it cannot be written.
 
     Raises ValueError as `read`.
     """
@@ -87,7 +89,7 @@ def keep(study: str, folder: Path) -> None:
 
 
 def circuit_of(unit: Unit) -> str | None:
-    """The digest of a unit's circuit, None for a spec that has no hardware."""
+    """Return the digest of a unit's circuit; None for a specification without hardware."""
     try:
         return circuit_digest(unit)
     except ValueError:
@@ -95,6 +97,8 @@ def circuit_of(unit: Unit) -> str | None:
 
 
 def earlier(unit: Unit, folder: Path) -> list[str]:
-    """The studies that have a unit whose page in a folder is not of its circuit. Raises ValueError as `read`."""
+    """Return the studies of a unit whose page in a folder was measured on another circuit. Raises ValueError as
+    `read`.
+    """
     pages, circuit = read(folder), circuit_of(unit)
     return [s for s in studies_of(unit) if s not in pages or pages[s].circuits.get(unit.name, "") != circuit]

@@ -1,4 +1,4 @@
-"""Studies where 5 % matter: ratios of medians over several orders of the cells."""
+"""Studies in which differences of 5 % matter: ratios of medians over several cell orders."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from fp9_rtl.synthesis.report import markdown_row, um2
 from fp9_rtl.synthesis.run import Progress, repeated_side_by_side
 
 ORDERS = 5
-"""Orders of the cells, the text's own among them."""
+"""Number of cell orders, including the original order."""
 
 
 def _staged(name: str, stages: int) -> Unit:
-    """A multiply-add of the catalogue with so many register stages."""
+    """Return a multiply-add of the catalogue with `stages` register stages."""
     found = CATALOGUE[name]
     assert isinstance(found, Dot)
     return dataclasses.replace(found, name=f"{name}_stages{stages}", stages=stages)
 
 
 _Group = tuple[tuple[Unit, ...], Unit]
-"""Units, and what they are compared with."""
+"""Units, and the unit with which they are compared."""
 
 
 @dataclass(frozen=True)
 class Medians:
-    """A question, and the units that answer it, in groups that share what they are compared with."""
+    """A question and the units that answer it, in groups with a common reference."""
 
     name: str
     title: str
@@ -54,7 +54,9 @@ _MIXED = Medians(
 
 
 def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
-    """A quantiser of the catalogue, so many numbers in an operation: with each of its rules alone, and with all."""
+    """Return a quantiser of the catalogue with `lanes` numbers per operation: with each of its rules alone, and with
+    all.
+    """
     every = CATALOGUE[name]
     assert isinstance(every, Quantiser)
     every = dataclasses.replace(every, lanes=lanes)
@@ -63,7 +65,7 @@ def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
 
 
 def _rules(lanes: int) -> Medians:
-    """What rules cost over the first of them, and what a scale that is no power of two costs over one that is."""
+    """Return the study of scale rules: each rule over the first one, and a floating-point scale over a power of two."""
     powers, floats = (
         _with_each_rule("quantiser_mxfp4", lanes, "quantiser"),
         _with_each_rule("quantiser_nvfp4", lanes, "quantiser_nvfp4"),
@@ -80,7 +82,7 @@ def _rules(lanes: int) -> Medians:
 
 
 MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4))}
-"""These studies by name, beside those of `STUDIES`."""
+"""These studies by name, in addition to `STUDIES`."""
 
 Found = tuple[list[Repeats], list[RepeatedRatio]]
 
@@ -88,7 +90,7 @@ Found = tuple[list[Repeats], list[RepeatedRatio]]
 def measure(
     study: Medians, libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None
 ) -> Found:
-    """Every group in each library by both mappings. Raises as `synthesise_unit`."""
+    """Measure every group in each library with both mappings. Raises as `synthesise_unit`."""
     repeats: list[Repeats] = []
     medians: list[RepeatedRatio] = []
     for done, (units, reference) in enumerate(study.groups, start=1):
@@ -101,7 +103,7 @@ def measure(
 
 
 def write(study: Medians, found: Found, folder: Path) -> list[Path]:
-    """Write NAME.md and .json into a folder; their paths."""
+    """Write NAME.md and NAME.json to a folder; return their paths."""
     texts = {".md": page(study, found), ".json": as_json(found)}
     for suffix, text in texts.items():
         write_whole(folder / f"{study.name}{suffix}", text)
@@ -109,7 +111,7 @@ def write(study: Medians, found: Found, folder: Path) -> list[Path]:
 
 
 def as_json(found: Found) -> str:
-    """Every order, medians, deviations and ratios, as one JSON object."""
+    """Return every order, medians, deviations and ratios, as one JSON object."""
     repeats, medians = found
     record = {
         "note": NOTE,
@@ -120,7 +122,7 @@ def as_json(found: Found) -> str:
 
 
 def page(study: Medians, found: Found) -> str:
-    """A study as a Markdown page."""
+    """Return a study as a Markdown page."""
     repeats, medians = found
     ratios = [markdown_row(["unit", "over", "library", "mapping", "ratio", "least", "most", "delay ratio"])]
     ratios.append(markdown_row([*["---"] * 4, *["---:"] * 4]))

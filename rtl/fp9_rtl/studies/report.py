@@ -1,4 +1,4 @@
-"""What a study measured as a page with a table and a chart, and beside them as JSON and CSV."""
+"""Write a study as a page with tables and a chart, and as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ COLUMNS = (
     "library",
     "note",
 )
-"""The columns of the CSV."""
+"""Columns of the CSV."""
 
 NOISE = (
     "Synthesis variability: another order of a circuit's cells changes its area by up to 1 % (area-optimised) or 5 % "
     "(delay-balanced), as standard deviations. `fp9 synth UNIT --compare UNIT --repeat 5` gives a ratio of medians."
 )
-"""What every page says of its ratios."""
+"""Sentence about synthesis variability on every page."""
 
 INDEX = "README.md"
-"""The page that lists the studies of a folder."""
+"""File name of the page that lists the studies of a folder."""
 
 
 def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
-    """Write NAME.md, NAME.json, NAME.csv, and NAME.svg where there are figures, into a folder; their paths.
+    """Write NAME.md, NAME.json, NAME.csv and, if there are figures, NAME.svg to a folder; return their paths.
 
-    `outcomes` are those of one study, one for each library; so are those of the other functions.
+    `outcomes`, here and in the other functions, are the results of one study, one for each library.
     """
     base = folder / outcomes[0].study.name
     texts = {".md": page(outcomes), ".json": as_json(outcomes), ".csv": as_csv(outcomes)}
@@ -63,7 +63,7 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
 
 
 def records(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """One plain record for each library, variant and mapping, under `COLUMNS`."""
+    """Return one plain record for each library, variant and mapping, with the keys `COLUMNS`."""
     return [record for outcome in outcomes for row in outcome.rows for record in _row_records(outcome, row)]
 
 
@@ -89,7 +89,7 @@ def _row_records(outcome: Outcome, row: Row) -> list[dict[str, Any]]:
 
 
 def as_json(outcomes: Sequence[Outcome]) -> str:
-    """Everything known of a study: question, specs, figures, ratios, what was skipped, and how it was measured."""
+    """Return a complete study as JSON: question, specifications, figures, ratios, skipped variants and tools."""
     study, rows = outcomes[0].study, [row for outcome in outcomes for row in outcome.rows]
     record = {
         "study": study.name,
@@ -105,7 +105,7 @@ def as_json(outcomes: Sequence[Outcome]) -> str:
 
 
 def as_csv(outcomes: Sequence[Outcome]) -> str:
-    """One line for each library, variant and mapping, under `COLUMNS`."""
+    """Return CSV with the `COLUMNS` and one line for each library, variant and mapping."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -114,7 +114,7 @@ def as_csv(outcomes: Sequence[Outcome]) -> str:
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    """The study as a Markdown page: question, tables, chart, specs, and the command that measures it again."""
+    """Return a study as Markdown: question, tables, chart, specifications, and the command that repeats it."""
     study, skipped = outcomes[0].study, outcomes[0].skipped
     parts = [f"# {study.title}", study.question]
     if outcomes[0].rows:
@@ -129,7 +129,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
 
 
 def index(studies: Iterable[tuple[str, str, str]]) -> str:
-    """The page that lists studies, each given by name, title and question."""
+    """Return the page that lists studies, each given by name, title and question."""
     lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
         "Each page asks one question and answers it with tables and a chart; `fp9 study` writes the same figures "
@@ -142,7 +142,7 @@ def index(studies: Iterable[tuple[str, str, str]]) -> str:
 
 @dataclass(frozen=True)
 class _Kind:
-    """A table: what its columns are for each library and mapping, and the cells of an estimate there."""
+    """A table: its columns for each library and mapping, and the cells of an estimate there."""
 
     heads: tuple[str, ...]
     cells: Callable[[Estimate, Ratio | None], tuple[str, ...]]
@@ -160,7 +160,7 @@ _DELAY = _Kind(("ns", "ratio"), lambda e, ratio: (f"{e.delay_ns:.2f}", _ratio(ra
 
 
 def _table(outcomes: Sequence[Outcome], kind: _Kind) -> Iterator[str]:
-    """A row for each variant, the columns of a kind for each library and mapping."""
+    """Yield the rows of a table: one row for each variant, the columns of a kind for each library and mapping."""
     heads = [f"{o.library}: {m} {what}" for o in outcomes for m in o.mappings for what in kind.heads]
     yield markdown_row(["", *heads, "FF", "ratio to"])
     yield markdown_row(["---", *["---:"] * (len(heads) + 1), "---"])
@@ -175,7 +175,7 @@ def _table(outcomes: Sequence[Outcome], kind: _Kind) -> Iterator[str]:
 
 
 def _changes(outcomes: Sequence[Outcome]) -> list[str]:
-    """What is said of area ratios that lie apart in two libraries."""
+    """Return lines about area ratios that differ between libraries."""
     compared = [
         (f"{rows[0].variant.label}, {of[0].mapping}", [ratio.area for ratio in of])
         for rows in zip(*(outcome.rows for outcome in outcomes), strict=True)
@@ -185,7 +185,7 @@ def _changes(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _basis(outcomes: Sequence[Outcome]) -> str:
-    """What the figures rest on, as sentences."""
+    """Return sentences about the tools and libraries behind the figures."""
     first = outcomes[0].rows[0].synthesis
     libraries = " and ".join(outcome.library for outcome in outcomes)
     return (
@@ -195,14 +195,14 @@ def _basis(outcomes: Sequence[Outcome]) -> str:
 
 
 def _command(outcomes: Sequence[Outcome]) -> str:
-    """What measures a study again; libraries are named where they are not those that stand side by side."""
+    """Return the command that repeats a study, with libraries if they are not the default ones."""
     libraries = [outcome.library for outcome in outcomes if outcome.rows]
     named = [] if libraries in ([], [*SIDE_BY_SIDE]) else [f"--library {name}" for name in libraries]
     return " ".join(["fp9 study", outcomes[0].study.name, *named])
 
 
 def _specs(outcome: Outcome) -> list[str]:
-    """Each variant's spec in a line; the ratios' result formats and subnormal policies are part of it."""
+    """Return a line for each variant with its specification, result format and subnormal policy."""
     policies = {row.variant.label: row.ratios[0] for row in outcome.rows if row.ratios}
     lines = []
     for variant in outcome.study.variants:

@@ -1,4 +1,4 @@
-"""The work of `fp9 study`: measures studies by name and writes their pages and the index."""
+"""Measure studies by name and write their pages and the index, for `fp9 study`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from fp9_rtl.synthesis.run import Progress
 
 
 def questions() -> dict[str, str]:
-    """Name and question of every study."""
+    """Return name and question of every study."""
     return {name: question for name, _, question in listed()}
 
 
 def listed() -> list[tuple[str, str, str]]:
-    """Name, title and question of every study, those last whose pages have another form than those of `STUDIES`."""
+    """Return name, title and question of every study; studies with another page form than `STUDIES` are last."""
     submodules = (study_submodules.NAME, study_submodules.TITLE, study_submodules.QUESTION)
     plain, medians = (
         [(s.name, s.title, s.question) for s in studies] for studies in (STUDIES.values(), MEDIANS.values())
@@ -38,12 +38,11 @@ def run(
     progress: Progress | None = None,
     libraries: Sequence[str | Library] = SIDE_BY_SIDE,
 ) -> dict[str, list[Path]]:
-    """Measure the studies named, all when there is none, into a folder; what was written, by study.
+    """Measure the named studies, or all if none is named, write them to a folder, and return the files by study.
 
-    Libraries stand side by side. The index lists every study that the folder then holds, the record (`kept`) says of
-    which circuits each is. Raises ValueError for an
-    unknown name, before anything is measured, MissingTool where a library or Yosys is missing, OSError where the folder
-    does not take files.
+    Each page compares the libraries. The index lists every study that the folder then contains. The record (`kept`)
+    has the circuits of each page. Raises ValueError for an unknown name before any measurement, MissingTool without
+    a library or Yosys, and OSError if the folder is not writable.
     """
     known = questions()
     unknown = [name for name in names if name not in known]
@@ -75,14 +74,14 @@ def _one(name: str, folder: Path, progress: Progress | None, libraries: Sequence
 
 
 def _steps(name: str, libraries: int) -> int:
-    """Steps that a study counts."""
+    """Return the number of progress steps of a study."""
     if name == study_submodules.NAME:
         return libraries * len(CATALOGUE)
     return len(MEDIANS[name].groups) if name in MEDIANS else libraries * len(STUDIES[name].variants)
 
 
 def _shifted(progress: Progress | None, before: int, steps: int) -> Progress | None:
-    """The progress of one study as part of all of them."""
+    """Return a progress function that counts one study as a part of all."""
     if progress is None:
         return None
     return lambda what, done, _: progress(what, before + done, steps)

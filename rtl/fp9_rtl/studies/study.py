@@ -1,4 +1,4 @@
-"""Studies: one question on what something costs in gates, the units that answer it, and what was measured of them."""
+"""A study: one question about hardware cost, the units that answer it, and their measurements."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
 
 class Chart(Enum):
-    """How a study is drawn."""
+    """Kinds of charts of a study."""
 
     BARS = "bars"
-    """variants side by side: area and delay as bars"""
+    """Area and delay of each variant as bars."""
     LINES = "lines"
-    """variants in an order: area and delay over it"""
+    """Area and delay over ordered variants."""
     SCATTER = "scatter"
-    """area over delay, a point for each variant"""
+    """Area over delay, with a point for each variant."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Study:
-    """A question and the units whose area and delay answer it, the first the baseline.
+    """A question and the units whose area and delay answer it; the first unit is the baseline.
 
-    `axis` names what the labels count where the chart is lines. Raises ValueError where labels do not fit.
+    For a line chart, `axis` names the quantity on the x axis. Raises ValueError without variants, for duplicate
+    labels, and for an unknown label in `over`.
     """
 
     name: str
@@ -60,13 +61,13 @@ class Study:
             )
 
     def baseline(self, variant: Variant) -> str:
-        """Label of the variant that another is compared with."""
+        """Return the label of the variant with which `variant` is compared."""
         return variant.over or self.variants[0].label
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measured variant; `ratios` to the variant `over` are one for each mapping, none where that is skipped."""
+    """One measured variant; `ratios` to the variant `over`, one for each mapping, are empty if `over` was skipped."""
 
     variant: Variant
     over: str
@@ -76,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study measured in one library. `skipped` are labels without figures, with the reason as a sentence."""
+    """Results of a study in one library; `skipped` has labels without figures, each with the reason as a sentence."""
 
     study: Study
     rows: tuple[Row, ...]
@@ -84,12 +85,12 @@ class Outcome:
 
     @property
     def library(self) -> str:
-        """The library of its figures."""
+        """Return the library of its figures."""
         return self.rows[0].synthesis.library
 
     @property
     def mappings(self) -> tuple[str, ...]:
-        """The mappings of its figures."""
+        """Return the mappings of its figures."""
         return tuple(estimate.mapping for estimate in self.rows[0].synthesis.estimates)
 
 
@@ -101,9 +102,9 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Measure every variant that has hardware; others are skipped by name.
+    """Measure every variant that has hardware; other variants are listed as skipped.
 
-    Raises MissingTool where the library or Yosys is missing, OSError when the cache cannot be written.
+    Raises MissingTool without the library or Yosys, and OSError if the cache cannot be written.
     """
     measured: dict[str, Synthesis] = {}
     skipped: dict[str, str] = {}
@@ -124,7 +125,7 @@ def measure(
 
 
 def row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
-    """The row of a measured variant, compared with the variant that it is compared with where that is measured."""
+    """Return the row of a measured variant, with ratios if its baseline is measured."""
     over = next(v for v in study.variants if v.label == study.baseline(variant))
     reference = measured.get(over.label)
     figures = measured[variant.label]

@@ -1,4 +1,4 @@
-"""The study of where the area of units lies: a stacked bar and a table row for each unit."""
+"""The study of area by submodule: a stacked bar and a table row for each unit."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAME = "submodules"
-"""What this study is called beside those of `STUDIES`."""
+"""Name of this study, in addition to `STUDIES`."""
 
 TITLE = "Area by submodule"
 QUESTION = "Which submodules does the area of each unit of the catalogue lie in?"
 
 COLUMNS = ("unit", "submodule", "mapping", "area_um2", "library", "note")
-"""The columns of the CSV."""
+"""Columns of the CSV."""
 
 
 def measure(
@@ -38,9 +38,7 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Breakdown]:
-    """The breakdown of each unit in area-optimised synthesis, in one library after the other. Raises as `breakdown`
-    does.
-    """
+    """Return the area-optimised breakdown of each unit in each library. Raises as `breakdown` does."""
     found: list[Breakdown] = []
     for unit, library in itertools.product(units, libraries):
         found.append(breakdown(unit, library=library, cache=cache))
@@ -50,7 +48,7 @@ def measure(
 
 
 def write(found: Sequence[Breakdown], folder: Path) -> list[Path]:
-    """Write submodules.md, .json, .csv and .svg into a folder; their paths."""
+    """Write submodules.md, .json, .csv and .svg to a folder; return their paths."""
     texts = {".md": page(found), ".json": as_json(found), ".csv": as_csv(found)}
     for suffix, text in texts.items():
         write_whole(folder / f"{NAME}{suffix}", text)
@@ -58,14 +56,14 @@ def write(found: Sequence[Breakdown], folder: Path) -> list[Path]:
 
 
 def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
-    """Write submodules.svg alone into a folder; its path."""
+    """Write only submodules.svg to a folder; return its path."""
     path = folder / f"{NAME}.svg"
     write_whole(path, draw(found))
     return path
 
 
 def page(found: Sequence[Breakdown]) -> str:
-    """The study as a Markdown page."""
+    """Return the study as a Markdown page."""
     libraries = _libraries(found)
     heads = ["unit", "library", "submodules", "all", "flat", "all / flat"]
     lines = [markdown_row(heads), markdown_row(["---", "---", "---", "---:", "---:", "---:"])]
@@ -87,12 +85,12 @@ def page(found: Sequence[Breakdown]) -> str:
 
 
 def as_json(found: Sequence[Breakdown]) -> str:
-    """Every breakdown, as one JSON object."""
+    """Return every breakdown as one JSON object."""
     return json.dumps({"question": QUESTION, "note": NOTE, "units": [as_record(b) for b in found]}, indent=1) + "\n"
 
 
 def as_csv(found: Sequence[Breakdown]) -> str:
-    """One line for each unit and submodule, under `COLUMNS`."""
+    """Return CSV with the `COLUMNS` and one line for each unit and submodule."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -102,7 +100,7 @@ def as_csv(found: Sequence[Breakdown]) -> str:
 
 
 def draw(found: Sequence[Breakdown]) -> str:
-    """A stacked bar for each unit, the libraries beside each other, as SVG text."""
+    """Return SVG text with a stacked bar for each unit, the libraries side by side."""
     from matplotlib.figure import Figure  # slow to load
 
     libraries = _libraries(found)
@@ -119,7 +117,7 @@ def draw(found: Sequence[Breakdown]) -> str:
 
 
 def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None:
-    """A bar for each unit, made of the areas of submodules."""
+    """Draw a bar for each unit from the areas of its submodules."""
     left = [0.0] * len(found)
     for number, name in enumerate(names):
         areas = {place: dict(b.submodules)[name] for place, b in enumerate(found) if name in dict(b.submodules)}
@@ -134,16 +132,16 @@ def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None
 
 
 _COLOURS = 10
-"""Colours in a chart before they repeat, in the next of `_HATCHES`."""
+"""Number of colours in a chart; they then repeat with the next of `_HATCHES`."""
 
 _HATCHES = ("", "//", "..", "xx")
 
 
 def _submodules(found: Sequence[Breakdown]) -> list[str]:
-    """Every submodule's name once, in the order in which they appear."""
+    """Return every submodule's name once, in order of appearance."""
     return list(dict.fromkeys(name for result in found for name, _ in result.submodules))
 
 
 def _libraries(found: Sequence[Breakdown]) -> list[str]:
-    """Every library's name once, in the order in which they appear."""
+    """Return every library's name once, in order of appearance."""
     return list(dict.fromkeys(result.library for result in found))
