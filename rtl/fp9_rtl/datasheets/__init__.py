@@ -1,1 +1,1 @@
-"""Data sheets of units (`sheet`), with their block diagrams (`diagram`) and timing pictures (`timing`)."""
+"""Data sheets of units (`sheet`), with block diagrams (`diagram`) and timing diagrams (`timing`)."""

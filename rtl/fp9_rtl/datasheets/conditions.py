@@ -1,4 +1,4 @@
-"""The page of what the RTL takes in each field of a specification, out of the conditions that refuse the rest."""
+"""Page of the values that the RTL accepts in each specification field, from the conditions that reject others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fp9_rtl.components import CIRCUITS
 from fp9_rtl.synthesis.report import markdown_table
 
 CONDITIONS = "conditions.md"
-"""The page's name."""
+"""File name of the page."""
 
 _INTRO = """The model computes every unit that its constructor accepts. The RTL has circuits for most of them. A field
 that this page names takes fewer values in the RTL; `fp9 rtl` refuses any other value in a sentence, from the same row.
@@ -15,7 +15,7 @@ All other fields take what the model takes. Decoders, upcasts and quantisers hav
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     rows = [
         [f"`{condition.field}`", circuits.units, condition.takes, condition.reason]
         for circuits in CIRCUITS

@@ -1,4 +1,4 @@
-"""Block diagrams of units as Mermaid flowcharts: ports, the modules of the Verilog, and the bits between them."""
+"""Block diagrams of units as Mermaid flowcharts: ports, Verilog modules, and the bits between them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _CLOCKED = (
 
 
 def section(unit: Unit) -> str:
-    """The diagram as Markdown: a fenced block and what it shows. Raises ValueError for a unit without hardware."""
+    """Return the diagram as Markdown: a fenced block and a legend. Raises ValueError for a unit without hardware."""
     legend = _LEGEND.format(name=unit.name) + (_CLOCKED if unit.stages else "")
     return f"```mermaid\n{flowchart(unit, unit_steps(unit))}\n```\n\n{legend}"
 
 
 def flowchart(unit: Unit, steps: Steps) -> str:
-    """The flowchart of a unit's steps as Mermaid text: control ports apart, all ports and steps. Deterministic."""
+    """Return the flowchart of a unit's ports and steps as Mermaid text, without control ports. Deterministic."""
     inputs, outputs = ([port.name for port in ports] for ports in (unit.inputs, unit.outputs))
     undrawn = {port.name for port in unit.control_ports}
     edges = [edge for edge in steps.edges if edge.source not in undrawn and edge.target not in undrawn]
@@ -47,7 +47,7 @@ def flowchart(unit: Unit, steps: Steps) -> str:
 
 
 def _together(names: Sequence[str], ends: Iterable[tuple[object, object]]) -> list[list[str]]:
-    """Ports that meet the same steps, in one group."""
+    """Return ports in groups that connect to the same steps."""
     met: defaultdict[object, set[object]] = defaultdict(set)
     for port, other in ends:
         met[port].add(other)
@@ -58,7 +58,7 @@ def _together(names: Sequence[str], ends: Iterable[tuple[object, object]]) -> li
 
 
 def _ranges(names: Sequence[str]) -> Iterator[str]:
-    """Names, of those that differ in their last number the first and the last."""
+    """Yield names; a series of numbered names becomes its first and last name."""
     series: dict[str, list[str]] = {}
     for name in names:
         series.setdefault(re.sub(r"\d+$", "#", name), []).append(name)
@@ -66,7 +66,7 @@ def _ranges(names: Sequence[str]) -> Iterator[str]:
 
 
 def _boxes(steps: Sequence[Step], holder: Path, name: str, node: Mapping[Path | str, str]) -> Iterator[str]:
-    """The steps that a module holds; what holds others is a frame, and a box in it where it computes as well."""
+    """Yield the steps inside a module; a step with inner steps is a frame, with a box inside if it has own logic."""
     indent = "  " * (len(holder) + 1)
     for step in (step for step in steps if step.path[:-1] == holder):
         said = _said(step) or name
@@ -82,7 +82,7 @@ def _boxes(steps: Sequence[Step], holder: Path, name: str, node: Mapping[Path | 
 
 
 def _said(step: Step) -> str:
-    """A step's name; of equal ones what their names share, and how many they are."""
+    """Return a step's name; for equal steps, their common name and their number."""
     if len(step.names) < 2:
         return "".join(step.names)
     shared = "".join(common_start(step.names)).rstrip("_0123456789")
@@ -90,7 +90,7 @@ def _said(step: Step) -> str:
 
 
 def _arrows(edges: Iterable[Edge], node: Mapping[Path | str, str]) -> Iterator[str]:
-    """All that passes from one box to another as one arrow."""
+    """Yield one arrow for all bits from one box to another."""
     bits: Counter[tuple[str, str]] = Counter()
     for edge in edges:
         bits[node[edge.source], node[edge.target]] += edge.bits

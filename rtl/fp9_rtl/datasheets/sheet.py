@@ -1,4 +1,4 @@
-"""Data sheets of units: ports, formats, rounding, timing, steps, area and delay, all out of the unit spec."""
+"""Data sheets of units, from the specification: ports, formats, rounding, timing, steps, area and delay."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from fp9_rtl.synthesis.report import markdown_table, um2
 from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
 INDEX = "README.md"
-"""The page that lists the sheets of a folder."""
+"""File name of the page that lists the sheets of a folder."""
 
 AREA = "## Area and delay"
-"""Heading of the last section, the only one that is measured."""
+"""Heading of the last section, which is the only measured one."""
 
 
 def write(
@@ -36,9 +36,9 @@ def write(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write NAME.md for each unit and the timing diagrams into a folder, measuring what was not measured; their paths.
+    """Write NAME.md for each unit and the timing diagrams to a folder, measure missing areas, and return the paths.
 
-    Raises ValueError for a unit without hardware, MissingTool without WaveDrom, Yosys or the library.
+    Raises ValueError for a unit without hardware, and MissingTool without WaveDrom, Yosys or the library.
     """
     paths = []
     for done, unit in enumerate(units, start=1):
@@ -54,7 +54,7 @@ def write(
 
 
 def index(units: Sequence[Unit]) -> str:
-    """The page that lists data sheets."""
+    """Return the page that lists data sheets."""
     rows = [[f"[{unit.name}]({unit.name}.md)", unit.kind, str(unit.stages)] for unit in units]
     intro = "One data sheet for each unit of the catalogue, built from specification and record by `fp9 records pages`."
     refused = f"[What the RTL takes]({CONDITIONS}) lists the values of fields that have no circuit, and why."
@@ -62,7 +62,7 @@ def index(units: Sequence[Unit]) -> str:
 
 
 def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
-    """The data sheet of a unit as Markdown, with areas in the libraries in which it is measured.
+    """Return the data sheet of a unit as Markdown, with areas in the measured libraries.
 
     Raises ValueError for a unit without hardware.
     """
@@ -76,7 +76,7 @@ def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
 
 
 def body(unit: Unit) -> str:
-    """What a data sheet says of a unit that needs neither measuring nor drawing."""
+    """Return the parts of a data sheet that need neither measurement nor drawing."""
     parts = [
         inspect.getdoc(type(unit)) or "",
         "## Spec",
@@ -94,7 +94,7 @@ def body(unit: Unit) -> str:
 
 
 def unmeasured(text: str) -> str:
-    """A sheet without its section of areas."""
+    """Return a sheet without its area section."""
     return text.partition(f"\n{AREA}")[0]
 
 
@@ -169,11 +169,11 @@ _rounding: Hook[[], list[str]] = Hook(
         MultiFpu: _cast_rounding,
     },
 )
-"""What is rounded where, as lines."""
+"""Lines that say what is rounded and where, by kind of unit."""
 
 
 def _scaled(unit: Dot, scale: Format) -> str:
-    """What is multiplied by the scales, as a sentence."""
+    """Return a sentence that says what is multiplied by the scales."""
     engine, several = unit.engine, unit.products_of_scales < unit.products
     each = f" of each {unit.products_of_scales} products" if several else ""
     if engine.group is not None:
@@ -186,7 +186,7 @@ def _scaled(unit: Dot, scale: Format) -> str:
 
 
 def _step(engine: Engine) -> str:
-    """What an engine's step rounds, as a sentence."""
+    """Return a sentence that says what an engine's step rounds."""
     terms = f"{engine.products} products and the addend" if engine.products > 1 else "the product and the addend"
     summed = f"Engine {engine.name}: the exact sum of {terms}"
     if engine.window is not None:
@@ -204,7 +204,7 @@ def _step(engine: Engine) -> str:
 
 
 def _interleaved(engine: Engine) -> str:
-    """How the elements of a chunk go to its steps, where that is not one after the other."""
+    """Return how a chunk's elements are distributed to its steps; empty if they are consecutive."""
     if engine.interleave is None:
         return ""
     return f" The elements of a chunk go to its {engine.steps_of_chunk} steps in turn, {engine.interleave} at a time."
@@ -240,7 +240,7 @@ _TRANSFERS = {
 
 
 def _areas(unit: Unit, measured: Sequence[Synthesis]) -> str:
-    """Figures of each mapping in one library after the other."""
+    """Return a table of the figures of each mapping in each library."""
     rows = [
         _figures(one, e)
         for estimates in zip(*([(one, e) for e in one.estimates] for one in measured), strict=True)

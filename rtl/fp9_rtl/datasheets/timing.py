@@ -11,18 +11,20 @@ from fp9.system.missing import MissingTool, install_hint
 from fp9.units import Handshake, Unit
 
 OPERATIONS = ("1st", "2nd", "3rd")
-"""Operations that a diagram shows, back to back."""
+"""Operations that a diagram shows back to back."""
 
 Wave = list["str | int | None"]
-"""One value for each clock; None is a payload that means nothing."""
+"""One value for each clock cycle; None is a payload without meaning."""
 
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
 def picture(unit: Unit) -> str | None:
-    """The file of a unit's timing diagram, by what it shows: units with as many stages share one. None where results
-    wait for several operations, which it does not show."""
+    """Return the file name of a unit's timing diagram; units with equal stages share one.
+
+    Return None if results wait for several operations, which the diagram does not show.
+    """
     if unit.group > 1:
         return None
     if not unit.stages:
@@ -31,10 +33,10 @@ def picture(unit: Unit) -> str | None:
 
 
 def timing_svg(unit: Unit) -> str:
-    """The timing diagram of a unit as SVG text, the same bytes for as many stages.
+    """Return the timing diagram of a unit as SVG text, deterministic for a number of stages.
 
-    With stages: three operations back to back, and a clock in which the reader is not ready. Raises MissingTool
-    without WaveDrom.
+    With stages, it shows three operations back to back and a clock cycle in which the reader is not ready. Raises
+    MissingTool without WaveDrom.
     """
     try:
         import wavedrom  # optional
@@ -45,7 +47,9 @@ def timing_svg(unit: Unit) -> str:
 
 
 def diagram(unit: Unit) -> dict[str, object]:
-    """The timing diagram as WaveJSON; `inputs` and `outputs` stand for all data ports, whose names may be long."""
+    """Return the timing diagram as WaveJSON; `inputs` and `outputs` represent all data ports, whose names may
+    be long.
+    """
     if not unit.stages:
         wave = {"wave": "x=.=.=.x", "data": list(OPERATIONS)}
         return {"signal": [{"name": "inputs", **wave}, {"name": "outputs", **wave, "phase": -0.25}]}
@@ -58,9 +62,9 @@ def diagram(unit: Unit) -> dict[str, object]:
 
 
 def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
-    """What the streams of a unit with so many stages show, clock by clock, once reset.
+    """Return the signals of a unit with `stages` stages, cycle by cycle after reset.
 
-    Where it waits, the reader is not ready in the first clock in which it is given a result.
+    If `waits`, the reader is not ready in the first cycle in which a result is valid.
     """
     held: Wave = [None] * stages
     left = list(OPERATIONS)
@@ -84,7 +88,7 @@ def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
 
 
 def _encoded(wave: Wave) -> dict[str, object]:
-    """A wave in WaveJSON: bits as 0 and 1, payloads as labelled boxes."""
+    """Return a wave in WaveJSON: bits as 0 and 1, payloads as labelled boxes."""
     text, data = "", []
     for before, value in itertools.pairwise([object(), *wave]):
         if value == before:
@@ -98,7 +102,7 @@ def _encoded(wave: Wave) -> dict[str, object]:
 
 
 def _without_unused(drawn: str) -> str:
-    """The SVG without the shapes that WaveDrom defines and this diagram does not use: nine tenths of it."""
+    """Return the SVG without WaveDrom's unused shapes, which are nine tenths of it."""
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _LINK[1:].partition("}")[0])
     root = ElementTree.fromstring(drawn)
