@@ -1,5 +1,4 @@
-"""Programs behind the RTL, and what they gave before.
+"""Tools behind the RTL: RTLIL text of components (`rtlil`), Yosys in its own process (`yosys`), and a cache (`cache`).
 
-Components as text (`rtlil`), Yosys in a process of its own (`yosys`), results kept by all that can change them
-(`cache`).
+The cache stores results under a key of everything that can change them.
 """

@@ -1,7 +1,7 @@
-"""Results that were made before, kept by everything that can change them: one JSON file each.
+"""Cache of results as JSON files, with a key of everything that can change a result.
 
-A file is written whole under a name of its own and then renamed, so that concurrent runs cannot disturb one another,
-and carries the hash of its content, so that a damaged one is made again.
+A file is written under a temporary name and then renamed, so concurrent runs do not disturb each other. It contains
+the hash of its content, so a damaged file is detected and recomputed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from fp9.system.files import write_whole
 
 
 def cache_folder() -> Path:
-    """`$FP9_CACHE`/synth where that is set, else ~/.cache/fp9/synth."""
+    """Return `$FP9_CACHE`/synth if the variable is set, else ~/.cache/fp9/synth."""
     return cache.folder("synth")
 
 
 def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """What was kept for a request, None when there is nothing, it is damaged, or is to be measured again."""
+    """Return the cached result of a request; None if there is none, it is damaged, or results must be recomputed."""
     if cache.is_anew():
         return None
     path = _path(folder, request)
@@ -37,7 +37,7 @@ def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None:
-    """Keep a result. Raises OSError, in one sentence, when the folder cannot be written."""
+    """Store a result. Raises OSError, in one sentence, if the folder cannot be written."""
     path = _path(folder, request)
     text = json.dumps({"sha256": _hash(result), "result": result}, indent=1)
     try:
@@ -52,7 +52,7 @@ def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None
 
 
 def key(request: dict[str, Any]) -> str:
-    """What the result of a request is kept under: SHA-256, as hexadecimal digits."""
+    """Return the cache key of a request: its SHA-256 as hexadecimal digits."""
     return _hash(request)
 
 

@@ -1,4 +1,4 @@
-"""Components as RTLIL, the text that Yosys reads."""
+"""Convert components to RTLIL, the text that Yosys reads."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ wreduce
 """
 """Yosys script from `unit.il` to one flat module of words, without processes.
 
-No block then waits for an event that never comes (an `always @*` over constants), and `pmuxtree` spares Icarus a
-function whose name it rejects.
+No block then waits for an event that never comes (an `always @*` over constants). `pmuxtree` avoids a function
+whose name Icarus rejects.
 """
 
 _INITIAL = re.compile(r"^ *attribute \\init .*\n", re.MULTILINE)
@@ -32,9 +32,9 @@ _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 
 
 def to_rtlil(component: wiring.Component, name: str) -> str:
-    """RTLIL whose names need no escaping in Verilog, and in which a structure is named by its fields alone.
+    """Return RTLIL whose names need no escaping in Verilog, with names only for the fields of structures.
 
-    The field `operand.sign` becomes `operand_sign`; the wire `operand` of all fields side by side a private one.
+    The field `operand.sign` becomes `operand_sign`. The wire `operand` of all fields becomes private.
     """
     text = rtlil.convert(component, name=name, emit_src=False)
     packed = {wire.rpartition(".")[0] for wire in _NAME.findall(text) if not wire.startswith(f"{name}.")}
@@ -46,9 +46,9 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 
 
 def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tuple[str, ...], str]]:
-    """RTLIL as the source has it, with the place of everything in the source; and what its modules say of themselves.
+    """Return RTLIL with the source's names and positions, and the docstrings of its modules.
 
-    The latter by path from the top, in the order of the source.
+    The docstrings are by path from the top, in the order of the source.
     """
     fragment = Fragment.get(component, None)
     docs = dict(_docs(fragment, ()))
@@ -61,10 +61,10 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 
 
 def _made_plain(component: wiring.Component, text: str) -> str:
-    """RTLIL whose ports are numbered from one: Yosys takes port number 0 for none and puts that port last.
+    """Return RTLIL with ports numbered from 1, because Yosys treats port number 0 as missing and moves that port last.
 
-    Of a component that is `initially_unknown`, registers have no first value: Yosys cannot take one from a register
-    that it finds to be constant.
+    For a component that is `initially_unknown`, registers get no initial value: Yosys would keep this value for a
+    register that it finds to be constant.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

@@ -1,7 +1,7 @@
-"""Yosys in child processes, so that several run at once and none can take the caller down.
+"""Run Yosys in child processes, so that several runs are concurrent and none can crash the caller.
 
-They are forks of a process that has loaded what every run needs (`yosys_server.py`) and that starts with the first run:
-a run then takes the time of its script alone.
+The children are forks of a process that has loaded everything a run needs (`yosys_server.py`). It starts with the
+first run. Each run then takes only the time of its script.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _ARGUMENTS = ["-Q", "-q", "-l", "yosys.log", "yosys.ys"]
 
 
 class YosysError(ValueError):
-    """Yosys refused its input; the message is its own first error in one line."""
+    """Yosys rejected its input; the message is Yosys' first error on one line."""
 
 
 def yosys_version() -> str:
-    """Version of the installed Yosys package, which fixes every figure. Raises MissingTool when there is none."""
+    """Return the version of the installed Yosys package, on which all figures depend. Raises MissingTool without it."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -41,10 +41,10 @@ def yosys_version() -> str:
 
 
 def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
-    """Run a Yosys script inside `folder`, leaving `yosys.log` there.
+    """Run a Yosys script inside `folder`, which then contains `yosys.log`.
 
-    The script names files relative to `folder`: this Yosys sees a /tmp of its own. Raises YosysError when Yosys does,
-    subprocess.TimeoutExpired after `timeout` seconds.
+    The script names files relative to `folder`, because this Yosys has its own /tmp. Raises YosysError if Yosys
+    fails, and subprocess.TimeoutExpired after `timeout` seconds.
     """
     yosys_version()
     (folder / "yosys.ys").write_text(script)
@@ -60,7 +60,7 @@ def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
 
 
 class _Server:
-    """The process that forks a child for each run; it starts when it is needed, and again where it was ended."""
+    """The process that forks a child for each run; it starts on demand, and again if it was ended."""
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
@@ -68,7 +68,9 @@ class _Server:
         self.process: subprocess.Popen[bytes] | None = None
 
     def run(self, request: dict[str, object], said: IO[str], timeout: float | None) -> int | None:
-        """Exit status of a run, None where its process was ended; TimeoutExpired after `timeout` seconds."""
+        """Return the exit status of a run, None if its process was ended. Raises TimeoutExpired after `timeout`
+        seconds.
+        """
         with self._connect(said) as connection, connection.makefile("r") as answers:
             child = answers.readline()
             if not child:
@@ -83,7 +85,7 @@ class _Server:
             return int(status) if status else None
 
     def _connect(self, said: IO[str]) -> socket.socket:
-        """The connection of one run, its other end with the server."""
+        """Return the connection of one run; the server has its other end."""
         ours, theirs = socket.socketpair()
         with theirs, self._starting:
             descriptors = [theirs.fileno(), said.fileno()]
@@ -109,9 +111,9 @@ class _Server:
 
 @contextlib.contextmanager
 def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
-    """Nobody would read the answer of a child whose caller was interrupted, or does not wait any longer.
+    """Kill a child if its caller is interrupted or times out, because nobody would read its answer.
 
-    It is gone before the caller goes on, who may remove its folder.
+    The child has ended before the caller continues and may remove its folder.
     """
     try:
         yield

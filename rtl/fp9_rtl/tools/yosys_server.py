@@ -1,8 +1,9 @@
-"""A process that has loaded what every run of Yosys needs, and forks a child for each: `python yosys_server.py SOCKET`.
+"""Server process that has loaded everything a Yosys run needs and forks a child for each: `python yosys_server.py
+SOCKET`.
 
-It is run by its path, so that it loads nothing else. Each message on the socket hands over two files: the connection of
-one run, and what takes the place of its standard output. On the connection come folder and arguments as JSON in a line;
-the child answers with its process id, and with Yosys' exit status, each in a line.
+It is run by its path, so that it imports nothing else. Each message on the socket passes two files: the connection
+of one run, and the file for its standard output. The connection sends folder and arguments as one line of JSON. The
+child answers with its process id and then with Yosys' exit status, each on a line.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PROGRAM = "yosys.wasm"
 
 
 def main(control: socket.socket) -> None:
-    """Fork a child for each run, until the other side is gone."""
+    """Fork a child for each run, until the other side closes the socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the runs, too, and they end by it
     module = prepare()
     while True:
@@ -45,16 +46,17 @@ def main(control: socket.socket) -> None:
 
 
 def _reap(wait: bool) -> None:
-    """Take note of children that ended, so that their processor time counts as this process'."""
+    """Wait for ended children, so that their processor time is added to this process."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, 0 if wait else os.WNOHANG)[0]:
             pass
 
 
 def prepare() -> Path:
-    """Machine code of Yosys for this processor, compiled if need be, once for all processes that ask for it.
+    """Return the path of Yosys' machine code for this processor, compiled once for all processes if needed.
 
-    It lies where yowasp's own programs look for it. Ends the process, in a sentence, where it cannot be kept.
+    It is stored where yowasp's own programs look for it. Ends the process with an error sentence if it cannot be
+    stored.
     """
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
     place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))
@@ -75,7 +77,7 @@ def prepare() -> Path:
 
 
 def _in_child(step: Any, *arguments: Any) -> bool:
-    """Whether a step succeeds in a child: this process gets none of the threads that wasmtime starts."""
+    """Return whether a step succeeds in a child; this process then gets none of the threads that wasmtime starts."""
     child = os.fork()
     if child == 0:
         with contextlib.suppress(OSError, wasmtime.WasmtimeError):
@@ -103,7 +105,7 @@ def _compile(binary: bytes, path: Path) -> None:
 
 
 def _child(path: Path, connection: int, said: int) -> None:
-    """Do one run and end the process. It waits to be asked: a caller that is gone by then asks for nothing."""
+    """Do one run and end the process. It waits for the request, so a caller that has ended causes no run."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.dup2(said, 1)
     os.dup2(said, 2)
@@ -122,7 +124,7 @@ def _child(path: Path, connection: int, said: int) -> None:
 
 
 def _run(path: Path, arguments: list[str]) -> int:
-    """Run Yosys in the current folder, which it sees as `.`, with its own files and a /tmp of its own."""
+    """Run Yosys in the current folder, which it sees as `.`, with its own data files and its own /tmp."""
     engine, module = _load(path)
     temporary = tempfile.mkdtemp(dir=".", prefix=".tmp-")
     wasi = wasmtime.WasiConfig()
