@@ -1,6 +1,7 @@
-"""What the numerics explorer shows of hardware: a unit's data sheet, area and delay as its spec changes.
+"""Hardware pages of the numerics explorer: a unit's data sheet, area and delay for a changing specification.
 
-`sheet` and `area` answer the explorer's questions (entry points `fp9.explorer`), each a mapping of texts to a record.
+`sheet` and `area` answer the explorer's requests (entry points `fp9.explorer`); each maps a dictionary of texts to
+a record.
 """
 
 from fp9_rtl.explorer.answers import area, sheet

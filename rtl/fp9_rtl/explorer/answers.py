@@ -1,4 +1,4 @@
-"""The explorer's questions about units: `sheet` at once, `area` as far as it is measured."""
+"""Answers to the explorer's requests about units: `sheet` immediately, `area` as far as it is measured."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from fp9_rtl.explorer.areas import Areas
 Record = dict[str, Any]
 
 APART = ";"
-"""What stands between settings."""
+"""Separator between settings."""
 
 _AREAS = Areas()
 
 
 def sheet(asked: Mapping[str, str]) -> Record:
-    """A unit's fields, data sheet (HTML) and timing (SVG) for `unit`, a name, and `set`, settings apart by `;`.
+    """Return a unit's fields, data sheet (HTML) and timing (SVG) for `unit`, a name, and `set`, settings separated by
+    `;`.
 
-    Raises ValueError for what is no unit, no setting, or no hardware.
+    Raises ValueError for an unknown unit, an invalid setting, or a unit without hardware.
     """
     name, settings = _named(asked)
     spec = _spec(name, settings)
@@ -46,7 +47,10 @@ def sheet(asked: Mapping[str, str]) -> Record:
 
 
 def area(asked: Mapping[str, str]) -> Record:
-    """How far a unit's area and delay are measured, asked as `sheet`; whoever wants them asks again until they are."""
+    """Return the progress or result of a unit's area and delay measurement; arguments as in `sheet`.
+
+    The caller repeats the request until the measurement is finished.
+    """
     return _AREAS.of(_spec(*_named(asked)))
 
 
@@ -56,14 +60,14 @@ def _named(asked: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def _spec(name: str, settings: list[str]) -> Unit:
-    """The unit of a name of the catalogue, no file, with settings, where hardware is offered for it."""
+    """Return the catalogue's unit of this name (no file) with settings. Raises ValueError if it has no hardware."""
     spec = load(unit(name).name, settings)
     check_offered(spec)
     return spec
 
 
 def _html(text: str) -> str:
-    """Markdown as HTML, its headings one level further down, to stand in a section of the page."""
+    """Return Markdown as HTML, with headings one level lower, for a section of the page."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
     for token in tokens:
@@ -73,7 +77,7 @@ def _html(text: str) -> str:
 
 
 def _timing(spec: Unit) -> str:
-    """The timing diagram, empty where there is none or what draws it is not installed."""
+    """Return the timing diagram; empty if there is none or WaveDrom is not installed."""
     try:
         return timing_svg(spec) if picture(spec) else ""
     except MissingTool:

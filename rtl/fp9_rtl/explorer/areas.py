@@ -1,6 +1,6 @@
-"""Areas of specs, measured one after the other in a process of their own, so that questions are answered meanwhile.
+"""Measure areas of specifications, one at a time, in a separate process, so that requests are answered meanwhile.
 
-A question stands for as long as it is asked again: what nobody asks about any longer is given up where another waits.
+A request is valid while it is repeated. If nobody repeats it, its measurement is stopped when another one waits.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from fp9.units.toml import dumps
 Record = dict[str, Any]
 
 PATIENCE = 2.0
-"""Seconds for which a question stands without being asked again."""
+"""Seconds for which a request stays valid without being repeated."""
 
 WORKER = (sys.executable, "-m", "fp9_rtl.explorer.worker")
-"""The command of the process that measures."""
+"""Command of the measuring process."""
 
 UNDER_WAY, MEASURED, REFUSED = "under way", "measured", "refused"
-"""What the `state` of a record may be; one that is under way will be another."""
+"""Values of a record's `state`; only `UNDER_WAY` will change."""
 
 
 class Areas:
-    """What is known of the areas of specs, and the process that measures the others (`fp9_rtl.explorer.worker`)."""
+    """The measured areas, and the process that measures others (`fp9_rtl.explorer.worker`)."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +42,9 @@ class Areas:
         self._worker: subprocess.Popen[str] | None = None
 
     def of(self, unit: Unit) -> Record:
-        """The record of a unit: estimates, a refusal, or how far the measurement is, which this call begins."""
+        """Return the record of a unit: estimates, an error, or the progress of the measurement, which this call
+        starts.
+        """
         with self._lock:
             if unit in self._known:
                 return self._known[unit]
@@ -56,7 +58,7 @@ class Areas:
         return unit is None or time.monotonic() - self._asked[unit] > PATIENCE
 
     def _begin_next(self) -> None:
-        """Begin with a question that stands, where nothing runs."""
+        """Start the oldest valid request if nothing is running."""
         self._asked = {u: when for u, when in self._asked.items() if u == self._running or not self._is_forgotten(u)}
         if self._running is None and self._asked:
             self._running = min(self._asked, key=self._asked.__getitem__)
@@ -64,7 +66,9 @@ class Areas:
             threading.Thread(target=self._measure, args=(self._running, self._started()), daemon=True).start()
 
     def _started(self) -> subprocess.Popen[str]:
-        """The process that measures, in a group of its own, so that it ends with all that it started."""
+        """Return the measuring process, started if needed in its own process group, so that its children end
+        with it.
+        """
         if self._worker is None:
             pipe = subprocess.PIPE
             self._worker = subprocess.Popen(WORKER, stdin=pipe, stdout=pipe, text=True, start_new_session=True)

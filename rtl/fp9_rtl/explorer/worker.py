@@ -1,6 +1,6 @@
-"""The process that measures for the explorer: a spec on each line of standard input, records on standard output.
+"""Measuring process of the explorer: a specification on each line of standard input, records on standard output.
 
-A spec is the text of a unit file as a JSON string. It ends, and all that it started, with standard input.
+A specification is the text of a unit file as a JSON string. The process and its children end with standard input.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FIGURES = ("mapping", "area_um2", "nand2", "flip_flops", "delay_ns")
 
 
 def main() -> None:
-    """Measure what is asked for; the next line comes when this one is answered."""
+    """Measure each requested specification; the client sends the next line after the answer."""
     for line in sys.stdin:
         threading.Thread(target=_answer, args=(json.loads(line),), daemon=True).start()
     os.killpg(0, signal.SIGKILL)
