@@ -1,4 +1,4 @@
-"""Commands that measure hardware or describe it: synth, study, datasheet. They load their packages when called."""
+"""Commands that measure or describe hardware: synth, study, datasheet. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PATH = click.Path(path_type=Path)
 _LIBRARY = "Standard cells; repeat for more."
 _LEAVE_OUT = "With --liberty: cells never to use, * for any text."
 MEASURED = "what was measured is kept; run the same command again, and the rest is measured"
-"""What an interrupted measurement leaves."""
+"""Message after an interrupted measurement."""
 
 
 def _studies() -> Iterable[str]:
@@ -47,7 +47,7 @@ def _libraries() -> Iterable[str]:
 
 
 def library_options(command: Callable[..., None]) -> Callable[..., None]:
-    """--library, --liberty and --leave-out: what `synthesis.libraries.chosen` takes, by its names."""
+    """Add the options --library, --liberty and --leave-out, which are the arguments of `synthesis.libraries.chosen`."""
     options = (
         click.option("--library", "libraries", type=Words(_libraries), multiple=True, help=_LIBRARY),
         click.option("--liberty", type=_PATH, multiple=True, help="Your own Liberty; several files make one library."),
@@ -82,9 +82,9 @@ def synth(
 ) -> None:
     """Estimate the area and delay of UNIT... in standard cells.
 
-    Two mappings, area-optimised and delay-balanced, without wires and power: compare units side by side with them.
-    --set applies to UNIT..., not to the unit that --compare names. Libraries: osu018 (the default), osu035, nangate45,
-    and any Liberty file.
+    Each unit is mapped twice, area-optimised and delay-balanced, without wires and power. The figures are for
+    comparing units. --set applies to UNIT..., not to the unit of --compare. Libraries: osu018 (the default),
+    osu035, nangate45, and any Liberty file.
 
     \b
       fp9 synth fma_fp32 mac_fp32
@@ -151,9 +151,9 @@ def study(
 ) -> None:
     """Measure what formats, policies, roundings and sizes cost.
 
-    Each study answers one question with tables and a chart, and lies in FOLDER as Markdown, SVG, JSON and CSV; osu018
-    and nangate45 stand side by side, or the libraries given. Without NAME: all of them. What was measured before is
-    not measured again, but with --force.
+    Each study answers one question with tables and a chart, written to FOLDER as Markdown, SVG, JSON and CSV. It
+    compares osu018 and nangate45, or the given libraries. Without NAME, all studies run. Cached measurements are
+    reused, except with --force.
 
     \b
       fp9 study --list
@@ -183,9 +183,9 @@ def study(
 def datasheet(names: tuple[str, ...], out: Path, libraries: tuple[str, ...], as_json: bool) -> None:
     """Write data sheets of UNIT..., or of the whole catalogue.
 
-    Ports, formats, rounding, timing diagram, block diagram (Mermaid), area and delay in osu018 and nangate45, or in the
-    libraries given, as NAME.md; units with as many stages share the picture of their timing. The whole catalogue gets
-    an index as well, and the page of what the RTL takes in each field.
+    A data sheet, NAME.md, has ports, formats, rounding, a timing diagram, a block diagram (Mermaid), area and
+    delay. Areas are in osu018 and nangate45, or in the given libraries. Units with equal stages share a timing
+    diagram. The whole catalogue also gets an index, and a page of the values that the RTL accepts in each field.
 
     \b
       fp9 datasheet fma_fp32
@@ -209,7 +209,7 @@ def datasheet(names: tuple[str, ...], out: Path, libraries: tuple[str, ...], as_
 
 
 def _place(units: list[Unit], device: str, as_json: bool) -> None:
-    """What `fp9 synth --fpga` does: LUTs, flip-flops and clock of units on an FPGA."""
+    """Run `fp9 synth --fpga`: show LUTs, flip-flops and clock frequency of units on an FPGA."""
     with extra("rtl"):
         from fp9_rtl.synthesis import fpga  # optional, slow to load
     keeps(MEASURED)
@@ -227,8 +227,8 @@ def _place(units: list[Unit], device: str, as_json: bool) -> None:
 def rtlil2verilog(file: Path, top: str | None, flat: bool, system: bool, out: Path | None, as_json: bool) -> None:
     """Write readable Verilog of a design in RTLIL.
 
-    FILE is what `write_rtlil` of Yosys or `rtlil.convert` of Amaranth gives. Expressions take the place of nets, equal
-    modules are written once, and names are those of the source.
+    FILE is the output of Yosys' `write_rtlil` or Amaranth's `rtlil.convert`. Nets become expressions, equal modules
+    are written once, and names come from the source.
 
     \b
       fp9 rtlil2verilog design.il -o design.v

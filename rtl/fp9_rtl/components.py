@@ -1,4 +1,4 @@
-"""From a unit spec to the component with the unit's ports."""
+"""Build the component of a unit from its specification."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from fp9_rtl.sums.product import product_steps
 
 
 def build(unit: Unit) -> wiring.Component:
-    """The hardware of a unit: its data ports, and with `stages` the handshake beside them.
+    """Return the hardware of a unit: its data ports and, with `stages`, the handshake.
 
-    Raises ValueError for a spec that no hardware is offered for.
+    Raises ValueError for a specification without hardware.
     """
     check_offered(unit)
     return UnitComponent(unit)
@@ -58,11 +58,11 @@ _MAC = Circuits(
 )
 
 CIRCUITS: tuple[Circuits[Any], ...] = (target.CIRCUITS, fpu.CIRCUITS, _MAC, kulisch.CIRCUITS, *sums.CIRCUITS)
-"""What the circuits of all kinds ask of their units; decoders, upcasts and quantisers have circuits for every one."""
+"""Conditions on units of all kinds; decoders, upcasts and quantisers have circuits for every specification."""
 
 
 def check_offered(unit: Unit) -> None:
-    """Raise ValueError, which names the first field at fault, for a unit that the model has and the RTL has not."""
+    """Raise ValueError, with the first field at fault, for a unit that the model supports and the RTL does not."""
     for circuits in CIRCUITS:
         for refusal in circuits.refusals(unit):
             raise ValueError(refusal)
@@ -81,13 +81,13 @@ unit_steps: Hook[[], list[Step]] = Hook(
         Dot: sums.dot_steps,
     },
 )
-"""The datapath of a unit without state."""
+"""Datapath of a stateless unit, by kind of unit."""
 
 
 class UnitComponent(wiring.Component):
-    """A unit with flat ports: those of the spec, its handshake and its enable among them.
+    """A unit with flat ports: the specification's ports, its handshake and its enable.
 
-    Amaranth brings clock and reset, but for a reset that is not by 1 at the clock's edge: then they are members, too.
+    Amaranth adds clock and reset. A reset other than synchronous active-high is a member, with the clock.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -111,7 +111,7 @@ class UnitComponent(wiring.Component):
         return m
 
     def _clocked(self, m: Module, operands: data.View[data.StructLayout]) -> data.View[data.StructLayout]:
-        """The stages one behind the other, the handshakes at both ends."""
+        """Connect the stages in series, with the handshakes at both ends."""
         named = _stages(self._unit)
         stages = list(named.values())
         first, last = stages[0], stages[-1]
@@ -133,7 +133,7 @@ class UnitComponent(wiring.Component):
         return last.o.payload
 
     def _reset(self, m: Module) -> None:
-        """The clock domain of the unit's own clock and reset."""
+        """Create the clock domain for the unit's own clock and reset."""
         reset = self._unit.reset
         pin = getattr(self, reset.port)
         m.domains.sync = domain = ClockDomain(async_reset=reset.is_async)
@@ -149,7 +149,7 @@ def _members(ports: Iterable[Port], direction: type[In]) -> dict[str, wiring.Mem
 
 
 def _front(unit: Unit, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
-    """Steps with so many register stages."""
+    """Return the steps with `stages` register stages."""
     return {"pipeline": Pipeline(cut(steps, stages), unit) if stages else Combinational(steps)}
 
 
@@ -158,7 +158,7 @@ def _pipeline(unit: Unit) -> dict[str, StreamComponent]:
 
 
 def _sum_front(unit: Dot, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
-    """Steps with so many register stages, the first behind the decoders where factors are held."""
+    """Return the steps with `stages` register stages; the first follows the decoders if factors are held."""
     if not gating.holds(unit):
         return _front(unit, steps, stages)
     return {
@@ -168,7 +168,7 @@ def _sum_front(unit: Dot, steps: Sequence[Step], stages: int) -> dict[str, Strea
 
 
 def _accumulator_stages(unit: Mac) -> dict[str, StreamComponent]:
-    """The products in the first stages, the accumulator in the last, or the chunk's and the total's."""
+    """Return the stages of a mac: products first, then the accumulator, or the accumulators of chunk and total."""
     if unit.engine.exact:
         return kulisch_stages(unit)
     steps = sums.product_steps(unit, ("op", "c"))
@@ -183,7 +183,7 @@ def _accumulator_stages(unit: Mac) -> dict[str, StreamComponent]:
 
 
 def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
-    """The block between the largest magnitude of an operation and the casts, which have the other stages."""
+    """Return the stages of a quantiser: largest magnitude, block buffer, then the casts with the remaining stages."""
     if unit.lanes is None:
         return _pipeline(unit)
     amax = quantisers.Largest(unit)
@@ -194,7 +194,7 @@ def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
 
 
 def _cast_stages(unit: Cast) -> dict[str, StreamComponent]:
-    """The running maximum stands in the last stage, beside the steps that fall to it."""
+    """Return the stages of a cast; the running maximum is in the last stage, with the steps of that stage."""
     if not unit.amax:
         return _pipeline(unit)
     *earlier, last = cut(unit_steps(unit), unit.stages)
@@ -212,4 +212,4 @@ _stages: Hook[[], dict[str, StreamComponent]] = Hook(
     },
     otherwise=_pipeline,
 )
-"""What stands between the streams of a unit with `stages`, by name."""
+"""Stream components of a unit with `stages`, by name, for each kind of unit."""
