@@ -87,19 +87,24 @@ def _operand_formats(result: str, step: str) -> Study:
     return Study(
         f"formats_{result}",
         f"Operand formats, one at a time, multiply-add to {result}",
-        f"What does a multiply-add to {result} cost whose two operands have this one format?",
+        f"What does a multiply-add to {result} cost if both operands have one format?",
         tuple(Variant(name, _fma([name], [name], step)) for name in _SINGLE),
     )
 
 
 def _decoders() -> Study:
     variants = [Variant(label, Decoder(_name("decoder", *names), _formats(names))) for label, names in _SETS.items()]
-    return Study("decoders", "Decoders", "What does it cost to unpack an 8-bit code of these formats?", tuple(variants))
+    return Study(
+        "decoders",
+        "Decoders",
+        "What does a decoder of 8-bit codes cost?",
+        tuple(variants),
+    )
 
 
 def _cast_formats() -> Study:
     variants = [Variant(label, _cast("fp32", names, [Rounding.RNE])) for label, names in _SETS.items()]
-    question = "What does a cast from FP32, to nearest even, cost to each 8-bit format and to several?"
+    question = "What does a cast from FP32 cost, to each 8-bit format and to several? The rounding is to nearest even."
     return Study("cast_formats", "Targets of a cast", question, tuple(variants))
 
 
@@ -116,7 +121,8 @@ def _mixed(result: str, step: str, narrow: str, wide: str) -> Study:
         ),
     )
     question = (
-        f"What does it cost that each operand can be {wide} or {narrow}, chosen per operation, over {narrow} only?"
+        f"What does a multiply-add cost if each operation can choose {wide} or {narrow} for each operand? It is "
+        f"compared with {narrow} only."
     )
     return Study(f"mixed_{result}", f"Mixed operands, multiply-add to {result}", question, variants)
 
@@ -127,7 +133,7 @@ def _mixed_fpu() -> Study:
         Variant(label, Fpu(_name("fpu", *(f.name for f in pair)), pair, pair, engine("fmma")))
         for label, pair in pairs.items()
     ]
-    question = "What do mixed operands cost in the unit of two 8-bit products, 16-bit multiply-add and casts (HFP8)?"
+    question = "What do mixed HFP8 operands cost in the FPU of two 8-bit products, a 16-bit multiply-add and casts?"
     return Study("mixed_fpu", "Mixed operands, fpu", question, tuple(variants))
 
 
@@ -135,7 +141,7 @@ def _results() -> Study:
     steps = {"fp32": "fma_fp32", "e8m13": "fma_fp32(result=e8m13)", "fp16": "fma_fp16"}
     steps |= {"bf16": "fma_bf16", "dlfloat16": "fma_fp32(result=dlfloat16)"}
     variants = [Variant(label, _fma(_OCP, _OCP, step)) for label, step in steps.items()]
-    question = "What does a multiply-add of mixed e4m3/e5m2 operands, to nearest even, cost to each result format?"
+    question = "What does each result format of a multiply-add cost? Operands are mixed e4m3/e5m2."
     return Study("results", "Result formats of a multiply-add", question, tuple(variants))
 
 
@@ -156,9 +162,8 @@ def _blocks(products: int) -> Study:
         Variant("e2m1 with ue4m3 scales", _block([fp4], products, "ue4m3"), fp4),
     )
     question = (
-        f"What do {products} products of a block's elements with two e8m0 scales and an FP32 addend cost, exact up to "
-        "the one rounding: what do FP6 and FP4 save beside FP8, what do the scales cost, and what ue4m3 scales over "
-        "e8m0?"
+        f"What does an exact dot product of {products} block elements cost, with two scales and an FP32 addend? Rows "
+        "show what FP6 and FP4 save, what e8m0 scales cost, and what ue4m3 scales cost."
     )
     return Study("blocks", "Elements and scales of blocks", question, variants)
 
@@ -182,8 +187,8 @@ def _subnormals(result: str, step: str) -> Study:
     without = (Variant("none", unit(plain, flushed)), Variant("of the operands", unit(_OCP, flushed)))
     variants = with_result if flushed.bits == 32 else (*without, *with_result)  # an FP32 addend always has them
     question = (
-        f"What do subnormal numbers cost in a multiply-add of mixed e4m3/e5m2 to {result}? Formats without them are "
-        "the same in all else; their lowest exponent is one more binade of normal numbers, as in HFP8."
+        f"What do subnormal numbers cost in a multiply-add of mixed e4m3/e5m2 to {result}? In a format without them, "
+        "the lowest exponent has normal numbers, as in HFP8."
     )
     return Study(f"subnormals_{result}", f"Subnormal numbers, multiply-add to {result}", question, variants)
 
@@ -195,8 +200,8 @@ def _subnormals_cast() -> Study:
         Variant("of the targets", _cast("fp32", _OCP, [Rounding.RNE])),
     )
     question = (
-        "What do subnormal targets cost in a cast from FP32 to e4m3 or e5m2, to nearest even? Without them the lowest "
-        "exponent is one more binade of normal numbers, as in HFP8."
+        "What do subnormal results cost in a cast from FP32 to e4m3 or e5m2? In a format without them, the lowest "
+        "exponent has normal numbers, as in HFP8."
     )
     return Study("subnormals_cast", "Subnormal numbers, cast", question, variants)
 
@@ -222,7 +227,7 @@ def _roundings(name: str, source: str, targets: tuple[str, ...], hybrid: bool) -
     pair = [Rounding.RNE, Rounding.HYBRID] if hybrid else [Rounding.RNE, Rounding.RNA]
     variants.append(Variant(" or ".join(mode.value for mode in pair), _cast(source, targets, pair)))
     variants.append(Variant(f"any of {', '.join(mode.value for mode in modes)}", _cast(source, targets, modes)))
-    question = f"What does each rounding of a cast from {source} to {' or '.join(targets)} cost, and a choice of them?"
+    question = f"What does each rounding of a cast from {source} to {' or '.join(targets)} cost, and what several?"
     return Study(name, f"Roundings of a cast from {source} to {' or '.join(targets)}", question, tuple(variants))
 
 
@@ -241,8 +246,8 @@ def _window(products: int) -> Study:
     variants = [Variant(str(k), _dot(_OCP, f"fma_fp32(G={products},K={k})")) for k in windows]
     variants.append(Variant("exact", _dot(_OCP, f"fma_fp32(G={products})")))
     question = (
-        f"What does the window cost: a sum of {products} mixed e4m3/e5m2 products and an FP32 addend, to fp32, that "
-        "keeps K fraction bits below the largest exponent?"
+        f"What does a sum of {products} mixed e4m3/e5m2 products and an FP32 addend cost if its window keeps K bits? "
+        "These are the fraction bits below the largest exponent."
     )
     return Study("window", f"Window K of {products} products", question, tuple(variants), Chart.LINES, "K")
 
@@ -251,7 +256,7 @@ def _lanes(name: str, window: int | None) -> Study:
     kept = f",K={window}" if window else ""
     variants = [Variant(str(g), _dot(_OCP, f"fma_fp32(G={g}{kept if g > 1 else ''})")) for g in (1, 2, 4, 8, 16)]
     sums = f"a window of {window} fraction bits (one product: exact)" if window else "exact sums"
-    question = f"What does a step of G mixed e4m3/e5m2 products and an FP32 addend cost, to fp32, with {sums}?"
+    question = f"What does a dot product of G mixed e4m3/e5m2 products and an FP32 addend cost, with {sums}?"
     return Study(name, f"Products of a step, {sums}", question, tuple(variants), Chart.LINES, "products")
 
 
@@ -259,7 +264,7 @@ def _cast_lanes() -> Study:
     base = _cast("fp32", _OCP, [Rounding.RNE])
     counts = (1, 2, 4, 8)
     variants = [Variant(str(n), dataclasses.replace(base, name=f"{base.name}_lanes{n}", lanes=n)) for n in counts]
-    question = "What do several lanes of a cast from FP32 to e4m3 or e5m2, to nearest even, cost that share choices?"
+    question = "What do several lanes of a cast from FP32 to e4m3 or e5m2 cost? They share target and rounding."
     return Study("cast_lanes", "Lanes of a cast", question, tuple(variants), Chart.LINES, "lanes")
 
 
@@ -268,13 +273,13 @@ def _stages(name: str, what: str, unit: Unit, lowest: int) -> Study:
         Variant(str(n), dataclasses.replace(unit, name=f"{unit.name}_stages{n}", stages=n))  # type: ignore[call-arg]
         for n in range(lowest, MAX_STAGES + 1)
     ]
-    question = f"What does {what} cost with so many register stages, and how fast is its clock?"
+    question = f"What does {what} cost with more register stages, and how fast is its clock?"
     return Study(name, f"Stages of {what}", question, tuple(variants), Chart.LINES, "stages")
 
 
 def _units() -> Study:
     variants = tuple(Variant(name, unit) for name, unit in CATALOGUE.items())
-    question = "Where do the units of the catalogue stand in area and delay?"
+    question = "What area and delay have the units of the catalogue?"
     return Study("units", "The units of the catalogue", question, variants, Chart.SCATTER)
 
 

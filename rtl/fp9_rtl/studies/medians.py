@@ -42,8 +42,8 @@ class Medians:
 
 _MIXED = Medians(
     "medians",
-    "Mixed operands, medians",
-    "What do mixed operands cost over 1-5-2 alone, where another order of the cells may decide?",
+    "Cost of mixed operands, medians",
+    "How much larger is a unit for mixed operands than a unit for one of its formats alone?",
     (
         ((CATALOGUE["fpu_dlfloat16_hfp8"],), CATALOGUE["fpu_dlfloat16_hfp8_152"]),
         ((CATALOGUE["fma_dlfloat16_hfp8"],), CATALOGUE["fma_dlfloat16_hfp8_152"]),
@@ -73,9 +73,9 @@ def _rules(lanes: int) -> Medians:
     nearest = next(unit for unit in powers if unit.name == "quantiser_rne")
     power, other = powers[0].block, floats[0].block
     question = (
-        f"What does the rule of the scale cost in a quantiser of {nearest.source.name} to {power.name}, and to "
-        f"{other.name}, {lanes} numbers an operation: each rule alone, and a choice of all, over the first; and a "
-        f"scale in {other.scale.name} over one in {power.scale.name}?"
+        f"What does each rule of the scale cost in a quantiser of {nearest.source.name} to {power.name} or "
+        f"{other.name}, with {lanes} numbers per operation? Each rule, and a choice of all rules, is compared "
+        f"with the first rule. A scale in {other.scale.name} is compared with one in {power.scale.name}."
     )
     groups: list[_Group] = [(tuple(others), first) for first, *others in (powers, floats)]
     return Medians("rules", "Rules of a block's scale, medians", question, (*groups, ((floats[0],), nearest)))
@@ -135,8 +135,9 @@ def page(study: Medians, found: Found) -> str:
         spread = [um2(r.area_um2), f"{r.area_deviation:.1%}", um2(min(r.areas_um2)), um2(max(r.areas_um2))]
         areas.append(markdown_row([r.top, r.library, r.mapping, *spread, f"{r.delay_ns:.2f}"]))
     basis = (
-        f"Medians over {ORDERS} orders in which ABC meets the cells of one circuit; a ratio's least and most are of "
-        f"any two orders; deviations are standard deviations. {NOTE[0].upper()}{NOTE[1:]}."
+        f"Synthesis depends on the order of a circuit's cells, so each unit was mapped in {ORDERS} orders. Areas, "
+        'delays and ratios are medians. "Ratio" divides the area of the unit by that of the unit under "over"; "least" '
+        f'and "most" are those of any two orders. Deviations are standard deviations. {NOTE[0].upper()}{NOTE[1:]}.'
     )
-    parts = [f"# {study.title}", study.question, "\n".join(ratios), "\n".join(areas), basis]
+    parts = [f"# {study.title}", study.question, basis, "\n".join(ratios), "\n".join(areas)]
     return "\n\n".join([*parts, f"Measure again: `fp9 study {study.name}`"]) + "\n"

@@ -39,8 +39,8 @@ COLUMNS = (
 """Columns of the CSV."""
 
 NOISE = (
-    "Synthesis variability: another order of a circuit's cells changes its area by up to 1 % (area-optimised) or 5 % "
-    "(delay-balanced), as standard deviations. `fp9 synth UNIT --compare UNIT --repeat 5` gives a ratio of medians."
+    "Another order of a circuit's cells changes its area by up to 1 % (area-optimised) or 5 % (delay-balanced), as "
+    "standard deviations. For a ratio of medians, run `fp9 synth UNIT --compare UNIT --repeat 5`."
 )
 """Sentence about synthesis variability on every page."""
 
@@ -123,7 +123,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
             parts.append("\n".join(_changes(outcomes)))
         parts += [f"![{study.title}]({study.name}.svg)", _basis(outcomes)]
     if skipped:
-        parts.append("Without figures, for want of hardware:\n\n" + "\n".join(f"- {a}: {b}" for a, b in skipped))
+        parts.append("No RTL exists for these variants:\n\n" + "\n".join(f"- {a}: {b}" for a, b in skipped))
     parts += ["## Specs", "\n".join(_specs(outcomes[0])), f"Measure again: `{_command(outcomes)}`"]
     return "\n\n".join(parts) + "\n"
 
@@ -132,10 +132,9 @@ def index(studies: Iterable[tuple[str, str, str]]) -> str:
     """Return the page that lists studies, each given by name, title and question."""
     lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
-        "Each page asks one question and answers it with tables and a chart; `fp9 study` writes the same figures "
-        f"beside it as JSON and CSV. Areas and delays are estimates: {NOTE}. A ratio is the variant's figure over that "
-        "of the variant it names, in the same library and mapping, area-optimised or delay-balanced. "
-        f"{NOISE} All pages are made by `fp9 study`."
+        "Each page answers one question with tables and a chart. `fp9 study` measures them, and also writes JSON and "
+        f"CSV. Areas and delays are estimates: {NOTE}. A ratio divides the figure of a variant by that of the variant "
+        f"that it names, in the same library and synthesis script. {NOISE}"
     )
     return "\n\n".join(["# What things cost", intro, "\n".join(lines)]) + "\n"
 
@@ -189,8 +188,8 @@ def _basis(outcomes: Sequence[Outcome]) -> str:
     first = outcomes[0].rows[0].synthesis
     libraries = " and ".join(outcome.library for outcome in outcomes)
     return (
-        f"Estimates: {NOTE}. In {libraries}, Yosys {first.yosys}, delay by {first.delay_by}; um2 "
-        f"is the area of logic and flip-flops, FF the number of flip-flops. {NOISE}"
+        f"Figures are estimates: {NOTE}. They come from {libraries}, Yosys {first.yosys}, and delays from "
+        f"{first.delay_by}. The unit um2 is for logic and flip-flops; FF is the number of flip-flops. {NOISE}"
     )
 
 

@@ -25,7 +25,7 @@ NAME = "submodules"
 """Name of this study, in addition to `STUDIES`."""
 
 TITLE = "Area by submodule"
-QUESTION = "Which submodules does the area of each unit of the catalogue lie in?"
+QUESTION = "How much area does each submodule of each catalogue unit take?"
 
 COLUMNS = ("unit", "submodule", "mapping", "area_um2", "library", "note")
 """Columns of the CSV."""
@@ -77,11 +77,12 @@ def page(found: Sequence[Breakdown]) -> str:
         over_flat = [(f"{of[0].top}, all / flat", [b.over_flat for b in of]) for of in of_units]
         parts.append("\n".join(changes(libraries, over_flat)))
     basis = (
-        f"Areas in um2, {found[0].mapping}; {NOTE}. They are measured on a mapping "
-        "that keeps the boundaries of submodules: nothing is shared or simplified across them, so that all "
-        "of them differ from the flat netlist that every other figure is taken from; the last columns give both."
+        f"Areas are in um2, {found[0].mapping}; {NOTE}. For this study, synthesis keeps the boundaries of submodules. "
+        'It cannot share or simplify logic across them, so the sum ("all") differs from the area of the flat netlist '
+        '("flat"). Every other page states the flat area.'
     )
-    return "\n\n".join([*parts, f"![{TITLE}]({NAME}.svg)", basis, f"Measure again: `fp9 study {NAME}`"]) + "\n"
+    parts[2:2] = [basis, f"![{TITLE}]({NAME}.svg)"]
+    return "\n\n".join([*parts, f"Measure again: `fp9 study {NAME}`"]) + "\n"
 
 
 def as_json(found: Sequence[Breakdown]) -> str:
