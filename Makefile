@@ -71,7 +71,7 @@ nightly: $(READY) ## what has no record, of every unit: RTL source, reference mo
 	    && $(BIN)/fp9 synth $$unit --library osu018 || exit; done
 
 peers: $(READY)   ## areas of other people's units beside ours; clones of PEERS in docs/peers/clones
-	for peer in $(PEERS); do $(BIN)/fp9 check-rtl docs/peers/$$peer.toml --area docs/peers/areas.json || exit; done
+	for peer in $(PEERS); do $(BIN)/fp9 check-rtl docs/peers/$$peer.toml --area records/third-party/areas.json || exit; done
 
 mutants: $(READY) ## the mutation scores of the vector suites of UNITS; minutes
 	$(BIN)/fp9 mutate $(UNITS) --record

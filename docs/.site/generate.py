@@ -19,7 +19,7 @@ from fp9.units import CATALOGUE, Unit
 from fp9_ml.recipes import Recipe
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ROOT / "docs/accumulators/sources_of_truth.json"
+SOURCES = ROOT / "records/accumulators/sources_of_truth.json"
 """Each preset's independent sources, with the number of rows or dot products that were compared."""
 HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 

@@ -8,6 +8,6 @@ import mkdocs_gen_files
 
 from fp9_sim.evidence import site
 
-for path, text in site.built(Path("records"), training=Path("docs/recipes/training.json")):
+for path, text in site.built(Path("records")):
     with mkdocs_gen_files.open(path, "w") as file:
         file.write(text)

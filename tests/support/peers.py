@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parents[2] / "docs"
-FOLDER, RECORD = DOCS / "peers", DOCS / "peers" / "verdicts.json"
+FOLDER, RECORD = DOCS / "peers", DOCS.parent / "records" / "third-party" / "verdicts.json"
 
 _ROW = re.compile(r"^\| `(\w+)` \| \S+/\S+, (?:.* of )?(\w+) \|((?: [\d,]+ \|){3}) (.*) \|$", re.MULTILINE)
 _COUNTS = ("operations", "differ", "unexplained")

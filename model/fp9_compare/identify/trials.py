@@ -1,7 +1,7 @@
 """Test of the identification: every preset and random engines are identified as black boxes.
 
-    python -m fp9_compare.identify.trials presets --out docs/fit/presets.json
-    python -m fp9_compare.identify.trials random --count 1000 --out docs/fit/random.json
+    python -m fp9_compare.identify.trials presets --out records/identify/presets.json
+    python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json
 
 A record of random engines is continued: missing seeds are added, and answers compared on too few sums are compared
 again.

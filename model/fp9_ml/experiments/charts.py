@@ -5,15 +5,12 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-
-from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,8 +22,8 @@ _LINE = 60
 """Most characters of a line below the axes; longer lines would leave the picture."""
 
 
-def draw(record: dict[str, Any], path: Path) -> None:
-    """Draw a record of `reproduce` as SVG, with the median over its seeds; the same record gives the same bytes."""
+def draw(record: dict[str, Any]) -> str:
+    """Return a record of `reproduce` as SVG, with the median over its seeds; the same record gives the same text."""
     names = list(record["runs"][0]["values"])
     middle = {name: float(np.median([run["values"][name] for run in record["runs"]])) for name in names}
     curves: dict[str, list[tuple[int, float]]] = {}
@@ -43,10 +40,10 @@ def draw(record: dict[str, Any], path: Path) -> None:
         axes.set_xlabel(textwrap.fill(record["quantity"], _LINE))
     seeds = ", ".join(str(run["seed"]) for run in record["runs"])
     axes.set_title(f"{record['name']}: median of seeds {seeds}", fontsize="medium")
-    buffer = io.BytesIO()
+    buffer = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    write_whole(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict[str, float]) -> None:

@@ -17,8 +17,8 @@ and the values of three new seeds.
 In the tables, "A over B" is the value of A divided by that of B, and "A less B" is the difference. Formats are named by
 the bits of sign, exponent and fraction: 1-4-3 is HFP8's forward format.
 
-`fp9 recipes --reproduce NAME` measures one claim. `python -m fp9_ml.experiments.reproduce --out docs/recipes` writes
-all records, charts and this page. A run that was stopped continues.
+`fp9 recipes --reproduce NAME` measures one claim. `python -m fp9_ml.experiments.reproduce --out records/recipes` writes
+all records; this page and its charts are built from them. A run that was stopped continues.
 
 The character model learned Python's help on its language for 400 steps. A model trained five times as long misses
 three limits. The search of exponents gains less, HFP8's 1-5-2 keeps more of the gradients, and subtracting the maximum

@@ -1,7 +1,7 @@
 """Histograms of exponents that show the effect of rules: tensors before and after, with a format's range.
 
-Another chart shows the loss scale over steps. `python -m fp9_ml.experiments.histograms docs/recipes` measures the
-histograms, as `rules.json`, and draws them.
+Another chart shows the loss scale over steps. `python -m fp9_ml.experiments.histograms records/recipes docs/recipes`
+measures the histograms, as `rules.json`, and draws them.
 """
 
 from __future__ import annotations
@@ -257,18 +257,20 @@ def _over_steps(axes: Axes, shown: Panel) -> None:
     axes.legend(fontsize="x-small", frameon=False)
 
 
-def write(folder: Path, record: dict[str, list[Panel]]) -> None:
-    """Write the record and its pictures, rules-NAME.svg."""
+def write(folder: Path, pictures: Path, record: dict[str, list[Panel]]) -> None:
+    """Write the record into a folder, and its pictures, rules-NAME.svg, into another."""
     for name, panels in record.items():
-        write_whole(folder / f"rules-{name}.svg", draw(panels))
+        write_whole(pictures / f"rules-{name}.svg", draw(panels))
     write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
 
 
 def main() -> None:
     """Measure and draw."""
     parser = argparse.ArgumentParser(description="Draw what the rules of recipes do to a histogram of exponents.")
-    parser.add_argument("folder", type=Path)
-    write(parser.parse_args().folder, measured(load()))
+    parser.add_argument("folder", type=Path, help="folder of the record")
+    parser.add_argument("pictures", type=Path, help="folder of the pictures")
+    asked = parser.parse_args()
+    write(asked.folder, asked.pictures, measured(load()))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measured cost of recipes to a network, from the records of the claims: one small table in the package.
 
-`python -m fp9_ml.experiments.measured docs/recipes` generates it from the records.
+`python -m fp9_ml.experiments.measured records/recipes` generates it from the records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measurement of claims, with records; `python -m fp9_ml.experiments.reproduce` writes records and charts."""
+"""Measurement of claims, with records; `python -m fp9_ml.experiments.reproduce` writes the records."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from typing import Any
 from fp9.system.files import write_whole
 from fp9_ml.experiments.catalogue import CLAIMS, claim
 from fp9_ml.experiments.claims import Claim, Progress, Values
-from fp9_ml.experiments.claims_page import page
 from fp9_ml.experiments.store import Store
 
-PAGE = "reproduced.md"
 SEEDS = (7, 8, 9)
 """Seeds of the records; no limit was set on them. The first is the seed of the model in the package."""
 
@@ -64,8 +62,16 @@ def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progr
     """Reproduce a claim, and write its record and chart, NAME.json and NAME.svg, to a folder."""
     from fp9_ml.experiments.charts import draw  # slow to load
 
+    record = write_record(name, folder, seeds, progress)
+    write_whole(folder / f"{name}.svg", draw(record))
+    return record
+
+
+def write_record(
+    name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Reproduce a claim, and write its record, NAME.json, to a folder."""
     record = reproduce(name, seeds, progress, folder / f".{name}.part")
-    draw(record, folder / f"{name}.svg")
     write_whole(folder / f"{name}.json", json.dumps(record, indent=1) + "\n")
     return record
 
@@ -78,10 +84,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
     asked = parser.parse_args()
     for name in asked.names:
-        record = write(name, asked.out, asked.seeds)
+        record = write_record(name, asked.out, asked.seeds)
         print(f"{name}: {'reproduced' if record['reproduced'] else 'NOT reproduced'}", flush=True)
-    if set(asked.names) == set(CLAIMS):
-        write_whole(asked.out / PAGE, page(asked.out))
 
 
 if __name__ == "__main__":

@@ -139,7 +139,7 @@ def _study(folder: Path, force: bool, as_json: bool) -> None:
     from fp9_sim import records  # slow to load
     from fp9_sim.energy import data, pages, study
 
-    training = Path("docs/recipes/training.json")
+    training = Path("records/recipes/training.json")
     known = study.NOTHING if force else study.read(records.home())
     with progress_bar(keep=True) as progress:
         of_recipes = training if training.is_file() else None

@@ -223,12 +223,11 @@ def pages(names: tuple[str, ...], out: Path, folder: Path | None, as_json: bool)
     place = _place(folder)
     with extra("docs"):
         from fp9_sim.evidence import site  # slow to load
-    training = Path("docs/recipes/training.json")
     units = [load_unit(name, ()) for name in names] or None
     written = []
     with progress_bar() as progress:
         total = len(names) + 4 if names else len(site.names())
-        for path, text in site.built(place, units, training if training.is_file() else None):
+        for path, text in site.built(place, units):
             write_whole(out / path, text)
             written.append(str(out / path))
             progress(path, len(written), total)

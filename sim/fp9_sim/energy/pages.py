@@ -43,7 +43,7 @@ _ACCURACY = """\
 ## Accuracy against energy
 
 The held-out loss of a small character model above that of float32, trained by each recipe with three seeds
-([the record](../recipes/training.json)), over the energy of a product of the unit that multiplies for it, in the
+(`records/recipes/training.json`), over the energy of a product of the unit that multiplies for it, in the
 digits' layer above.
 
 ![Loss over energy](energy-accuracy.svg)

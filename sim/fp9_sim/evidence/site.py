@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import fp9_rtl
 from fp9.units import CATALOGUE, Unit
+from fp9_ml.experiments import claims_page
+from fp9_ml.experiments.catalogue import CLAIMS
 from fp9_rtl.datasheets import conditions
 from fp9_rtl.datasheets import sheet as sheets
 from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.studies.catalogue import STUDIES
 from fp9_rtl.studies.report import INDEX
-from fp9_sim import areas
+from fp9_sim import areas, records
 from fp9_sim.energy import pages as energy_pages
 from fp9_sim.energy import study
 from fp9_sim.evidence import studies
 from fp9_sim.evidence.page import page
 
-UNITS, STUDY, COVERAGE = "units", "study", "verification/coverage.md"
-"""Documentation paths of the data sheets, of the studies and of the verification results."""
+UNITS, STUDY, COVERAGE, REPRODUCED = "units", "study", "verification/coverage.md", "recipes/reproduced.md"
+"""Documentation paths of the data sheets, the studies, the verification results and the claims of papers."""
 
 _STALE = (
     "The area is that of an earlier circuit: `fp9 records update {unit} --claims form --hours 1` measures it again."
@@ -33,16 +36,15 @@ def names() -> set[str]:
     drawn = {f"{UNITS}/{name}" for unit in units if (name := picture(unit))}
     own = {f"{UNITS}/{name}" for name in (sheets.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units))}
     studied = {f"{STUDY}/{name}.{suffix}" for name in (*STUDIES, "energy") for suffix in ("md", "svg")}
-    return {*own, *drawn, *studied, COVERAGE, f"{STUDY}/{INDEX}", f"{STUDY}/energy-accuracy.svg"}
+    reproduced = {REPRODUCED, *(f"{records.RECIPES}/{name}.svg" for name in CLAIMS)}
+    return {*own, *drawn, *studied, *reproduced, COVERAGE, f"{STUDY}/{INDEX}", f"{STUDY}/energy-accuracy.svg"}
 
 
-def built(folder: Path, units: Iterable[Unit] | None = None, training: Path | None = None) -> Iterator[tuple[str, str]]:
+def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[str, str]]:
     """Yield each page with its path, from the records in `folder`, for units, by default the catalogue.
 
-    `training` is the record of recipes. Without it, the energy study shows no accuracy. The energy study is left
-    out if a unit
-    has no record; the other studies are left out if `units` is given. Raises ValueError for a file that is no
-    record,
+    The energy study is left out if a unit has no record. It shows no accuracy if the training runs have none. Other
+    studies and the claims of papers are left out if `units` is given. Raises ValueError for a file that is no record,
     MissingTool without WaveDrom.
     """
     every = list(CATALOGUE.values() if units is None else units)
@@ -53,12 +55,24 @@ def built(folder: Path, units: Iterable[Unit] | None = None, training: Path | No
     for unit in every:
         yield f"{UNITS}/{unit.name}.md", sheet(unit, folder)
     yield COVERAGE, page(folder, every)
-    record = study.read(folder, training)
+    training = folder / records.RECIPES / "training.json"
+    record = study.read(folder, training if training.is_file() else None)
     if study.UNITS.keys() <= record["units"].keys():
         yield f"{STUDY}/energy.md", energy_pages.page(record)
         yield from ((f"{STUDY}/{name}", text) for name, text in energy_pages.charts(record).items())
     if units is None:
         yield from ((f"{STUDY}/{name}", text) for name, text in studies.built(folder))
+        yield from _reproduced(folder / records.RECIPES)
+
+
+def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the page of papers' claims and its charts, if the records of recipes are in a folder."""
+    if folder.is_dir():
+        from fp9_ml.experiments.charts import draw  # optional: matplotlib
+
+        yield REPRODUCED, claims_page.page(folder)
+        for name in CLAIMS:
+            yield f"{records.RECIPES}/{name}.svg", draw(json.loads((folder / f"{name}.json").read_text()))
 
 
 def sheet(unit: Unit, folder: Path) -> str:

@@ -20,6 +20,8 @@ PLACE = f"{HOME}, where the current folder has it, else {ELSEWHERE}"
 """Description of `home()` for messages."""
 
 SWEEP, PROOF, AREA, ENERGY, STUDY = "sweep", "proof", "area", "energy", "study"
+RECIPES = "recipes"
+"""Folder of the training runs and experiments of `fp9 recipes`."""
 MUTATION = {kind: f"mutation/{kind}" for kind in ("netlist", "held-out", "mapped")}
 """Claims of mutation testing by kind of mutants. A claim is also the name of its folder."""
 OF_FUNCTION = (SWEEP, PROOF)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from fp9_ml.experiments.histograms import HIGHEST, LOWEST, panel
-
-FOLDER = Path(__file__).parents[3] / "docs" / "recipes"
 
 
 def test_a_histogram_counts_binades_and_zeros() -> None:

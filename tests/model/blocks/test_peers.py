@@ -1,16 +1,11 @@
-"""The record of scales and elements of other packages leaves nothing unexplained."""
+"""The blocks that are compared with other packages cover every scale."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tests.model.blocks.peers import BLOCKS, inputs, read
+from tests.model.blocks.peers import BLOCKS, inputs
 
 from fp9.blocks import quantise
 from fp9.scaling import block_format
-
-DOCS = Path(__file__).parents[3] / "docs"
-ROWS = read(DOCS / "peers" / "blocks.json")
 
 
 def test_blocks_that_are_compared_have_every_scale() -> None:

@@ -2,8 +2,8 @@
 
 Run by an interpreter that has fp9's needs, mmasim 2.1.1 and torch; the record is written after every part:
 
-    python tests/model/sums/mmasim_dots.py 1000000 docs/accumulators/mmasim.json            # or of some presets:
-    python tests/model/sums/mmasim_dots.py 1000000 docs/accumulators/mmasim.json blackwell blackwell_fp16
+    python tests/model/sums/mmasim_dots.py 1000000 records/accumulators/mmasim.json            # or of some presets:
+    python tests/model/sums/mmasim_dots.py 1000000 records/accumulators/mmasim.json blackwell blackwell_fp16
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def run(dots: int, path: Path, presets: list[str]) -> None:
     print(f"{len(found)} instructions, {total[0]:,} dots, {total[1]} differ")
 
 
-_COMMAND = "python tests/model/sums/mmasim_dots.py 1000000 docs/accumulators/mmasim.json"
+_COMMAND = "python tests/model/sums/mmasim_dots.py 1000000 records/accumulators/mmasim.json"
 
 if __name__ == "__main__":
     run(int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

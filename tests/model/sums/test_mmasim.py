@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILE = Path(__file__).with_name("mmasim.npz")
-RECORD = Path(__file__).parents[3] / "docs" / "accumulators" / "mmasim.json"
 INSTRUCTIONS = list(vectors.instructions())
 
 
