@@ -1,4 +1,6 @@
-"""Third-party RTL (the DUT): maps it to a unit specification by a TOML file, runs the suites, explains differences."""
+"""Check third-party RTL (the DUT): map it to a unit specification by a TOML file, run the suites, explain
+differences.
+"""
 
 from fp9_sim.third_party import area
 from fp9_sim.third_party.check import Verdict, check_rtl

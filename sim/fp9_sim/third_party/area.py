@@ -1,7 +1,7 @@
-"""Area and delay of a third-party design and of fp9's unit in the same synthesis flow: the record and its table.
+"""Area and delay of a DUT and of fp9's unit in the same synthesis flow: the record and its table.
 
-SystemVerilog that the flow does not read is made plain first, by the frontend of Yosys that reads all of it. Both have
-the same ports: what theirs lacks is held at its value, and left out, in ours as well.
+SystemVerilog that the flow cannot read is first converted to Verilog by Yosys' slang frontend. Both designs have
+the same ports. Ports that the DUT lacks are held constant, or left out, in fp9's unit as well.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from fp9_sim.third_party.mapping import Design
 from fp9_sim.third_party.wrapper import wrapped
 
 RECORD = "areas.json"
-"""The name of the record, beside the mappings."""
+"""File name of the record, beside the mappings."""
 
 
 @dataclass(frozen=True)
 class Area:
-    """Theirs and ours in one library by one mapping: gates (NAND2) and ns. `peer` is the name of the mapping file.
+    """Area in gates (NAND2) and delay in ns of the DUT and of fp9's unit, for one library and mapping.
 
-    `circuit_sha256` is that of our whole unit, `verilog_sha256` that of their text as it was synthesised; `share` is
-    whether the flow of both looked for operators to be shared.
+    `peer` is the name of the mapping file. `circuit_sha256` is the digest of fp9's complete unit, `verilog_sha256`
+    of the DUT's synthesised text. `share` tells whether the flow looked for operators to share in both.
     """
 
     peer: str
@@ -47,15 +47,15 @@ class Area:
 
     @property
     def ratio(self) -> float:
-        """Our area over theirs."""
+        """Return the area of fp9's unit divided by the DUT's area."""
         return self.ours / self.theirs
 
 
 def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
-    """Both units in each library by both mappings, theirs as it is checked.
+    """Measure both units in each library with both mappings; the DUT with the wrapper that is checked.
 
-    Raises ValueError for a result that no unit of ours gives, for a pipeline that cannot wait, whose wrapper holds a
-    queue, and for files that Yosys does not read; MissingTool for a missing library or Yosys.
+    Raises ValueError for a result that no unit of fp9 gives, for a pipeline that cannot wait (its wrapper contains
+    a queue), and for files that Yosys cannot read. Raises MissingTool for a missing library or Yosys.
     """
     if isinstance(design.spec, Narrowed):
         raise ValueError(f"{design.path}: areas are of units, and [result] makes another of its spec; leave it out")
@@ -86,7 +86,7 @@ def _measured(design: Design, theirs: str, ours: str, library: str | Library) ->
 
 
 def _plain(text: str, top: str) -> str:
-    """The module `top` of a SystemVerilog text, flat, as Verilog that every reader takes."""
+    """Return module `top` of a SystemVerilog text, flattened, as plain Verilog."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "unit.sv").write_text(text)
         read = f"read_slang --threads 1 --relax-enum-conversions --top {top} unit.sv"
@@ -95,8 +95,10 @@ def _plain(text: str, top: str) -> str:
 
 
 def _held(design: Design) -> str:
-    """Our unit with the ports of the wrapper around theirs: inputs at their value or of one port of theirs together,
-    outputs left out."""
+    """Return fp9's unit with the ports of the DUT's wrapper.
+
+    Held inputs are constant, inputs that share a port of the DUT are connected, and missing outputs are left out.
+    """
     spec = design.spec
     given = (*spec.control_ports, *spec.inputs, *spec.outputs)
     outputs = {port.name for port in (*spec.outputs, *spec.control_outputs)}
@@ -121,8 +123,11 @@ def _pin(design: Design, name: str, width: int) -> str:
 
 
 def keep(found: Sequence[Area], record: Path) -> None:
-    """Put areas into a record, in the place of what it has of the same unit in these libraries, and of other texts of
-    it in any. OSError where it cannot be written."""
+    """Add areas to a record. Raises OSError if it cannot be written.
+
+    New areas replace entries of the same unit in the same libraries, and entries of other versions of the unit in
+    any library.
+    """
     places, texts = {_place(area) for area in found}, {area.peer: _text(area) for area in found}
     before = read(record) if record.exists() else []
     kept = [a for a in before if _place(a) not in places and _text(a) == texts.get(a.peer, _text(a))]
@@ -134,12 +139,12 @@ def _place(area: Area) -> tuple[str, str, str]:
 
 
 def _text(area: Area) -> tuple[str, str, bool]:
-    """What was measured of a unit: figures of different texts are not of one comparison."""
+    """Return what was measured of a unit; figures of different texts cannot be compared."""
     return area.circuit_sha256, area.verilog_sha256, area.share
 
 
 def read(record: Path) -> list[Area]:
-    """The areas of a record. Raises ValueError for a file that is none."""
+    """Return the areas of a record. Raises ValueError for a file that is not a record."""
     names = {field.name for field in fields(Area)}
     entries = json.loads(record.read_text(encoding="utf-8"))
     if not isinstance(entries, list) or any(set(entry) != names for entry in entries):
@@ -148,9 +153,7 @@ def read(record: Path) -> list[Area]:
 
 
 def table(areas: Sequence[Area], mapping: str) -> str:
-    """The areas of area-optimised synthesis or B as a table of Markdown: a line for each unit, in the libraries of
-    studies.
-    """
+    """Return the areas for one mapping as a Markdown table: a line for each unit, in the libraries of studies."""
     lines = [f"| mapping {mapping} | " + " | ".join(f"{name}: theirs | ours | of it" for name in SIDE_BY_SIDE) + " |"]
     lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
     found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
@@ -162,7 +165,10 @@ def table(areas: Sequence[Area], mapping: str) -> str:
 
 
 def summary(areas: Sequence[Area]) -> str:
-    """Our area over theirs as a table of Markdown: a line for each unit, A / B in a column for each library."""
+    """Return the area ratios of fp9's unit to the DUT as a Markdown table, with one line for each unit.
+
+    Each library has one column with the area-optimised and the delay-balanced ratio, separated by a slash.
+    """
     libraries = sorted({area.library for area in areas}, key=_rank)
     ratios = {_place(area): f"{area.ratio:.2f}" for area in areas}
     lines = ["| A / B | " + " | ".join(libraries) + " |", "|---|" + "---:|" * len(libraries)]
@@ -173,6 +179,6 @@ def summary(areas: Sequence[Area]) -> str:
 
 
 def _rank(library: str) -> tuple[int, str]:
-    """Libraries of the catalogue in its order, then others by name."""
+    """Return the sort key of a library: catalogue order first, then other libraries by name."""
     names = [*LIBRARIES]
     return names.index(library) if library in names else len(names), library

@@ -1,4 +1,4 @@
-"""Third-party Verilog as a unit to be fitted: its sums, whatever engine its mapping names."""
+"""Third-party Verilog as a box whose accumulator is identified; the engine in its mapping is ignored."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from fp9_sim.third_party.wrapper import wrapped
 
 
 def box(path: Path) -> Box:
-    """The unit of a mapping, compiled by Verilator, asked with scales of 1 and the first formats of a and of b,
-    or those that [held] says.
+    """Return the unit of a mapping, compiled by Verilator, as a box that computes sums.
 
-    A mac is asked with LOAD alone: each sum for itself. Raises ValueError for a mapping that is none, whose unit adds
-    no products to an addend, or gives no result; MissingTool and SimulatorError as `check_rtl` does.
+    Scales are 1, and operands use the first formats of a and b, or the formats in [held]. A mac only gets LOAD
+    operations, so each sum is separate. Raises ValueError for an invalid mapping and for a unit that adds no
+    products to an addend or has no result. Raises MissingTool and SimulatorError as `check_rtl` does.
     """
     design = load(path)
     spec = design.spec

@@ -1,4 +1,4 @@
-"""Third-party RTL held to a unit spec: the suites on a simulator, and what explains the differences."""
+"""Check third-party RTL against a unit specification: simulate the suites and explain the differences."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from fp9_sim.third_party.suites import operations
 from fp9_sim.third_party.wrapper import wrapped
 
 SHOWN = 5
-"""Differences that are shown."""
+"""Number of mismatches to show."""
 
 NOTHING = Explained((), 0, 0)
-"""What there is to explain where nothing differs."""
+"""Explanation if nothing differs."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a third-party unit did: operations, mismatches in all and the first ones, what explains them.
+    """Result of a check: number of operations and mismatches, the first mismatches, and explanations.
 
-    The first ones are those that nothing explains, where there are such. `latency` is the clocks from operands to
-    result, as said or found; None where only the unit's own handshake tells. `protocol` is the run with stalls and
-    resets of a clocked unit, where that is a run of its own.
+    `mismatches` prefers mismatches without an explanation. `latency` is the number of clock cycles from operands to
+    result, as given or found; None if only the unit's handshake tells. `protocol` is the run with stalls and resets
+    of a clocked unit, if this was a separate run.
     """
 
     top: str
@@ -57,12 +57,12 @@ class Verdict:
 
     @property
     def explanations(self) -> tuple[Explanation, ...]:
-        """The sentences that explain the mismatches."""
+        """Return the sentences that explain the mismatches."""
         return self.explained.explanations
 
     @property
     def passed(self) -> bool:
-        """Whether every operation gave the expected result, and the handshake was kept."""
+        """Return whether every operation gave the expected result and the handshake was correct."""
         return not self.total_mismatches and not self.violations
 
 
@@ -74,12 +74,13 @@ def check_rtl(
     seed: int = 0,
     build_dir: Path | str = DEFAULT_FOLDER,
 ) -> Verdict:
-    """Run every operation of a unit where they are few, else its corner suite and `count` random operations on
-    Verilator, or its smoke suite and those on Icarus, which is slow: there `count` operations are few.
+    """Run a DUT's operations on a simulator and return the verdict.
 
-    A unit with a clock is stalled and reset: on Icarus in the same run, with Verilator in a second one. What a design
-    prints goes to standard error. Raises SimulatorError where the simulator refuses the design, MissingTool where it is
-    not installed, ValueError for an unknown simulator and ports that do not fit.
+    All operations run if they are few. Otherwise Verilator runs the corner suite and `count` random operations.
+    Icarus is slow: it runs the smoke suite and `count` random operations, and there `count` operations are few. A
+    unit with a clock is stalled and reset, on Icarus in the same run, with Verilator in a second run. The design's
+    own messages go to standard error. Raises SimulatorError if the simulator rejects the design, MissingTool if it
+    is not installed, and ValueError for an unknown simulator and for ports that do not fit.
     """
     found = tools.find(simulator)
     suite, few = ("corner", FULL_LIMIT) if found.name == "verilator" else ("smoke", max(count, _FEW))
@@ -105,11 +106,11 @@ def check_rtl(
 
 
 _Ran = tuple[Answers | None, tuple[str, ...], Protocol | None]
-"""The answers, None where a breach of the protocol left none; breaches; the run for them, where there was another."""
+"""Results of a run (None if a protocol violation left none), violations, and the separate protocol run, if any."""
 
 
 def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
-    """All operations on Verilator without a stall; of a clocked unit some again with stalls and resets."""
+    """Run all operations on Verilator without stalls; for a clocked unit, run some again with stalls and resets."""
     answers = Answers(_run(design, text, made.inputs), {})
     if not design.spec.stages:
         return answers, (), None
@@ -118,7 +119,7 @@ def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed
 
 
 def _on_icarus(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
-    """All operations on Icarus, those of a clocked unit with stalls and resets."""
+    """Run all operations on Icarus; a clocked unit with stalls and resets."""
     run = regress(
         design.spec,
         made,
@@ -134,7 +135,7 @@ def _on_icarus(design: Design, text: str, latency: int, made: VectorSet, seed: i
 
 
 def _run(design: Design, text: str, inputs: Columns) -> Results:
-    """The answers on Verilator; the design's own messages go to standard error."""
+    """Return the results from Verilator; the design's own messages go to standard error."""
     unit = verilated(design.spec, verilog=text, operations=len(next(iter(inputs.values()))))
     with _prints_aside():
         return unit(**inputs)
@@ -142,7 +143,7 @@ def _run(design: Design, text: str, inputs: Columns) -> Results:
 
 @contextlib.contextmanager
 def _prints_aside() -> Iterator[None]:
-    """What C code prints to standard output goes to standard error."""
+    """Redirect output that C code prints to standard output to standard error."""
     sys.stdout.flush()
     out = os.dup(1)
     os.dup2(2, 1)
@@ -155,7 +156,7 @@ def _prints_aside() -> Iterator[None]:
 
 
 def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
-    """The answers, any NaN made the expected one where any is as good."""
+    """Return the results; if the mapping accepts any NaN, each NaN is replaced by the expected NaN."""
     if not design.any_nan:
         return answers
     values = dict(answers.values)
@@ -166,14 +167,17 @@ def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
 
 
 _FEW = 1 << 8
-"""Operations that are few on every simulator: the codes of an 8-bit input."""
+"""Number of operations that every simulator runs completely: the codes of an 8-bit input."""
 _PROBED = 2_000
-"""Operations that find the latency."""
+"""Number of operations that are used to find the latency."""
 
 
 def _found_latency(design: Design, made: VectorSet) -> int:
-    """The latency at which most answers are right: the unit taken as one of a single clock, its answers come so much
-    later. Raises ValueError where too few are, and where they come in the clock of their operands."""
+    """Return the latency at which most results are right.
+
+    The unit is run as if it had one stage, and its results are compared with the expected ones at each delay.
+    Raises ValueError if too few results are right, or if they come in the clock cycle of their operands.
+    """
     rng = np.random.default_rng(0)
     chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)
     inputs = {name: column[chosen] for name, column in made.inputs.items()}
@@ -201,4 +205,4 @@ def _found_latency(design: Design, made: VectorSet) -> int:
 
 
 _ENOUGH = 0.25
-"""Share of right results that settles the latency; by chance it is far less."""
+"""Share of right results that is enough to accept a latency; by chance it is far lower."""

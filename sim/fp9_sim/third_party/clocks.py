@@ -1,4 +1,4 @@
-"""What a mapping says of clocks: the latency, and which keys of a handshake go together."""
+"""Clock settings of a mapping: the latency, and the handshake keys that belong together."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 MOST_CLOCKS = 64
-"""Longest latency that can be checked, and the one that a unit with a handshake may take."""
+"""Maximum latency that can be checked, also the limit for a unit with a handshake."""
 
 HELD = ("start", "done")
-"""Keys of a handshake in place of valid: from `start` to `done` there is one operation, whose operands stand."""
+"""Handshake keys instead of valid: one operation, whose operands are held, runs from `start` to `done`."""
 
 
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
-    """Clocks from operands to result: as said, 0 without a clock, the most where a handshake tells, else unknown."""
+    """Return the clock cycles from operands to result: as given, or 0 without a clock.
+
+    With a handshake it is the maximum, `MOST_CLOCKS`; otherwise it is unknown (None).
+    """
     latency = said.get("latency")
     handshake = said.get("handshake", {})
     if latency is not None and not 0 <= latency <= MOST_CLOCKS:
@@ -31,7 +34,7 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
 
 
 def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
-    """Raise ValueError for keys of a handshake that do not go together, or not with a latency or an enable."""
+    """Raise ValueError for handshake keys that do not fit each other, the latency or an enable."""
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if held := [name for name in HELD if name in handshake]:

@@ -1,4 +1,4 @@
-"""A mapping to fill in, from the ports of a module: `fp9 check-rtl --init`."""
+"""Draft of a mapping from the ports of a module: `fp9 check-rtl --init`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LOW = re.compile(r".*(?:rst|reset)_?(?:n|ni|b|l)", re.IGNORECASE)
 
 
 def draft(files: Sequence[Path | str], top: str | None = None) -> str:
-    """The text of a mapping for a hierarchy of modules in Verilog or VHDL files.
+    """Return a mapping to fill in, for a hierarchy of modules in Verilog or VHDL files.
 
-    The module is `top`, else the one that no other module uses; of VHDL the last entity. Every port is there: the clock
-    and reset found by their names, other inputs as comments to be moved to [ports] or [constants]. The files have
-    absolute paths, as a mapping may be saved anywhere. Raises ValueError where there is no module or more than one
-    could be meant, SimulatorError where Verilator refuses the files.
+    The module is `top`, or else the module that no other module uses; in VHDL, the last entity. The mapping has
+    every port. Clock and reset are found by their names. Other inputs are comments, to be moved to [ports] or
+    [constants]. File paths are absolute, because a mapping may be saved anywhere. Raises ValueError if there is no
+    module or several candidates, and SimulatorError if Verilator rejects the files.
     """
     paths = [Path(file).resolve() for file in files]
     where = ", ".join(path.name for path in paths)
@@ -58,7 +58,7 @@ def draft(files: Sequence[Path | str], top: str | None = None) -> str:
 
 
 def _top(verilog: str, where: str) -> str:
-    """The one module that no other module uses."""
+    """Return the only module that no other module uses. Raises ValueError if there are several."""
     found = tops(verilog, where)
     if len(found) != 1:
         raise ValueError(f"{where} has modules that no other one uses: {', '.join(found)}; name one with --top")

@@ -1,4 +1,4 @@
-"""Values of a mapping's keys, each as it is used. What does not fit is a ValueError, a sentence that names the key."""
+"""Convert the values of a mapping's keys. An invalid value raises ValueError with a sentence that names the key."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from typing import Any
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 
 Value = int | str
-"""A value of a constant or parameter: a number, or Verilog text."""
+"""Value of a constant or parameter: a number, or Verilog text."""
 
 
 def check_known(path: Path, field: str, given: Any, known: Any) -> None:
-    """Refuse a name that is not among those known."""
+    """Raise ValueError for a name that is not known."""
     unknown = [name for name in given if name not in known]
     if unknown:
         raise ValueError(f"{path}: {field} names {unknown[0]!r}; the unit has {', '.join(known)}")
 
 
 def identifier(path: Path, field: str, value: object) -> str:
-    """A plain Verilog name."""
+    """Return a plain Verilog name."""
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name")
     return value
 
 
 def text(path: Path, field: str, value: object) -> str:
-    """A Verilog name, or a part of a port."""
+    """Return a Verilog name, or a part of a port."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name, or a part of a port")
     return value
 
 
 def pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
-    """One part of their ports, or a list of several, the most significant first."""
+    """Return one part of the DUT's ports, or a list of several, most significant first."""
     items = value if isinstance(value, list) else [value]
     return tuple(text(path, field, item) for item in items)
 
 
 def inverted(path: Path, field: str, value: object) -> tuple[str, bool]:
-    """A port, and whether a ! stands before its name."""
+    """Return a port, and whether its name is preceded by `!`."""
     said = text(path, field, value)
     return identifier(path, field, said.removeprefix("!")), said.startswith("!")
 
 
 def values(path: Path, field: str, said: Mapping[str, Any]) -> dict[str, Value]:
-    """Numbers, truth values, texts, or Verilog (`{verilog = "pkg::FP8"}`): types and names of packages."""
+    """Return numbers, booleans, texts, or Verilog (`{verilog = "pkg::FP8"}`) for types and names of packages."""
     return {name: _value(path, f"{field}.{name}", value) for name, value in said.get(field, {}).items()}
 
 
@@ -64,7 +64,7 @@ def _value(path: Path, field: str, value: object) -> Value:
 
 
 def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str:
-    """One of the words known."""
+    """Return a word that must be one of the known words."""
     if value not in known:
         raise ValueError(f"{path}: {field} {value!r} given; give {' or '.join(known)}")
     return str(value)
@@ -73,7 +73,7 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """A port, and whether the second of the words known is said of it; None where there is no such port."""
+    """Return a port and whether its `word` is the second of the known words; None if there is no such port."""
     if said is None:
         return None
     check_known(path, field, said, ("port", word))

@@ -1,4 +1,4 @@
-"""What the user says of a third-party unit: a TOML file that maps it to a unit spec.
+"""Mapping of a third-party unit to a unit specification, read from the user's TOML file.
 
 docs/reference/mapping.md explains every key; `fp9 check-rtl --init FILE` writes a file to fill in.
 """
@@ -48,15 +48,18 @@ FIELDS: dict[str, Any] = {
     "handshake": dict,
     "share": bool,
 }
-"""Keys of a mapping, and what each holds."""
+"""Keys of a mapping, and their types."""
 
 _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not Flags.DIVIDE_BY_ZERO)
 
 
 @dataclass(frozen=True)
 class Exact:
-    """A result given in parts, not rounded: (-1)^sign * significand * 2^(exponent + offset), and pins of NaN and
-    infinity; None where there is no such pin. The exponent is in two's complement."""
+    """A result given in parts and not rounded: (-1)^sign * significand * 2^(exponent + offset), with pins for NaN and
+    infinity.
+
+    A pin is None if the DUT lacks it. The exponent is in two's complement.
+    """
 
     significand: str
     exponent: str
@@ -68,12 +71,13 @@ class Exact:
 
 @dataclass(frozen=True)
 class Design:
-    """A third-party design (the DUT): its Verilog and the specification that it is checked against.
+    """A third-party design (the DUT): its Verilog and the specification against which it is checked.
 
-    `latency` is the clocks from operands to result, None where it is to be found. `ports` gives for each of ours the
-    parts of theirs, most significant first; `flags` the pins of single flags; `held` the codes of inputs of ours that
-    they do not have. `clock`, `reset` and `enable` are a port and whether it is inverted (falling edge, active low),
-    None where there is none; so are the values of `handshake`. `share` is what `synthesise` is told of both.
+    `latency` is the number of clock cycles from operands to result, None if it is to be found. `ports` gives for
+    each port of the specification the parts of the DUT's ports, most significant first. `flags` are the pins of
+    single flags, and `held` the codes of inputs that the DUT lacks. `clock`, `reset` and `enable` are a port and
+    whether it is inverted (falling edge, active low), or None; so are the values of `handshake`. `share` is passed
+    to `synthesise` for both.
     """
 
     path: Path
@@ -97,28 +101,30 @@ class Design:
 
     @property
     def operands(self) -> Unit:
-        """The spec that has suites: that of the sum, where its result is narrowed."""
+        """Return the specification that has suites: the sum's specification, if its result is narrowed."""
         return self.spec.inner if isinstance(self.spec, Narrowed) else self.spec
 
     @property
     def latency_from_handshake(self) -> bool:
-        """Whether the unit alone says when its results come, however many clocks they take."""
+        """Return whether only the unit's handshake tells when its results come, after any number of clock cycles."""
         return self.latency == MOST_CLOCKS and ("out_valid" in self.handshake or self.holds_operands)
 
     @property
     def holds_operands(self) -> bool:
-        """Whether operands stand until the result, in a unit that takes one operation at a time."""
+        """Return whether operands are held until the result, for a unit with one operation at a time."""
         return "start" in self.handshake
 
     @property
     def flag_bits(self) -> int:
-        """The bits of the flags that they have."""
+        """Return the mask of the flags that the DUT has."""
         named = [Flags[name.upper()] for name in self.flags]
         return int(sum(named)) if named else (1 << FLAGS_PORT.width) - 1
 
 
 def load(path: Path | str) -> Design:
-    """Read a mapping. Raises ValueError for what is missing, unknown or does not fit, OSError for unreadable files."""
+    """Return the design of a mapping. Raises ValueError for missing, unknown or invalid entries, OSError for
+    unreadable files.
+    """
     path = Path(path)
     said = _read(path)
     latency, spec = latency_of(path, said), _spec(path, said)
@@ -157,7 +163,7 @@ def load(path: Path | str) -> Design:
 
 
 def spec_of(path: Path) -> Unit:
-    """The spec that a mapping holds theirs to, for which none of their files is read. Raises as `load`."""
+    """Return the specification of a mapping without reading the DUT's files. Raises as `load`."""
     return _spec(path, _read(path))
 
 
@@ -182,7 +188,9 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
 
 
 def _located(path: Path, error: ValueError) -> ValueError:
-    """The error with the mapping's name before it: what units, formats and roundings refuse names no file."""
+    """Return the error with the mapping's path in front, because errors of units, formats and roundings name
+    no file.
+    """
     return error if str(error).startswith(str(path)) else ValueError(f"{path}: {error}")
 
 
@@ -190,7 +198,7 @@ def _located(path: Path, error: ValueError) -> ValueError:
 
 
 def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
-    """The unit that theirs is held to, with stages where it has a clock."""
+    """Return the unit against which the DUT is checked, with stages if it has a clock."""
     latency = latency_of(path, said)
     try:
         return _built(path, said, latency)
@@ -223,7 +231,7 @@ def _built(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
 
 
 def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages: int) -> Unit:
-    """The sum of `base` in another format: `format`, and where they are not the usual ones rounding and overflow."""
+    """Return the sum of `base` in another `format`, with rounding and overflow if they are not the default ones."""
     keys.check_known(path, "result", said, ("format", "rounding", "overflow"))
     if not isinstance(base, Dot) or isinstance(base, Mac):
         raise ValueError(f"{path}: [result] narrows the sum of an fma or a dot; unit is a {base.kind}")
@@ -233,7 +241,9 @@ def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages
 
 
 def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
-    """The parts of a result that is not rounded; the spec's result is a sum with infinities and subnormals."""
+    """Return the parts of a result that is not rounded; the specification's result must have infinities and
+    subnormals.
+    """
     fields = [field.name for field in dataclasses.fields(Exact)]
     keys.check_known(path, "exact", said, fields)
     result = spec.engine.output if isinstance(spec, Dot) else None
@@ -249,7 +259,7 @@ def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
 
 
 def _code(path: Path, spec: Unit, name: str, value: object) -> int:
-    """The code of a held input: a number with a point is one in the port's format, an integer the bits themselves."""
+    """Return the code of a held input: a float is encoded in the port's format, an integer is the code itself."""
     ports = {port.name: port for port in spec.inputs}
     keys.check_known(path, "held", [name], ports)
     port = ports[name]

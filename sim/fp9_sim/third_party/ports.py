@@ -1,4 +1,4 @@
-"""The ports of a third-party module, as Verilator elaborates them: widths, arrays, structs; and parts of them."""
+"""Ports of a third-party module, as elaborated by Verilator: widths, arrays, structs, and parts of them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from fp9_sim.simulators.find import SimulatorError, verilator
 
 @dataclass(frozen=True)
 class Bits:
-    """A vector, numbered from `left` to `right`."""
+    """A vector with indices from `left` to `right`."""
 
     left: int
     right: int
 
     @property
     def width(self) -> int:
-        """Bits in all."""
+        """Return the number of bits."""
         return abs(self.left - self.right) + 1
 
 
@@ -38,19 +38,19 @@ class Packed:
 
     @property
     def width(self) -> int:
-        """Bits in all."""
+        """Return the number of bits."""
         return (abs(self.left - self.right) + 1) * self.element.width
 
 
 @dataclass(frozen=True)
 class Struct:
-    """A packed struct, its first member most significant."""
+    """A packed struct; its first member is the most significant."""
 
     members: tuple[tuple[str, Type], ...]
 
     @property
     def width(self) -> int:
-        """Bits in all."""
+        """Return the number of bits."""
         return sum(kind.width for _, kind in self.members)
 
 
@@ -64,7 +64,7 @@ class Unpacked:
 
     @property
     def width(self) -> int:
-        """Bits of one element."""
+        """Return the number of bits of one element."""
         return self.element.width
 
 
@@ -73,7 +73,7 @@ Type = Bits | Packed | Struct | Unpacked
 
 @dataclass(frozen=True)
 class TheirPort:
-    """A port: its direction in Verilator's word, and its type."""
+    """A port of the DUT: its direction as Verilator names it, and its type."""
 
     name: str
     direction: str
@@ -81,7 +81,7 @@ class TheirPort:
 
     @property
     def dimensions(self) -> tuple[tuple[int, int], ...]:
-        """Bounds of the unpacked dimensions, the outermost first."""
+        """Return the bounds of the unpacked dimensions, outermost first."""
         found, kind = [], self.type
         while isinstance(kind, Unpacked):
             found.append((kind.left, kind.right))
@@ -90,7 +90,7 @@ class TheirPort:
 
     @property
     def elements(self) -> tuple[str, ...]:
-        """Indices of all elements of an unpacked array, as Verilog; one empty text for any other port."""
+        """Return the Verilog indices of all elements of an unpacked array; one empty text for any other port."""
         texts = [""]
         for left, right in self.dimensions:
             texts = [f"{t}[{i}]" for t in texts for i in range(min(left, right), max(left, right) + 1)]
@@ -99,7 +99,7 @@ class TheirPort:
 
 @dataclass(frozen=True)
 class Place:
-    """`width` bits from bit `low` of an element of a port, counted from its least significant bit."""
+    """Part of a port: `width` bits of an element, from bit `low`, counted from its least significant bit."""
 
     port: TheirPort
     element: str
@@ -112,7 +112,10 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)(?::(\d+))?\]")
 
 
 def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
-    """The place of a path such as `bus.op[1][7:0]`. ValueError that begins with `where` if not there."""
+    """Return the part of a port for a path such as `bus.op[1][7:0]`.
+
+    Raises ValueError, with a message that begins with `where`, if there is no such part.
+    """
     found = _PATH.fullmatch(path)
     if found is None:
         raise ValueError(f"{where} = {path!r} given; give a port, with [i], [high:low] or .member for a part of it")
@@ -136,7 +139,7 @@ def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
 
 
 def _inside(kind: Type, member: str, first: str, last: str) -> tuple[int, Type]:
-    """Lowest bit and type of a part of a packed type; LookupError where there is none."""
+    """Return lowest bit and type of a part of a packed type. Raises LookupError if there is no such part."""
     if isinstance(kind, Struct) and member:
         names = [name for name, _ in kind.members]
         if member not in names:
@@ -152,7 +155,7 @@ def _inside(kind: Type, member: str, first: str, last: str) -> tuple[int, Type]:
 
 
 def _offset(left: int, right: int, index: int) -> int:
-    """Place of an index, counted from the right end; LookupError where it is outside."""
+    """Return the distance of an index from the right end. Raises LookupError if it is outside the range."""
     if not min(left, right) <= index <= max(left, right):
         raise LookupError
     return abs(index - right)
@@ -162,8 +165,10 @@ def _offset(left: int, right: int, index: int) -> int:
 
 
 def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, TheirPort]:
-    """The ports of the module `top` under parameters (Verilog text), by name. Raises SimulatorError where Verilator
-    refuses the files, MissingTool where it is not installed."""
+    """Return the ports of the module `top` with `parameters` (Verilog text), by name.
+
+    Raises SimulatorError if Verilator rejects the files and MissingTool if it is not installed.
+    """
     probe = f"\nmodule fp9_probe;\n  {top} {parameters} unit();\nendmodule\n"
     tree = _tree(f"{verilog}\n`line 1 {json.dumps(where)} 0{probe}", top, "--top-module", "fp9_probe")
     nodes = list(_nodes(tree))
@@ -178,8 +183,11 @@ def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, 
 
 
 def tops(verilog: str, where: str) -> list[str]:
-    """The modules that no other module uses. Raises ValueError for a module that is used and not there, SimulatorError
-    where Verilator refuses the text, MissingTool where it is not installed."""
+    """Return the modules that no other module uses.
+
+    Raises ValueError for a module that is used but missing, SimulatorError if Verilator rejects the text, and
+    MissingTool if it is not installed.
+    """
     try:
         tree = _tree(verilog, where)
     except SimulatorError as error:
@@ -193,8 +201,9 @@ _MISSING = re.compile(r"MODMISSING.*module: '(\w+)'")
 
 
 def _tree(verilog: str, name: str, *words: str) -> Any:
-    """What Verilator makes of a text, as its JSON says. Raises SimulatorError, which names the design, where it refuses
-    it."""
+    """Return Verilator's syntax tree of a text. Raises SimulatorError, with the design's name, if Verilator rejects
+    it.
+    """
     simulator = verilator()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "probe.sv"

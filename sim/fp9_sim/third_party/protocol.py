@@ -1,6 +1,7 @@
-"""A clocked unit under stalls and resets: its results must be those that it gives at full rate.
+"""Run a clocked unit with stalls and resets: its results must equal its results at full rate.
 
-Icarus, which knows x, runs it where it reads the design; else Verilator does, whose registers start at random values.
+Icarus runs it if it can read the design, because it simulates x. Otherwise Verilator runs it with random initial
+register values.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from fp9_sim.simulators.style import any_style
 from fp9_sim.third_party.mapping import Design
 
 OPERATIONS = 1024
-"""Operations of the run, where there are as many: stalls and resets show their faults on a few hundred."""
+"""Maximum number of operations of the run; faults of stalls and resets show within a few hundred."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What a run with stalls and resets found: its simulator, its operations, and breaches in sentences."""
+    """Result of a run with stalls and resets: simulator, number of operations, and violations as sentences."""
 
     simulator: str
     operations: int
@@ -36,9 +37,9 @@ class Protocol:
 def protocol(
     design: Design, text: str, latency: int, made: VectorSet, answers: Answers, seed: int, build_dir: Path
 ) -> Protocol:
-    """Run some of the operations again with stalls and resets, and compare with the answers at full rate.
+    """Run some operations again with stalls and resets, and compare with the results at full rate.
 
-    Raises SimulatorError where no simulator takes the design or the run ends without a result.
+    Raises SimulatorError if no simulator accepts the design or the run ends without a result.
     """
     some = _some(made, answers)
     simulator = _simulator(design, text, build_dir)
@@ -57,7 +58,7 @@ def protocol(
 
 
 def hinted(design: Design, violation: str) -> str:
-    """A breach of the protocol with what the mapping can set against it."""
+    """Return a protocol violation with a hint about the mapping entry that may fix it."""
     named = design.handshake
     if "results for" in violation and "in_valid" in named and "in_ready" not in named and " 0 results" not in violation:
         return (
@@ -73,7 +74,9 @@ def hinted(design: Design, violation: str) -> str:
 
 
 def _some(made: VectorSet, answers: Answers) -> VectorSet:
-    """Operations with the results that came at full rate: the first ones of a sequence, else a sample in order."""
+    """Return operations with their results at full rate: the first ones if the unit has state, else an ordered
+    sample.
+    """
     count = min(len(made), OPERATIONS)
     chosen = np.arange(count - count % made.unit.group)
     if not made.unit.has_state and made.unit.group == 1:
@@ -85,7 +88,7 @@ def _some(made: VectorSet, answers: Answers) -> VectorSet:
 
 
 def _simulator(design: Design, text: str, build_dir: Path) -> str:
-    """Icarus where it is installed and takes the design, else Verilator."""
+    """Return Icarus if it is installed and accepts the design, else Verilator."""
     try:
         build(design.spec, any_style(text, design.spec.name), tools.icarus(), build_dir)
     except (MissingTool, SimulatorError):

@@ -1,4 +1,4 @@
-"""The user's files as one Verilog text in which every line still knows its file: globs, `include, defines, VHDL."""
+"""Combine the user's files into one Verilog text with line markers: globs, `include, defines, VHDL."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _VHDL = (".vhd", ".vhdl")
 
 
 def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], defines: Mapping[str, object]) -> str:
-    """The text of a mapping's files, `path` being the mapping; paths stand beside it.
+    """Return the text of a mapping's files; paths are relative to the mapping's `path`.
 
-    A name with * or ? means all files that it fits, in order. VHDL is converted by GHDL. Raises ValueError for files
-    that are not there, MissingTool without GHDL.
+    A name with * or ? means all matching files, in order. VHDL is converted by GHDL. Raises ValueError for missing
+    files and MissingTool without GHDL.
     """
     found = [file for name in files for file in _matching(path, name)]
     vhdl = [file for file in found if file.suffix.lower() in _VHDL]
@@ -48,9 +48,9 @@ def _matching(path: Path, name: str) -> Iterator[Path]:
 
 
 def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, ...] = ()) -> str:
-    """A file with what it includes put in place, from its own folder or one of `include`.
+    """Return a file with its includes inserted, from its own folder or a folder of `include`.
 
-    What is found in neither stays as it is: it may stand in a branch that no define takes, else the simulator names it.
+    An include that is not found stays: its branch may be disabled by a define, or else the simulator reports it.
     """
     if file in within:
         raise ValueError(f"{file} includes itself; remove the circle")
@@ -68,7 +68,7 @@ def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, 
 
 
 def read(file: Path) -> str:
-    """The text of a file; where it is not UTF-8, as in comments of older files, each byte stands for a character."""
+    """Return the text of a file; if it is not UTF-8, it is read as Latin-1."""
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -76,12 +76,12 @@ def read(file: Path) -> str:
 
 
 def _line(number: int, file: Path) -> str:
-    """What tells simulators where the next line stands."""
+    """Return a line marker for simulators."""
     return f"`line {number} {json.dumps(str(file))} 0"
 
 
 def _converted(path: Path, top: str, files: Sequence[Path]) -> str:
-    """The Verilog that GHDL's synthesis makes of VHDL files, in the order of the list."""
+    """Return the Verilog from GHDL's synthesis of VHDL files, in the order of the list."""
     program = shutil.which("ghdl")
     if program is None:
         raise MissingTool(

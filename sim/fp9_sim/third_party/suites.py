@@ -1,4 +1,4 @@
-"""The operations that a third-party unit is given: every one where there are few, else the suites of its spec."""
+"""Operations for a third-party unit: all operations if they are few, else the suites of its specification."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ Columns = dict[str, Any]
 
 
 def operations(design: Design, suite: str, count: int, seed: int, few: int) -> VectorSet:
-    """Every combination of the inputs that they have, where there are at most `few`; else the suite and `count`
-    random operations. Inputs that are held have their value, those on one of their ports the same one. Outputs that
-    they do not have carry no meaning; flags that they do not have are 0."""
+    """Return every combination of the DUT's inputs if there are at most `few`, else the suite and `count` random
+    operations.
+
+    Held inputs have their value, and inputs on one port of the DUT are equal. Outputs that the DUT lacks are not
+    compared; flags that it lacks are 0.
+    """
     free = _free(design)
     bits = sum(port.width for port in design.spec.inputs if port.name in free)
     if 1 << bits <= few and not design.spec.has_state:
@@ -39,7 +42,7 @@ def operations(design: Design, suite: str, count: int, seed: int, few: int) -> V
 
 
 def _together(design: Design) -> dict[str, str]:
-    """Inputs of ours on the same port of theirs as one before them, with its name."""
+    """Return inputs that share a port of the DUT with an earlier input, with that input's name."""
     seen: dict[tuple[str, ...], str] = {}
     found = {}
     for port in design.spec.inputs:
@@ -51,7 +54,7 @@ def _together(design: Design) -> dict[str, str]:
 
 
 def _free(design: Design) -> list[str]:
-    """Inputs of ours that may have any value."""
+    """Return the names of the specification's inputs that may have any value."""
     bound = {*design.held, *_together(design)}
     return [port.name for port in design.spec.inputs if port.name not in bound]
 

@@ -1,9 +1,9 @@
-"""How operations and results wait around a third-party unit.
+"""Back-pressure around a third-party unit.
 
-A pipeline of fixed latency has no way to wait: the wrapper takes operations as long as all that are under way would
-find a place in its queue of results, and marks with a bit beside the pipeline when each comes out, where the unit does
-not say so itself. A unit with an enable stands still while its result is not taken. A unit with a handshake of its own
-is connected to ours. A unit that takes one operation at a time has its operands held until its result.
+A pipeline of fixed latency cannot wait. The wrapper accepts operations only while its result queue has space for
+all operations in the pipeline. If the unit has no valid output, a bit beside the pipeline marks when each result
+comes. A unit with an enable stops while its result waits. A unit with a handshake is connected directly. For a unit
+with one operation at a time, the operands are held until its result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fp9_sim.third_party.mapping import Design
 
 
 def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
-    """How operations and results wait: by the unit's own handshake, by its enable, or in a queue."""
+    """Return the handshake logic: by the unit's own handshake, by its enable, or with a queue."""
     named = design.handshake
     if design.holds_operands:
         return _one_at_a_time(design, kept)
@@ -32,14 +32,14 @@ def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
 
 
 def operand(design: Design, port: Port) -> str:
-    """What drives theirs where our input is connected: the input, or the register in which its operand stands."""
+    """Return the signal that drives the DUT for an input: the input itself, or the register that holds its operand."""
     return f"standing_{port.name}" if design.holds_operands else port.name
 
 
 def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
-    """One operation at a time: operands stand in registers; after `start` the unit says when it is `done`.
+    """Return the logic for one operation at a time: registers hold the operands from `start` to `done`.
 
-    `done` counts from the clock after `start` on, so that it may stay high until then.
+    `done` counts from the clock cycle after `start`, so it may stay high until then.
     """
     inputs = [port for port in design.spec.inputs if port.name not in design.held]
     takes = " && takes" if "in_ready" in design.handshake else ""
@@ -68,7 +68,7 @@ def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
 
 
 def _under_way(latency: int, take: str, advance: str) -> list[str]:
-    """A bit beside the pipeline for each operation in it; `comes` marks the last stage."""
+    """Return a shift register with a bit for each operation in the pipeline; `comes` is the last bit."""
     return [
         f"  reg [{latency - 1}:0] under_way;",
         f"  wire comes = under_way[{latency - 1}];",
@@ -78,7 +78,7 @@ def _under_way(latency: int, take: str, advance: str) -> list[str]:
 
 
 def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
-    """A pipeline that stands still while its result waits; reset runs it."""
+    """Return the logic of a pipeline that stops while its result waits; reset lets it run."""
     return [
         *([] if own else _under_way(latency, "in_valid", "go")),
         "  wire go = out_ready || !comes || rst;",
@@ -90,7 +90,7 @@ def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
 
 
 def _queue(latency: int, kept: list[Port], may_wait: bool, own: bool) -> list[str]:
-    """Results of a pipeline that does not wait, held until they are taken; the first one passes without a clock."""
+    """Return a queue for the results of a pipeline that cannot wait; a first result passes combinationally."""
     width = sum(port.width for port in kept)
     places = latency + 2
     bits = places.bit_length()

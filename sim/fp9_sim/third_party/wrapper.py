@@ -1,4 +1,4 @@
-"""A thin module with our ports around a third-party unit: what drives its inputs, where our outputs come from."""
+"""Wrapper with the specification's ports around a third-party unit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fp9_sim.third_party.timing import operand, timing
 
 
 def wrapped(design: Design, latency: int) -> str:
-    """The wrapper and the user's Verilog as one text; the module is called as the spec is.
+    """Return the wrapper and the user's Verilog as one text; the module has the specification's name.
 
-    Raises ValueError for ports that are not there, of another width, driven twice or not at all, SimulatorError where
-    Verilator refuses the files.
+    Raises ValueError for ports that are missing, have another width, or are driven twice or not at all. Raises
+    SimulatorError if Verilator rejects the files.
     """
     parameters = _parameters(design.parameters)
     ports = elaborate(design.top, design.verilog, parameters, str(design.path))
@@ -65,7 +65,7 @@ def _declared(direction: str, port: Port) -> str:
 
 
 class _Connections:
-    """What drives each bit of their inputs, and where our outputs come from."""
+    """Drivers of each bit of the DUT's inputs, and sources of the wrapper's outputs."""
 
     def __init__(self, design: Design, ports: Mapping[str, TheirPort]) -> None:
         self.design, self.ports = design, ports
@@ -102,7 +102,7 @@ class _Connections:
         return f"{width}'d{value % (1 << width)}"
 
     def _drive_pieces(self, port: Port) -> None:
-        """Our input on the parts of theirs, most significant first."""
+        """Connect an input to the parts of the DUT's ports, most significant first."""
         key = f"ports.{port.name}"
         places = [self._place(path, key) for path in self.design.ports[port.name]]
         self._check_width(key, port, places)
@@ -144,7 +144,9 @@ class _Connections:
                     )
 
     def lines(self, raw: Mapping[str, str]) -> Iterator[str]:
-        """Their ports as wires, with what drives them, and our outputs and signals made of theirs."""
+        """Yield the DUT's ports as wires with their drivers, and the assignments of the wrapper's outputs and
+        signals.
+        """
         for port in self.ports.values():
             bounds = "".join(f" [{left}:{right}]" for left, right in port.dimensions)
             yield f"  wire [{port.type.width - 1}:0] their_{port.name}{bounds};"
@@ -174,7 +176,9 @@ class _Connections:
         return "{" + ", ".join(_bits(at) for at in places) + "}"
 
     def _exact(self, parts: Exact) -> Iterator[str]:
-        """`exact_code`: the number of the parts as a code of the spec's result; beyond its normal numbers NaN."""
+        """Yield `exact_code`: the parts' number as a code of the specification's result; NaN beyond its normal
+        numbers.
+        """
         spec = self.design.spec
         assert isinstance(spec, Dot), "the mapping has checked it"
         fmt = spec.engine.output
