@@ -1,4 +1,4 @@
-"""The main job: a layer of a real network from its formats to gates, with one summary at the end."""
+"""Demonstration: a layer of a real network, from its formats to hardware, with one summary at the end."""
 
 from fp9_sim.demo.main_job import (
     ACCURACY_FORMATS,

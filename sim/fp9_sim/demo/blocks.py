@@ -1,4 +1,4 @@
-"""The layer's products in blocks that share a scale, MXFP8 and NVFP4, beside those with one scale a tensor."""
+"""Products of the layer in blocks with shared scales (MXFP8, NVFP4), for comparison with per-tensor scales."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from fp9_sim.demo.layer import DIRECTIONS, factors, relative_error
 from fp9_sim.demo.network import LayerTensors, Matrix
 
 BLOCKS = ("mxfp8_e4m3", "nvfp4")
-"""Formats of blocks."""
+"""Block formats."""
 
 ACCUMULATOR = "fma_fp32"
-"""The engine that sums their products: exactly scaled, one at a time, as those of the other formats."""
+"""Engine of their sums: exactly scaled, one product at a time, as for the other formats."""
 
 
 @dataclass(frozen=True)
 class BlockProduct:
-    """One product of the layer in blocks along its inner axis; errors as those of `layer.Product`."""
+    """One product of the layer with blocks along its inner axis; errors are defined as in `layer.Product`."""
 
     direction: str
     block: BlockFormat
@@ -35,7 +35,7 @@ class BlockProduct:
 
 
 def products(layer: LayerTensors) -> list[BlockProduct]:
-    """Every format of blocks in every direction."""
+    """Return the products for every block format in every direction."""
     return [
         product(*factors(direction, layer), direction, block_format(block), engine(ACCUMULATOR))
         for direction in DIRECTIONS
@@ -44,7 +44,7 @@ def products(layer: LayerTensors) -> list[BlockProduct]:
 
 
 def product(x: Matrix, y: Matrix, direction: str, block: BlockFormat, by: Engine) -> BlockProduct:
-    """One product in the golden model, compared with the exact one."""
+    """Compute one product in the golden model and compare it with the exact product."""
     a, t_a, values_a = _quantised(x, block, -1)
     b, t_b, values_b = _quantised(y, block, 0)
     scales: dict[str, Any] = {"scale_a": a.scales, "scale_b": b.scales, "scale_format": block.scale}
@@ -56,7 +56,7 @@ def product(x: Matrix, y: Matrix, direction: str, block: BlockFormat, by: Engine
 
 
 def _quantised(x: Matrix, block: BlockFormat, axis: int) -> tuple[fp9.blocks.Quantised, float, NDArray[np.float64]]:
-    """Elements and scales, the scale of the whole tensor (1 where there is none), and what all of it stands for."""
+    """Return elements and scales, the tensor's scale (1 if there is none), and the values that they represent."""
     scale = tensor_scale(x, block) if block.tensor else None
     made = quantise(x, block, axis, tensor_scale=scale)
     values = dequantise(*made, block, axis, tensor_scale=scale)

@@ -1,4 +1,6 @@
-"""The layer in hardware: Verilog, golden vectors, both simulators, area; two at a time, without what is missing."""
+"""The layer in hardware: Verilog, golden vectors, two simulators and area, two tasks at a time, without
+missing tools.
+"""
 
 from __future__ import annotations
 
@@ -31,31 +33,34 @@ from fp9_sim.regression import regress_once
 Record = dict[str, Any]
 
 UNITS = tuple(CATALOGUE[name] for name in ("fma_fp32", "fma_dlfloat16", "mac_fp32", "mac_dlfloat16", "cast_fp32"))
-"""Units that the layer runs on."""
+"""Units on which the layer runs."""
 PAIRS = tuple(
     (CATALOGUE[both], CATALOGUE[one])
     for both, one in (("fma_fp32_ocp", "fma_fp32_e5m2"), ("fma_dlfloat16_hfp8", "fma_dlfloat16_hfp8_152"))
 )
-"""Units whose areas are set in relation: two formats over 1-5-2 alone."""
+"""Units whose areas are compared: two formats over 1-5-2 alone."""
 SPENDERS = tuple(CATALOGUE[name] for name in dict.fromkeys(row["unit"] for row in table()))
-"""Units of the recipes: what their operations take is measured over the layer's own."""
+"""Units of the recipes; their energy is measured with the layer's operations."""
 ENERGY_OPERATIONS = 2048
 MAPPING = "area-optimised"
-"""The mapping whose netlist energy is measured of."""
+"""Mapping of the netlist whose energy is measured."""
 CORNER_OPERATIONS = 20_000
 RANDOM_OPERATIONS = 2_000
-"""Corner cases (drawn from the suite, in its order) and random operations for each unit, beside the layer's own."""
+"""Number of random operations for each unit, in addition to corner cases (sampled in order) and the layer's
+operations.
+"""
 BROKEN_UNIT = "fma_dlfloat16"
 BROKEN_OPERATIONS = 100
 DRAWN_BY = "icarus"
-"""The simulator whose waveform of the broken vector is kept and drawn; Verilator would compile the unit once more."""
+"""Simulator whose waveform of the broken vector is drawn; Verilator would have to compile the unit again."""
 WORKERS = 2
 
 
 @dataclass
 class Hardware:
-    """What the units' Verilog did: a record for each unit, the ratios, recipes with area and energy of their units, the
-    broken vector, what was left out and why.
+    """Results of the units' Verilog: a record for each unit, area ratios, recipes with their units' area and energy.
+
+    `broken` has the broken vectors, and `skipped` the parts that were left out, with reasons.
     """
 
     units: dict[str, Record] = field(default_factory=dict)
@@ -66,7 +71,7 @@ class Hardware:
 
 
 def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
-    """Corner cases, random operations, and the layer's own; with the number of the latter."""
+    """Return corner cases, random operations and the layer's operations, and the number of the layer's operations."""
     corner = drawn(vectors.generate(unit, suite="corner", seed=seed), CORNER_OPERATIONS, seed)
     random = vectors.generate(unit, suite="random", count=RANDOM_OPERATIONS, seed=seed)
     real = vectors.from_inputs(unit, of_layer(unit, layer, products, seed))
@@ -74,7 +79,7 @@ def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product],
 
 
 def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
-    """So many operations of a set, or all where it has no more, in their order; results are computed again."""
+    """Return `count` random operations of a set, or all if it has no more, in order; results are recomputed."""
     if len(full) <= count:
         return full
     chosen = np.sort(np.random.default_rng(seed).choice(len(full), count, replace=False))
@@ -82,7 +87,7 @@ def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
 
 
 def broken(good: VectorSet, index: int) -> VectorSet:
-    """The last operations of a set (the layer's), with the lowest bit of one expected result turned over."""
+    """Return the last operations of a set (the layer's), with the lowest bit of one expected result inverted."""
     inputs = {name: column[-BROKEN_OPERATIONS:] for name, column in good.inputs.items()}
     few = vectors.from_inputs(good.unit, inputs)
     result = few.expected["result"].copy()
@@ -91,7 +96,7 @@ def broken(good: VectorSet, index: int) -> VectorSet:
 
 
 class Line:
-    """The hardware part of the main job: `prepare` writes files, `measure` simulates and synthesises."""
+    """Hardware part of the demonstration: `prepare` writes files, `measure` simulates and synthesises."""
 
     def __init__(self, out: Path, seed: int, done: Callable[[str], None]) -> None:
         self.out = out
@@ -125,7 +130,7 @@ class Line:
             self.done(f"{len(made)} golden vectors of {unit.name}, {real} of them the layer's")
 
     def measure(self) -> Hardware:
-        """Run every regression and synthesis, two at a time; a missing tool leaves its part out."""
+        """Run every regression and synthesis, two at a time; a missing tool skips its part."""
         with ThreadPoolExecutor(WORKERS) as pool:
             tasks = self._submit(pool)
             for future in as_completed(tasks):
@@ -169,7 +174,9 @@ class Line:
         return f"{unit.name} on {simulator}: {run['checked']} checked, {run['mismatches']} mismatches{kept}"
 
     def _simulate_broken(self, unit: Unit, simulator: str) -> None:
-        """Drive the same design with one spoiled vector, every time, and see that it is the one that is reported."""
+        """Simulate the same design with one broken vector and check that exactly this vector is reported. Never
+        cached.
+        """
         index = BROKEN_OPERATIONS // 2
         spoiled = broken(self.vectors[unit.name], index)
         dump = self.out / "waves" / f"{unit.name}_broken.vcd" if simulator == DRAWN_BY else None
@@ -208,4 +215,4 @@ class Line:
 
 
 STEPS = 2 * len(UNITS) + len(SIMULATORS) * len(UNITS) + len(UNITS) + 2 * len(PAIRS) + len(SPENDERS)
-"""Calls of `done` that a `Line` makes."""
+"""Number of calls of `done` by a `Line`."""

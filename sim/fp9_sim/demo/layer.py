@@ -1,4 +1,4 @@
-"""One layer in 8 bits: quantised operands, the golden products under each accumulator, and how far they are off."""
+"""One layer in 8 bits: quantised operands, golden products with each accumulator, and their errors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fp9.formats import Format, floor_log2
 from fp9_sim.demo.network import LayerTensors, Matrix, Network
 
 ACCUMULATORS = ("fma_fp32", "dlfloat")
-"""Engines under which every product is computed."""
+"""Engines with which every product is computed."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """Which product of the layer, and the formats of its two factors."""
+    """A product of the layer, and the formats of its two factors."""
 
     direction: str
     a: Format
@@ -28,11 +28,11 @@ class Scheme:
 
 
 DIRECTIONS = ("forward", "backward")
-"""What the layer multiplies, in this order."""
+"""Products of the layer, in this order."""
 
 
 def factors(direction: str, layer: LayerTensors) -> tuple[Matrix, Matrix]:
-    """The two float32 matrices that are multiplied: activations x weights, or the gradient x transposed weights."""
+    """Return the two float32 factors: activations and weights, or the gradient and the transposed weights."""
     if direction == "forward":
         return layer.activations, layer.weights
     return layer.gradient, layer.weights.T
@@ -60,18 +60,18 @@ class Quantised:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """What the codes stand for, the scale undone."""
+        """Return the decoded values, divided by the scale."""
         return np.ldexp(fp9.decode(self.codes, self.format).astype(np.float64), -self.exponent)
 
 
 @dataclass(frozen=True)
 class Product:
-    """One product of the layer under one accumulator, with its errors relative to the exact one (Frobenius norms).
+    """One product of the layer with one accumulator, and its errors relative to the exact product (Frobenius norms).
 
-    `codes` are those of the sums, in the engine's output format.
-    `quantisation_error` compares the exact product of the quantised factors with that of the float32 factors,
-    `accumulation_error` the golden result with the exact product of the same codes, `total_error` the golden result
-    with the product of the float32 factors. Exact means float64.
+    `codes` are the sums in the engine's output format. `quantisation_error` compares the exact product of the
+    quantised factors with the product of the float32 factors. `accumulation_error` compares the golden result with
+    the exact product of the same codes. `total_error` compares the golden result with the product of the float32
+    factors. Exact means float64.
     """
 
     scheme: Scheme
@@ -85,13 +85,16 @@ class Product:
 
 
 def finest_exponent(fmt: Format) -> int:
-    """The highest binade in which a format has its full precision: the top one, but 2^3 for the tapered hif8."""
+    """Return the highest binade with a format's full precision: the top binade, but 2^3 for the tapered hif8."""
     binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
     return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))
 
 
 def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
-    """The per-tensor scale's exponent: it brings the largest magnitude of `x` to the finest binade, never above max."""
+    """Return the exponent of the per-tensor scale.
+
+    It moves the largest magnitude of `x` to the finest binade, but never above the format's largest number.
+    """
     largest = float(np.abs(x).max(initial=0))
     if largest == 0:
         return 0
@@ -100,13 +103,13 @@ def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
 
 
 def quantise(x: NDArray[np.floating], fmt: Format) -> Quantised:
-    """`x` scaled by a power of two and cast with the format's default rounding."""
+    """Return `x` scaled by a power of two and cast with the format's default rounding."""
     exponent = scale_exponent(x, fmt)
     return Quantised(fp9.encode(np.ldexp(x, exponent), fmt), fmt, exponent)
 
 
 def multiply(a: Quantised, b: Quantised, by: Engine) -> NDArray[np.float64]:
-    """The golden product of two quantised matrices, decoded, the scales undone."""
+    """Return the golden product of two quantised matrices, decoded and divided by the scales."""
     return _unscaled(_sums(a, b, by), a, b, by)
 
 
@@ -120,7 +123,7 @@ def _unscaled(codes: NDArray[Any], a: Quantised, b: Quantised, by: Engine) -> ND
 
 
 def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
-    """One product of the layer, computed in the golden model and compared with the exact one."""
+    """Compute one product of the layer in the golden model and compare it with the exact product."""
     x, y = factors(scheme.direction, layer)
     a, b = quantise(x, scheme.a), quantise(y, scheme.b)
     codes = _sums(a, b, by)
@@ -130,17 +133,17 @@ def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
 
 
 def products(layer: LayerTensors) -> list[Product]:
-    """Every scheme under every accumulator."""
+    """Return the products for every scheme with every accumulator."""
     return [product(layer, scheme, engine(name)) for scheme in SCHEMES for name in ACCUMULATORS]
 
 
 def relative_error(result: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
-    """Norm of the difference over the norm of the exact matrix."""
+    """Return the norm of the difference divided by the norm of the exact matrix."""
     return float(np.linalg.norm(result - exact) / np.linalg.norm(exact))
 
 
 def scores(network: Network, images: Matrix, fmt: Format, by: Engine) -> NDArray[np.float64]:
-    """Class scores of the network with every layer's activations and weights in `fmt`; biases and ReLU in float64."""
+    """Return class scores of the network with all activations and weights in `fmt`; biases and ReLU are in float64."""
     values: NDArray[np.floating] = images
     for index, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
         result = multiply(quantise(values, fmt), quantise(weight, fmt), by) + bias

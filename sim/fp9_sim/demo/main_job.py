@@ -1,8 +1,8 @@
-"""The main job: a layer of a real network from its formats to gates, with one summary at the end.
+"""Demonstration: a layer of a real network, from its formats to hardware, with one summary at the end.
 
-`run` trains a small network on handwritten digits, quantises one layer, computes it in the golden model, drives the
-generated Verilog with the layer's own operations on both simulators, measures area, and gives the summary that
-`fp9_sim.demo.report` prints and writes.
+`run` trains a small network on handwritten digits, quantises one layer and computes it in the golden model. It
+simulates the generated Verilog with the layer's operations on both simulators and measures area.
+`fp9_sim.demo.report` prints and writes the summary.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from fp9_sim.demo import blocks, hardware, layer, network
 
 Record = dict[str, Any]
 Progress = Callable[[str, int, int], None]
-"""Called with what was finished, the steps done and the steps in all."""
+"""Function called with the finished step, the number of finished steps and the total number."""
 
 ACCURACY_FORMATS = ("e4m3", "hfp8_143", "hif8")
 STEPS = 3 + hardware.STEPS
-"""Steps of the whole job."""
+"""Number of steps of the whole run."""
 FIGURE_BINS = range(-40, 17)
 """Binades of the magnitude histograms."""
 
 
 def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
-    """Do the main job into folder `out` and return its summary (what `report.json` holds).
+    """Run the demonstration into folder `out` and return its summary (the content of `report.json`).
 
-    Files: `rtl/UNIT.v`, `vectors/UNIT.*`, simulator builds under `sim/`. Parts whose tools are missing are left out;
-    `skipped` says which and what to install. Raises OSError where `out` cannot be written.
+    Files: `rtl/UNIT.v`, `vectors/UNIT.*`, simulator builds in `sim/`. Parts whose tools are missing are left out;
+    `skipped` names them and what to install. Raises OSError if `out` cannot be written.
     """
     started = time.perf_counter()
     steps = _Steps(progress)
@@ -84,7 +84,7 @@ class _Steps:
 
 
 def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
-    """Accuracy on the test digits in each 8-bit format under each accumulator."""
+    """Return the accuracy on the test digits in each 8-bit format with each accumulator."""
     return [
         {
             "format": fp9.format(fmt).name,
@@ -99,7 +99,7 @@ def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
 
 
 def network_record(data: network.Digits) -> Record:
-    """What the network is and what it was trained and tested on."""
+    """Return a description of the network and its data."""
     return {
         "layers": list(network.LAYER_SIZES),
         "layer": network.LAYER,
@@ -110,7 +110,7 @@ def network_record(data: network.Digits) -> Record:
 
 
 def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
-    """Shape and magnitudes: how many elements lie in each binade of `FIGURE_BINS`."""
+    """Return a tensor's shape and magnitudes: the number of elements in each binade of `FIGURE_BINS`."""
     binades = np.frexp(tensor[tensor != 0])[1] - 1
     counts = [int(np.count_nonzero(binades == exponent)) for exponent in FIGURE_BINS]
     return {
@@ -124,7 +124,7 @@ def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
 
 
 def product_record(product: layer.Product) -> Record:
-    """Formats, scales and errors of one product."""
+    """Return formats, scales and errors of one product."""
     return {
         "direction": product.scheme.direction,
         "a": product.scheme.a.name,
@@ -143,7 +143,7 @@ def product_record(product: layer.Product) -> Record:
 
 
 def block_record(product: blocks.BlockProduct) -> Record:
-    """The same of a product in blocks of `block` elements, which have a scale each."""
+    """Return formats and errors of a product in blocks of `block` elements with a scale each."""
     return {
         "direction": product.direction,
         "a": product.block.name,

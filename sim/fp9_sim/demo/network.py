@@ -1,7 +1,7 @@
-"""The network of the demonstration: a small perceptron on the handwritten digits that ship inside scikit-learn.
+"""Network of the demonstration: a small perceptron for the handwritten digits in scikit-learn.
 
-Trained in FP32 with NumPy alone and a fixed seed, in about a second. `tensors` takes out what one layer really
-multiplies: its activations, its weights, and the gradient that flows back into it.
+It is trained in FP32 with NumPy and a fixed seed, in about a second. `tensors` returns the operands of one layer:
+activations, weights, and the gradient of its output.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from fp9_ml.experiments.networks.digits import images_and_labels
 Matrix = NDArray[np.float32]
 
 LAYER_SIZES = (64, 64, 32, 10)
-"""Pixels, two hidden layers, classes."""
+"""Sizes of the input (pixels), two hidden layers and the output (classes)."""
 TEST_SHARE = 0.25
 EPOCHS = 40
 BATCH = 64
 LEARNING_RATE = 0.05
 MOMENTUM = 0.9
 LAYER = 1
-"""The layer whose tensors are taken: 64 inputs, 32 outputs."""
+"""Index of the layer whose tensors are used: 64 inputs, 32 outputs."""
 TAKEN = 32
-"""Samples whose tensors are taken."""
+"""Number of samples whose tensors are used."""
 
 
 @dataclass(frozen=True)
 class Digits:
-    """Images of 8 x 8 pixels in [0, 1], shape (n, 64) float32, and their classes 0..9, shape (n,), in two parts."""
+    """Images of 8 x 8 pixels in [0, 1], shape (n, 64) float32, and their classes 0..9, shape (n,), for training and
+    test.
+    """
 
     train_images: Matrix
     train_labels: NDArray[np.int64]
@@ -47,7 +49,7 @@ class Network:
     biases: tuple[Matrix, ...]
 
     def activations(self, images: Matrix) -> list[Matrix]:
-        """The input of each layer, then the class scores."""
+        """Return the input of each layer, then the class scores."""
         values = [images]
         for index, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             scores = values[-1] @ weight + bias
@@ -55,7 +57,7 @@ class Network:
         return values
 
     def gradients(self, values: list[Matrix], labels: NDArray[np.int64]) -> list[Matrix]:
-        """The gradient of the mean cross-entropy with respect to each layer's output before its ReLU."""
+        """Return the gradient of the mean cross-entropy with respect to each layer's output before its ReLU."""
         gradient = softmax(values[-1])
         gradient[np.arange(len(labels)), labels] -= 1
         gradient /= np.float32(len(labels))
@@ -68,7 +70,7 @@ class Network:
 
 @dataclass(frozen=True)
 class LayerTensors:
-    """What one layer multiplies: activations (m, k), weights (k, n), gradient of the output (m, n), all float32."""
+    """Operands of one layer: activations (m, k), weights (k, n), gradient of the output (m, n), all float32."""
 
     activations: Matrix
     weights: Matrix
@@ -76,7 +78,7 @@ class LayerTensors:
 
 
 def digits(seed: int = 0) -> Digits:
-    """The digits of scikit-learn, shuffled with `seed` and parted into training and test images."""
+    """Return scikit-learn's digits, shuffled with `seed` and split into training and test images."""
     pixels, classes = images_and_labels()
     order = np.random.default_rng(seed).permutation(len(classes))
     images, labels = (pixels[order] / 16).astype(np.float32), classes[order]
@@ -85,21 +87,21 @@ def digits(seed: int = 0) -> Digits:
 
 
 def softmax(scores: Matrix) -> Matrix:
-    """Probabilities of each row of scores."""
+    """Return the probabilities for each row of scores."""
     powers: Matrix = np.exp(scores - scores.max(axis=1, keepdims=True))
     powers /= powers.sum(axis=1, keepdims=True)
     return powers
 
 
 def initial(generator: np.random.Generator) -> Network:
-    """Random weights of variance 2 / inputs (He et al. 2015), biases 0."""
+    """Return a network with random weights of variance 2 / inputs (He et al. 2015) and biases 0."""
     shapes = list(pairwise(LAYER_SIZES))
     weights = tuple((generator.normal(size=s) * np.sqrt(2 / s[0])).astype(np.float32) for s in shapes)
     return Network(weights, tuple(np.zeros(outputs, np.float32) for _, outputs in shapes))
 
 
 def train(data: Digits, seed: int = 0, epochs: int = EPOCHS) -> Network:
-    """The trained network: stochastic gradient descent with momentum, everything in float32."""
+    """Return a network trained by stochastic gradient descent with momentum, in float32."""
     generator = np.random.default_rng(seed)
     network = initial(generator)
     parameters = [*network.weights, *network.biases]
@@ -117,19 +119,19 @@ def train(data: Digits, seed: int = 0, epochs: int = EPOCHS) -> Network:
 
 
 def _slopes(network: Network, images: Matrix, labels: NDArray[np.int64]) -> list[Matrix]:
-    """Gradients of the mean loss: all weights, then all biases."""
+    """Return the gradients of the mean loss: all weights, then all biases."""
     values = network.activations(images)
     flowing = network.gradients(values, labels)
     return [v.T @ g for v, g in zip(values, flowing, strict=False)] + [g.sum(axis=0) for g in flowing]
 
 
 def tensors(network: Network, data: Digits, layer: int = LAYER, samples: int = TAKEN) -> LayerTensors:
-    """The tensors of one layer for the first test images; the gradient is that of their mean loss."""
+    """Return the operands of one layer for the first test images, with the gradient of their mean loss."""
     values = network.activations(data.test_images[:samples])
     flowing = network.gradients(values, data.test_labels[:samples])
     return LayerTensors(values[layer], network.weights[layer], flowing[layer])
 
 
 def accuracy(scores: NDArray[np.floating], labels: NDArray[np.int64]) -> float:
-    """Share of rows whose largest score is that of the label."""
+    """Return the share of rows whose largest score is at the label."""
     return float(np.mean(scores.argmax(axis=1) == labels))

@@ -1,4 +1,4 @@
-"""The layer's own operations as stimuli for the hardware units: what a chip that ran this layer would compute."""
+"""Operations of the layer as stimuli for hardware units: what a chip would compute to run this layer."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from fp9_sim.energy.data import enough
 Columns = dict[str, NDArray[Any]]
 
 DOTS = 16
-"""Dot products taken from each product of the layer."""
+"""Number of dot products from each product of the layer."""
 CASTS = 256
-"""Values taken from each tensor for a cast unit, for every target and rounding."""
+"""Number of values from each tensor for a cast unit, for every target and rounding."""
 
 
 def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int = 0) -> Columns:
-    """Input columns of a `cast`, `fma` or `mac`: the operations of the layer that the unit can do, in order.
+    """Return input columns of a `cast`, `fma` or `mac`: the layer's operations that the unit supports, in order.
 
-    Raises ValueError for another kind of unit, and where the unit can do none of them.
+    Raises ValueError for another kind of unit, and if the unit supports none of the operations.
     """
     generator = np.random.default_rng(seed)
     if isinstance(unit, Cast):
@@ -45,7 +45,7 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
 
 
 def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
-    """What gives a unit's operations in the layer of the network, trained for the first. Raises as `of_unit`."""
+    """Return a function that gives a unit's operations in the layer; it trains the network. Raises as `of_unit`."""
 
     @functools.cache
     def layer() -> LayerTensors:
@@ -56,11 +56,12 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 
 
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
-    """At least `count` operations of the layer in a unit's own formats and engine, for every scheme that it takes.
+    """Return at least `count` operations of the layer in a unit's formats and engine, for every scheme that it
+    supports.
 
-    A direction of which it takes no scheme is computed in the first formats that it offers; a unit with scales computes
-    on blocks, and a quantiser is given blocks of the tensors along the axis that is summed over.
-    Raises ValueError for a unit that neither multiplies nor casts, and for elements and scales of no format of blocks.
+    If a unit supports no scheme of a direction, this direction uses its first formats. A unit with scales computes
+    on blocks. A quantiser gets blocks of the tensors along the summation axis. Raises ValueError for a unit that
+    neither multiplies nor casts, and for elements and scales that form no block format.
     """
 
     take = _STIMULUS(unit, layer)
@@ -68,7 +69,7 @@ def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Colum
 
 
 def _schemes(unit: Dot) -> list[Scheme]:
-    """The schemes that a unit takes; for a direction without one, its own first formats."""
+    """Return the schemes that a unit supports; a direction without one uses the unit's first formats."""
     found = []
     for direction in DIRECTIONS:
         offered = [s for s in SCHEMES if s.direction == direction and s.a in unit.a and s.b in unit.b]
@@ -77,16 +78,16 @@ def _schemes(unit: Dot) -> list[Scheme]:
 
 
 def _recorded(product: Product) -> Recorded:
-    """A product of the layer as one of a recording."""
+    """Return a product of the layer as a recorded product."""
     a, b = (Operand(side.codes, side.format, math.ldexp(1, side.exponent)) for side in (product.a, product.b))
     place = {"forward": Step.FORWARD, "backward": Step.DGRAD}[product.scheme.direction]
     return Recorded("layer", place, a, b, product.engine, product.codes)
 
 
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
-    """`count` values of each of the three tensors for each lane, scaled for each target, under every rounding offered.
+    """Return `count` values of each tensor for each lane, scaled for each target, with every offered rounding.
 
-    Overflow policies take turns. Random bits are drawn; a port for scales stays at 0, as the values are scaled.
+    Overflow policies alternate. Random bits are random. A scale port is 0, because the values are already scaled.
     """
     parts = []
     for index, target in enumerate(unit.targets):
@@ -108,7 +109,7 @@ def _tensors(layer: LayerTensors) -> tuple[NDArray[np.float32], ...]:
 def _sample(
     tensor: NDArray[np.float32], exponent: int, generator: np.random.Generator, count: int
 ) -> NDArray[np.float32]:
-    """Values of a tensor times 2^exponent, each at most once where that is enough."""
+    """Return random values of a tensor times 2^exponent, each at most once if there are enough."""
     picked = generator.choice(tensor.reshape(-1), size=count, replace=count > tensor.size)
     scaled: NDArray[np.float32] = np.ldexp(picked, exponent)
     return scaled
@@ -118,8 +119,7 @@ def _sample(
 
 
 def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator, count: int) -> Columns:
-    """`count` blocks of each of the four factors, under every rule of the scale in turn; where there is a scale of the
-    array, with that of the factor."""
+    """Return `count` blocks of each of the four factors, with the scale rules in turn and the factor's tensor scale."""
     parts, wholes = [], []
     for direction in DIRECTIONS:
         x, y = factors(direction, layer)
@@ -135,7 +135,7 @@ def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator
 
 
 def _scaled_sums(unit: Dot, layer: LayerTensors, generator: np.random.Generator, sums: int) -> Columns:
-    """Sums of each direction in the blocks that a unit's first formats and scales make, step by step."""
+    """Return sums of each direction, step by step, in the block format of a unit's first formats and scales."""
     parts = []
     for direction in DIRECTIONS:
         x, y = factors(direction, layer)
@@ -149,7 +149,7 @@ def _scaled_sums(unit: Dot, layer: LayerTensors, generator: np.random.Generator,
 
 
 def _steps(unit: Dot, side: str, x: Matrix, rows: NDArray[np.int64]) -> Columns:
-    """Elements and scales of some rows of a matrix, (rows, steps) for each port."""
+    """Return elements and scales of some rows of a matrix, with shape (rows, steps) for each port."""
     block, ports = _format_of_blocks(unit, side), unit.scale_names(side)
     scale = tensor_scale(x, block) if block.tensor else None
     made = in_blocks(x[rows], block, -1, tensor_scale=scale)
@@ -173,7 +173,7 @@ __all__ = ["CASTS", "DOTS", "casts", "of_layer", "of_unit"]
 
 
 def _sums(unit: Dot, layer: LayerTensors) -> Take:
-    """Sums of the layer's products in the schemes that the unit takes, or in blocks where it has scales."""
+    """Return a function for sums of the layer's products in the unit's schemes, or in blocks if it has scales."""
     if unit.scale is not None:
         return functools.partial(_scaled_sums, unit, layer)
     products = [_recorded(multiplied(layer, scheme, unit.engine)) for scheme in _schemes(unit)]
@@ -181,7 +181,7 @@ def _sums(unit: Dot, layer: LayerTensors) -> Take:
 
 
 Take = Callable[[np.random.Generator, int], Columns]
-"""Columns of so many operations for each product, cast or tensor."""
+"""Function that returns columns of a number of operations for each product, cast or tensor."""
 
 _STIMULUS: Hook[[LayerTensors], Take] = Hook(
     "stimulus from a layer",

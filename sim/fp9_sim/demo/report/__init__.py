@@ -1,4 +1,4 @@
-"""The summary of the main job: as JSON, as an HTML page that needs nothing else, and as tables for the terminal."""
+"""Summary of the demonstration: as JSON, as a self-contained HTML page, and as tables for the terminal."""
 
 from fp9_sim.demo.report.summary import SCHEMA, html, passed, read, write
 from fp9_sim.demo.report.terminal import summary_tables

@@ -1,4 +1,4 @@
-"""The charts of a report, as SVG text made by Matplotlib: the same summary gives the same bytes."""
+"""Charts of a report as deterministic SVG text, drawn by Matplotlib."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Summary = Mapping[str, Any]
 BLUE, ORANGE, GREEN, GREY = "#2f6690", "#d9822b", "#4f9d69", "#9aa5b1"
 GRID, BLACK = "#e4e7eb", "#000000"
 PAGE_COLOURS = {GRID: "var(--line)", BLACK: "var(--text)", BLUE: "var(--blue)"}
-"""What follows the page from day to night; the other colours are seen on both."""
+"""Colours that follow the page's light or dark theme; the other colours are visible on both."""
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fp9",
@@ -30,13 +30,13 @@ STYLE: dict[Any, Any] = {
     "grid.color": GRID,
 }
 ABOVE: dict[str, Any] = {"frameon": False, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-"""A legend above the axes."""
+"""Options for a legend above the axes."""
 RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
-"""Formats whose ranges are drawn under the magnitudes."""
+"""Formats whose ranges are drawn below the magnitudes."""
 
 
 def _svg(draw: Callable[..., None], height: float, columns: int = 1) -> str:
-    """What `draw` puts into so many charts side by side, which share their vertical axis."""
+    """Return the SVG that `draw` fills, with `columns` charts side by side and a shared vertical axis."""
     from matplotlib import rc_context  # optional
     from matplotlib.figure import Figure  # optional
 
@@ -52,7 +52,7 @@ def _svg(draw: Callable[..., None], height: float, columns: int = 1) -> str:
 
 
 def accuracy(summary: Summary) -> str:
-    """Share of test digits that are right, by format and accumulator."""
+    """Return a chart of the share of correct test digits, by format and accumulator."""
     from matplotlib.patches import Patch  # optional
 
     rows = summary["accuracy"]
@@ -78,12 +78,12 @@ def accuracy(summary: Summary) -> str:
 
 
 def short(name: str) -> str:
-    """A format's name without its parameters."""
+    """Return a format's name without its parameters."""
     return name.partition("(")[0]
 
 
 def magnitudes(summary: Summary) -> str:
-    """Where the layer's values lie on the binary scale, and which binades each format has."""
+    """Return a histogram of the layer's values by binade, with the range of each format."""
 
     def draw(axes: Axes) -> None:
         for tensor, color in zip(summary["tensors"], (BLUE, GREEN, ORANGE), strict=True):
@@ -110,7 +110,7 @@ def _binades(name: str) -> tuple[int, int]:
 
 
 def errors(summary: Summary) -> str:
-    """Relative error of the layer's products: what quantisation costs, and what the accumulator adds."""
+    """Return a chart of the relative error of the layer's products from quantisation and from accumulation."""
     rows = summary["layer"]
     names = [f"{r['direction']}: {short(r['a'])} x {short(r['b'])}, {r['result']}" for r in rows]
 
@@ -128,7 +128,7 @@ def errors(summary: Summary) -> str:
 
 
 def areas(summary: Summary) -> str:
-    """Area of each unit by both mappings, flip-flops apart from logic."""
+    """Return a chart of the area of each unit with both mappings, split into logic and flip-flops."""
     rows = [
         (unit["unit"], estimate)
         for unit in summary["units"]
@@ -156,18 +156,18 @@ COSTS = {
     "training": ("increase in training loss over float32, nats", BLUE, "o"),
     "conversion": ("divergence after conversion, nats", ORANGE, "s"),
 }
-"""Of a recipe's record: what is drawn, in which colour, with which mark."""
+"""Losses of a recipe in the chart, with label, colour and marker."""
 
 
 SILICON: dict[str, Callable[[Summary], float]] = {
     "area of a multiply-add unit, thousand um2": lambda row: estimate(row, row["energy"]["mapping"])["area_um2"] / 1000,
     "energy of an operation of the layer, pJ": lambda row: row["energy"]["total_fj"] / 1000,
 }
-"""What a recipe's unit takes, both of the netlist whose energy was measured."""
+"""Area and energy of a recipe's unit, both from the netlist whose energy was measured."""
 
 
 def recipes(summary: Summary) -> str:
-    """Accuracy against silicon: what each recipe costs a network, over area and energy of a unit that computes it."""
+    """Return a chart of each recipe's loss over the area and energy of a unit that computes it."""
 
     def draw(*charts: Axes) -> None:
         for axes, (label, taken) in zip(charts, SILICON.items(), strict=True):
@@ -189,6 +189,6 @@ def recipes(summary: Summary) -> str:
 
 
 def estimate(row: Summary, mapping: str) -> Summary:
-    """The figures of a row's unit by a mapping."""
+    """Return the figures of a row's unit for a mapping."""
     found: Summary = next(e for e in row["synthesis"]["estimates"] if e["mapping"] == mapping)
     return found

@@ -1,4 +1,4 @@
-"""The summary of the main job: as JSON, as an HTML page that needs nothing else, and as a table for the terminal."""
+"""Summary of the demonstration: as JSON, as a self-contained HTML page, and as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fp9_sim.demo.report.terminal import DIGITS, nearest_percent, scales
 Summary = Mapping[str, Any]
 
 SCHEMA = 5
-"""Version of `report.json`; a file of another version is refused."""
+"""Version of `report.json`; a file of another version is rejected."""
 NEEDED = (
     "accuracy",
     "layer",
@@ -31,11 +31,11 @@ NEEDED = (
     "seconds",
     "folder",
 )
-"""Parts that every summary has."""
+"""Keys that every summary has."""
 
 
 def write(summary: Summary, folder: Path) -> None:
-    """Write `report.json` and `report.html` into a folder, each whole or not at all. Raises OSError where it cannot."""
+    """Write `report.json` and `report.html` to a folder, each completely or not at all. Raises OSError if it cannot."""
     page = html(summary)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "report.json", json.dumps({"schema": SCHEMA, **summary}, indent=1) + "\n")
@@ -43,7 +43,7 @@ def write(summary: Summary, folder: Path) -> None:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The summary in a `report.json`. Raises ValueError for a file that is none, OSError where it cannot be read."""
+    """Return the summary in a `report.json`. Raises ValueError for another file, OSError if it cannot be read."""
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -54,7 +54,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def passed(summary: Summary) -> bool:
-    """Whether something was driven, all of it was checked and agreed, and every broken vector was caught."""
+    """Return whether simulations ran, all operations were checked and agreed, and every broken vector was caught."""
     runs = [(unit, run) for unit in summary["units"] for run in unit["simulation"].values()]
     agreed = all(
         run["checked"] == unit["operations"] and not run["mismatches"] and not run["violations"] for unit, run in runs
@@ -63,7 +63,7 @@ def passed(summary: Summary) -> bool:
 
 
 def html(summary: Summary) -> str:
-    """The page: tables, charts as SVG inside it, and a word on what each figure means."""
+    """Return the page: tables, embedded SVG charts, and an explanation of each figure."""
     from jinja2 import Environment, StrictUndefined  # optional
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -1,4 +1,4 @@
-"""The summary as tables for the terminal, which fold there."""
+"""Summary as tables for the terminal, wrapped to its width."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ Summary = Mapping[str, Any]
 
 MAPPINGS = ("area-optimised", "delay-balanced")
 DIGITS = 12
-"""Digits of a digest that a report shows."""
+"""Number of digits of a digest in a report."""
 
 
 def nearest_percent(share: float) -> str:
-    """A share in per cent, to the nearest tenth."""
+    """Return a share in per cent, rounded to the nearest tenth."""
     return f"{100 * share:.1f} %"
 
 
 def scales(row: Summary) -> str:
-    """The power-of-two scales of a product's two tensors, or how many elements have one each."""
+    """Return the power-of-two scales of a product's two tensors, or the number of elements per scale."""
     return f"2^{row['scale_a']}, 2^{row['scale_b']}" if row["block"] is None else f"each {row['block']}"
 
 
 def summary_tables(summary: Summary) -> list[RenderableType]:
-    """Accuracy, errors of the layer, operations checked, mismatches, area, ratios, and where the files lie."""
+    """Return tables of accuracy, errors, checked operations, mismatches, area and ratios, and the paths of the
+    files.
+    """
     title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
     parts: list[RenderableType] = [Text(title, style="bold"), _accuracy(summary), _layer(summary), _units(summary)]
     parts += _kept(summary)
@@ -43,13 +45,13 @@ def summary_tables(summary: Summary) -> list[RenderableType]:
 
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], texts: int) -> Table:
-    """A table whose first `texts` columns are texts and the others numbers."""
+    """Return a table whose first `texts` columns are texts; the other columns are numbers."""
     names = list(columns)
     return table(title, names, rows, numbers=names[texts:])
 
 
 def _accuracy(summary: Summary) -> Table:
-    """One row for each accumulator, one column for each format."""
+    """Return a table with a row for each accumulator and a column for each format."""
     shares = {(r["engine"], r["format"]): nearest_percent(r["accuracy"]) for r in summary["accuracy"]}
     engines = dict.fromkeys(engine for engine, _ in shares)
     formats = dict.fromkeys(fmt for _, fmt in shares)
@@ -93,7 +95,7 @@ def _units(summary: Summary) -> Table:
 
 
 def _kept(summary: Summary) -> list[Text]:
-    """A line for each simulator whose runs were not driven now, with the digests under which they are kept."""
+    """Return a line for each simulator with cached runs, with their digests."""
     kept: dict[str, list[str]] = {}
     for unit in summary["units"]:
         for simulator, run in unit["simulation"].items():
@@ -145,7 +147,7 @@ def _recipes(summary: Summary) -> Table:
 
 
 def _broken(summary: Summary) -> list[Text]:
-    """The deliberately broken vectors, each with the line that reports it."""
+    """Return the deliberately broken vectors, each with the line that reports it."""
     return [
         Text.assemble(
             f"Vector {b['broken']} of {b['unit']} broken on purpose, {b['simulator']}: ",

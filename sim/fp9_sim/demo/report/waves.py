@@ -1,4 +1,4 @@
-"""The waveform of a caught fault: what the dump of a combinational unit shows around one operation, and its picture."""
+"""Waveform of a caught fault: the dump of a combinational unit around one operation, and its picture."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fp9_sim.benches.scoreboard import Mismatch
 Record = dict[str, Any]
 
 BESIDE = 2
-"""Operations that are shown before the one in question, and behind it."""
+"""Number of operations to show before and after the failed one."""
 
 
 def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
-    """The ports of a unit without stages around an operation that failed, as a VCD file of its regression has them.
+    """Return the ports of a combinational unit around a failed operation, from the VCD file of its regression.
 
-    The bench gives every operation one unit of time, so that an operation's number is its time. Values are hex digits.
+    The test bench gives every operation one time unit, so an operation's number is its time. Values are hex digits.
     """
     first = max(0, mismatch.index - BESIDE)
     times = range(first, mismatch.index + BESIDE + 1)
@@ -37,7 +37,7 @@ def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
 
 
 def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, str]]]:
-    """The changes of a module's own signals, as times and bits."""
+    """Return the changes of a module's own signals, as times and bits."""
     found: dict[str, list[tuple[int, str]]] = {name: [] for name in names}
     for name, time, bits in _changes(dump, top, names):
         found[name].append((time, bits))
@@ -45,7 +45,7 @@ def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, 
 
 
 def _changes(dump: Path, top: str, names: set[str]) -> Iterator[tuple[str, int, str]]:
-    """Every change of the named signals of module `top` in a VCD file: name, time, bits."""
+    """Yield every change of the named signals of module `top` in a VCD file: name, time, bits."""
     scope, codes, now = list[str](), dict[str, str](), 0
     with dump.open("rb") as opened:
         for token in tokenize(opened):
@@ -73,7 +73,7 @@ def _bits(value: int | str) -> str:
 
 
 def _at(changes: Sequence[tuple[int, str]], time: int) -> str:
-    """The bits that stood at the end of a unit of time."""
+    """Return the bits at the end of a time unit."""
     return next((bits for when, bits in reversed(changes) if when <= time), "x")
 
 
@@ -85,11 +85,11 @@ def _hex(bits: str, port: Port) -> str:
 # --- the picture ---------------------------------------------------------------------------------------------------
 
 _NAME, _CELL, _ROW, _EDGE = 130, 110, 28, 5
-"""Widths of the names and of an operation, height of a row, width of an edge between values; in pixels."""
+"""Width of names, width of an operation, row height, and width of a value's edge, in pixels."""
 
 
 def picture(waves: Mapping[str, Any]) -> str:
-    """The record of `around` as SVG, in the colours of the page that it stands in."""
+    """Return the record of `around` as SVG, in the colours of its page."""
     count = len(waves["rows"][0]["values"])
     rows = [(row["name"], row["values"], "") for row in waves["rows"]]
     place = waves["index"] - waves["first"]
@@ -114,7 +114,7 @@ def picture(waves: Mapping[str, Any]) -> str:
 
 
 def _lane(values: Sequence[str], y: float, kind: str) -> Iterator[str]:
-    """The values of a signal, one box for as long as it stays."""
+    """Yield the values of a signal as one box for each constant interval."""
     top, bottom, middle = y + 4, y + _ROW - 4, y + _ROW / 2
     start = 0
     while start < len(values):
