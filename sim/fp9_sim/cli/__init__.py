@@ -1,4 +1,4 @@
-"""The commands that generate, simulate, prove, sweep and check."""
+"""Commands that generate, simulate, prove, sweep and check hardware."""
 
 from fp9_sim.cli import energy, gemm, hardware, prove, records, sweep, third_party
 

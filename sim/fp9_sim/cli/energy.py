@@ -1,4 +1,4 @@
-"""The command for the energy of an operation. It loads its packages when called."""
+"""Command for the energy of an operation. It loads its packages when called."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _LAYER = "layer"
-"""The layer of the demonstration, as data."""
+"""Name of the demonstration's layer as data."""
 
 
 @click.command(cls=Command, page="how-to/area-and-energy.md")
@@ -75,9 +75,9 @@ def energy(
 ) -> None:
     """Measure the energy of an operation of UNIT..., in fJ.
 
-    Every net of the mapped netlist is followed over the operations, one a clock; the library says what its cells take.
-    Data: random codes, the corner suite, the layer of `fp9 demo`, or the file of a recorded training step. Glitches are
-    timed by the cells' mean delays; there is no clock tree.
+    Every net of the mapped netlist is simulated, with one operation per clock cycle; the library gives the energy
+    of its cells. Data: random codes, the corner suite, the layer of `fp9 demo`, or the file of a recorded training
+    step. Glitches are timed by the cells' mean delays; there is no clock tree.
 
     \b
       fp9 energy fma_fp32_ocp --library nangate45
@@ -128,14 +128,14 @@ def energy(
 
 
 def _of_layer(count: int, seed: int) -> Callable[[Unit], Columns]:
-    """Operations of the demonstration's layer."""
+    """Return a function for operations of the demonstration's layer."""
     with extra("demo"):
         from fp9_sim.demo import operations  # optional, slow to load
     return operations.in_the_layer(count, seed)
 
 
 def _study(folder: Path, force: bool, as_json: bool) -> None:
-    """What `fp9 energy --study` does: the record, the page and the pictures in a folder."""
+    """Run `fp9 energy --study`: write the record, the page and the pictures to a folder."""
     from fp9_sim import records  # slow to load
     from fp9_sim.energy import data, pages, study
 

@@ -1,4 +1,4 @@
-"""The command of the matrix product tile: gemm. It loads its packages when called."""
+"""Command `gemm` for matrix-product tiles. It loads its packages when called."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def gemm(
 
 
 def _area(tile: GemmTile, shown: list[Any]) -> list[dict[str, Any]]:
-    """The tile's area by both mappings, as records; their table joins `shown`."""
+    """Return the tile's area with both mappings as records; add their table to `shown`."""
     from fp9_rtl.gemm import area as gemm_area  # slow to load
     from fp9_rtl.synthesis.records import NOTE  # slow to load
 
@@ -110,7 +110,7 @@ def _area(tile: GemmTile, shown: list[Any]) -> list[dict[str, Any]]:
 
 
 def _check(tile: GemmTile, products: int, seed: int, shown: list[Any]) -> list[dict[str, Any]]:
-    """What matrix products through the tile gave on both simulators, as records; their table joins `shown`."""
+    """Return the results of matrix products on both simulators as records; add their table to `shown`."""
     with extra("sim"):
         from fp9_sim import SIMULATORS  # slow to load
         from fp9_sim.regression.gemm import check_tile  # slow to load

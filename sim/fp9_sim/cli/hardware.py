@@ -1,4 +1,4 @@
-"""Commands of the hardware: rtl, sim, package; and the whole flow: demo. They load their packages when called."""
+"""Hardware commands rtl, sim and package, and the whole flow, demo. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 NOT_COMPARED = "not compared"
-"""Stands for the number of mismatches of a run that ended before any result was compared."""
+"""Text instead of the number of mismatches, for a run that ended before any comparison."""
 
 
 @click.command(cls=Command, page="explanation/generated-verilog.md")
@@ -160,7 +160,7 @@ def sim(
 
 
 def _coverage_tables(regression: Regression) -> list[Any]:
-    """Bins and holes of every point and cross, where they were measured."""
+    """Return a table of bins and holes of every cover point and cross, if they were measured."""
     if regression.coverage is None:
         return []
     rows = [[item.name, item.bins, item.met, "; ".join(item.holes[:4])] for item in regression.coverage.items]
@@ -177,9 +177,9 @@ def _coverage_tables(regression: Regression) -> list[Any]:
 def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[str, ...], as_json: bool) -> None:
     """Write a folder of UNIT that works without fp9.
 
-    RTL with file list, AXI4-Stream wrapper, SystemVerilog package, C header, VHDL component, golden vectors,
-    self-checking benches in Verilog and C++, assertions, constraints, FuseSoC core, data sheet, and a Makefile that
-    runs all of it with Icarus and Verilator alone.
+    It contains RTL with a file list, an AXI4-Stream wrapper, a SystemVerilog package, a C header, a VHDL component,
+    golden vectors, self-checking test benches in Verilog and C++, assertions, constraints, a FuseSoC core, a data
+    sheet, and a Makefile. The Makefile runs everything with only Icarus and Verilator.
 
     \b
       fp9 package mac_dlfloat16 --out mac
@@ -203,10 +203,10 @@ def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[
 def demo(out: Path, seed: int, force: bool, report: Path | None, as_json: bool) -> None:
     """Run the whole flow on a real network layer.
 
-    Trains a small network on handwritten digits, quantises one layer, computes it in the golden model, writes Verilog
-    and golden vectors, simulates the Verilog against the vectors on Icarus and Verilator, estimates area and delay, and
-    writes a report. Exit code 1 on any mismatch. A simulation that passed before with the same inputs is taken from the
-    cache, and the report says so. --show prints the summary of an earlier run and writes its HTML page again.
+    Trains a small network on handwritten digits, quantises one layer and computes it in the golden model. Writes
+    Verilog and golden vectors, simulates them on Icarus and Verilator, estimates area and delay, and writes a
+    report. Exit code 1 on any mismatch. A simulation that passed before with the same inputs is taken from the
+    cache, and the report says so. --show prints the summary of an earlier run and rewrites its HTML page.
 
     \b
       fp9 demo --out build

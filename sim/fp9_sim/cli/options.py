@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 def records_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The option for the folder of all records, as `folder`."""
+    """Add the option for the folder of all records, as argument `folder`."""
     return click.option(
         "--records",
         "folder",

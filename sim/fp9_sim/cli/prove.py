@@ -51,11 +51,11 @@ def prove(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Prove UNIT... equal to its spec for all inputs.
+    """Prove UNIT... equivalent to its specification for all inputs.
 
-    By Yosys' own SAT solver, sums by CaDiCaL, and by ABC where it is installed. A case is proven, refuted with a
-    counterexample, or not finished within its time limit. Verdicts are kept in the cache: the command goes on where it
-    was stopped, and tries again what did not end within a shorter limit. Exit code 1 unless all are proven.
+    The solvers are Yosys' SAT solver, CaDiCaL for sums, and ABC if it is installed. A case is proven, refuted with
+    a counterexample, or undecided within its time limit. Verdicts are cached: the command continues where it was
+    stopped, and retries cases that were undecided within a shorter limit. Exit code 1 unless all are proven.
 
     \b
       fp9 prove cast_fp32_ocp_rne decoder_all
@@ -93,7 +93,7 @@ def prove(
 
 
 def _write(unit: Unit, proof: ProofRecord, folder: Path | None) -> None:
-    """Write the record of a proof, and certify the circuit that was proven."""
+    """Write the record of a proof, and certify the proven circuit."""
     from fp9_sim import evidence, records  # slow to load
 
     place = folder or records.home()
@@ -103,7 +103,7 @@ def _write(unit: Unit, proof: ProofRecord, folder: Path | None) -> None:
 
 
 def _prove_texts(units: list[Unit], text: str | None, timeout: float, as_json: bool) -> None:
-    """Compare RTL sources with their circuits."""
+    """Prove RTL sources equivalent to their circuits, and show the results."""
     from fp9_sim import proofs  # slow to load
 
     records = []
@@ -123,7 +123,7 @@ def _count(cases: tuple[Any, ...]) -> str:
 
 
 def _notes(records: list[ProofRecord]) -> list[str]:
-    """What each claim says and assumes, and each counterexample."""
+    """Return what each claim says and assumes, and each counterexample."""
     lines = []
     for claim in {claim.proves: claim for record in records for claim in record.claims}.values():
         lines.append(f"{claim.name}: {claim.proves}")
@@ -190,10 +190,10 @@ def mutate(
 ) -> None:
     """Measure the mutation score of UNIT's vector suites.
 
-    A mutant is the netlist with one error, half of the mutants in operators, half in gates. With --kind held-out the
-    seed is one that was chosen when the suites were finished; with --kind mapped the errors are in mapped cells, half
-    of them nets stuck at 0 or 1, half exchanged nets. A suite kills a mutant where an output differs. Equivalent
-    mutants are proven and do not count. Exit code 1 unless `corner` kills all others and `smoke` at least 95 %.
+    A mutant is the netlist with one error, half of the mutants in operators, half in gates. --kind held-out uses a
+    seed that was chosen after the suites were finished. --kind mapped puts the errors in mapped cells: half are
+    nets stuck at 0 or 1, half exchanged nets. A suite kills a mutant if an output differs. Equivalent mutants are
+    proven and do not count. Exit code 1 unless `corner` kills all others and `smoke` at least 95 %.
 
     \b
       fp9 mutate cast_fp32

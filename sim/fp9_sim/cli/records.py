@@ -35,9 +35,9 @@ _ABOUT = ("function", "form", "all")
 
 @click.group(cls=Group, page="contributing/index.md")
 def records() -> None:
-    """Show, update and verify the records of what was measured.
+    """Show, update and verify the records of measurements.
 
-    A claim about a unit's function (sweep, proof) stays valid for every circuit that is proven equivalent. A claim
+    A claim about a unit's function (sweep, proof) is valid for every circuit that is proven equivalent. A claim
     about the form of its circuit (mutation, area, energy) is measured again when the circuit changes.
 
     \b
@@ -65,8 +65,8 @@ def _claims_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool, as_json: bool) -> None:
     """List records that are stale or missing, with their cost.
 
-    The records of each UNIT (default: the catalogue) are valid, joined by proof, stale, missing, or say that the claim
-    fails. A unit is certified where every claim holds.
+    The records of each UNIT (default: the catalogue) are valid, valid by an equivalence proof, stale, missing, or
+    show that the claim fails. A unit is certified if every claim holds.
 
     \b
       fp9 records status
@@ -112,10 +112,10 @@ def update(
 ) -> None:
     """Bring records up to date.
 
-    Circuits of UNIT... (default: the catalogue) whose function claims are stale are compared with the certified
-    circuits: an equivalence proof makes the claims valid again. With --hours the rest is measured, missing records
-    first, the cheapest first. An update that was stopped goes on when the same command is run again. Exit code 1 where
-    a record could not be made.
+    Circuits of UNIT... (default: the catalogue) with stale function claims are compared with the certified
+    circuits. An equivalence proof makes the claims valid again. With --hours the rest is measured: missing records
+    first, cheapest first. A stopped update continues when the same command is run again. Exit code 1 if a record
+    could not be made.
 
     \b
       fp9 records update --claims function
@@ -177,9 +177,9 @@ def verify(
 ) -> None:
     """Repeat a sample of the evidence of UNIT....
 
-    The corner suite and random operations run on the Verilog against the golden model, some results are computed again
-    by the reference model, one case of the proof is decided with a control that must be refuted, and the suite must
-    kill some mutants. Exit code 1 where one of them fails.
+    The corner suite and random operations run on the Verilog against the golden model. The reference model
+    recomputes some results. One case of the proof is decided, with a control that must be refuted. The suite must
+    kill some mutants. Exit code 1 if one of them fails.
 
     \b
       fp9 records verify fma_dlfloat16_hfp8
@@ -213,8 +213,8 @@ def verify(
 def pages(names: tuple[str, ...], out: Path, folder: Path | None, as_json: bool) -> None:
     """Build the pages of results from the records.
 
-    Data sheets of UNIT... (default: the catalogue), what is checked of each unit, and the study of energy. The
-    documentation has the same pages. A row whose record is stale or missing says so.
+    These are the data sheets of UNIT... (default: the catalogue), the checks of each unit, and the study of energy.
+    The documentation has the same pages. A row with a stale or missing record says so.
 
     \b
       fp9 records pages
@@ -255,13 +255,13 @@ def study(names: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
 
 
 def _known(about: str) -> None:
-    """Raise UserError for a choice of claims that there is none of."""
+    """Raise UserError for an unknown group of claims."""
     if about not in _ABOUT:
         raise UserError(f"claims {about!r} given; give {', '.join(_ABOUT)}")
 
 
 def _place(folder: Path | None) -> Path:
-    """The folder of all records. Raises UserError, with the places that were searched, where there is none."""
+    """Return the folder of all records. Raises UserError, with the searched path, if there is none."""
     with extra("sim"):
         from fp9_sim.records import HOME  # slow to load
     place = folder or HOME
@@ -271,7 +271,7 @@ def _place(folder: Path | None) -> Path:
 
 
 def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
-    """The state of the records of units, those of the catalogue where none is named."""
+    """Return the state of the records of the named units, or of the catalogue if none is named."""
     with extra("sim"):
         from fp9_sim import evidence  # slow to load
     claims: Sequence[Claim] = [claim for claim in evidence.CLAIMS if about in (claim.about, "all")]
@@ -281,7 +281,7 @@ def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
 
 
 def _cost(item: Item) -> str:
-    """The seconds that a record takes, of one that has to be measured."""
+    """Return the seconds that a pending record takes; empty if it is not pending."""
     if not item.pending:
         return ""
     return "unknown" if item.seconds is None else f"{item.seconds:,.0f}"

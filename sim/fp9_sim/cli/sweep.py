@@ -45,8 +45,8 @@ def sweep(
 ) -> None:
     """Check the Verilog of UNIT on every input.
 
-    Where there are too many inputs, or state: on the corner suite and COUNT random operations. A sweep that was stopped
-    goes on when the same command is run again. What was found is added to the record UNIT.json. Exit code 1 on a
+    A unit with too many inputs, or with state, runs the corner suite and COUNT random operations. A stopped sweep
+    continues when the same command is run again. Results are added to the record UNIT.json. Exit code 1 on a
     mismatch, with the simplest operation that shows it.
 
     \b
@@ -88,7 +88,7 @@ def sweep(
 
 
 def _reproducer(name: str, settings: Iterable[str], path: Path | None, found: Sweep) -> str | None:
-    """The command that runs the simplest failure again."""
+    """Return the command that repeats the simplest failure."""
     if not found.simplest:
         return None
     words = ["fp9", "sweep", name]
@@ -102,7 +102,7 @@ def _reproducer(name: str, settings: Iterable[str], path: Path | None, found: Sw
 
 
 def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) -> None:
-    """Run given operations from reset and print what came out."""
+    """Run given operations from reset and print their mismatches."""
     from fp9_sim import check, verilated  # slow to load
     from fp9_sim.sweeps.shrink import columns  # slow to load
 
@@ -116,7 +116,7 @@ def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) 
 
 
 def _operation(unit: Unit, text: str) -> dict[str, int]:
-    """An operation of the form `a=0x12 b=3`; ports that are left out are zero."""
+    """Return an operation from text such as `a=0x12 b=3`; omitted ports are zero."""
     widths = {port.name: port.width for port in unit.inputs}
     operation = dict.fromkeys(widths, 0)
     for word in text.split():
@@ -139,8 +139,8 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
 def coverage(names: tuple[str, ...], suite: str, settings: tuple[str, ...], as_json: bool) -> None:
     """Measure the functional coverage of UNIT's vector suite.
 
-    The cover points follow from the specification; outputs are those of the golden model. `fp9 sim --coverage` measures
-    the same with the outputs of the circuit. Exit code 1 where `corner` misses a bin.
+    The cover points follow from the specification; outputs come from the golden model. `fp9 sim --coverage`
+    measures the same with the circuit's outputs. Exit code 1 if `corner` misses a bin.
 
     \b
       fp9 coverage cast_fp32_ocp_rne

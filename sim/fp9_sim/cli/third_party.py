@@ -1,4 +1,4 @@
-"""The command `check-rtl` for third-party RTL. It loads its packages when called."""
+"""Command `check-rtl` for third-party RTL. It loads its packages when called."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def check_rtl(
 ) -> None:
     """Check third-party RTL against a unit's specification.
 
-    MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), and the tables ports
-    (ours = theirs), constants, clock, reset and others where they differ; docs/reference/mapping.md has every key.
-    Exit code 1 on a difference; what explains it is said. --area measures in osu018 and nangate45, or in the
-    libraries given.
+    MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), and tables such as ports
+    (fp9's = the design's), constants, clock and reset, where the design differs. docs/reference/mapping.md has
+    every key. Exit code 1 on a difference; known causes are explained. --area measures in osu018 and nangate45, or
+    in the given libraries.
 
     \b
       fp9 check-rtl --init acme_cast.sv acme_round.sv > acme_cast.toml
@@ -106,7 +106,7 @@ def _measure(
     liberty: tuple[Path, ...],
     leave_out: tuple[str, ...],
 ) -> None:
-    """Both areas into the record, and shown."""
+    """Measure both areas, add them to the record, and show them."""
     from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, chosen  # slow to load
     from fp9_sim.third_party import area  # slow to load
 
