@@ -78,7 +78,6 @@ def _factors(fmt: FixedFormat) -> data.StructLayout:
 
 
 def _where(value: Value, taken: Value) -> Value:
-    """Return `value` if `taken`, else 0."""
     return value & taken.replicate(len(value))
 
 

@@ -131,7 +131,6 @@ class OperandDecoder(wiring.Component):
         return fraction, exponent, subnormal
 
     def _is_integer(self) -> Value:
-        """Return whether the selected format is an integer."""
         last = len(self._formats) - 1
         chosen = [
             self.select >= index if index == last else self.select == index

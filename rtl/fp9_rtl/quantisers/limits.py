@@ -1,6 +1,6 @@
 """Quantise to elements with few codes by comparing each number with limits, one for each element magnitude.
 
-An element is nearest to x / (s t), with the block's scale s and the array's scale t, if x lies between the
+Let s be the block's scale and t the array's scale. An element is nearest to x / (s t) if x lies between the
 neighbouring midpoints times s t. So no number is divided. The products of midpoint and s t are computed once for a
 block, exactly, and converted to source codes. Each number's code is compared with them:
 

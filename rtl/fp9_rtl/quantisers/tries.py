@@ -126,9 +126,9 @@ def _window(unit: Quantiser) -> int:
 
 
 class _Numbers:
-    """Numbers without their signs, each as an integer and a power of two, in units of a common bit position.
+    """Numbers without their signs, each as a significand and a shift, in units of a common bit position.
 
-    The integers are wide enough for every number with a non-zero element.
+    This position is so low that every number with a non-zero element is an integer.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:

@@ -76,7 +76,6 @@ def _without_subnormals(fmt: Format) -> FixedFormat:
 
 
 def _with_subnormals(fmt: FixedFormat) -> FixedFormat:
-    """Return the format with subnormal numbers."""
     return dataclasses.replace(fmt, name=f"{fmt.name} with subnormals", subnormals=True)
 
 

@@ -61,7 +61,6 @@ def run(
 
 
 def _one(name: str, folder: Path, progress: Progress | None, libraries: Sequence[str | Library]) -> list[Path]:
-    """Measure and write one study."""
     if name == study_submodules.NAME:
         return study_submodules.write(study_submodules.measure(libraries=libraries, progress=progress), folder)
     if name in MEDIANS:

@@ -139,10 +139,8 @@ _HATCHES = ("", "//", "..", "xx")
 
 
 def _submodules(found: Sequence[Breakdown]) -> list[str]:
-    """Return every submodule's name once, in order of appearance."""
     return list(dict.fromkeys(name for result in found for name, _ in result.submodules))
 
 
 def _libraries(found: Sequence[Breakdown]) -> list[str]:
-    """Return every library's name once, in order of appearance."""
     return list(dict.fromkeys(result.library for result in found))

@@ -204,7 +204,7 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
     Areas are stated in its smallest two-input NAND. Inputs are driven by the inverter whose input capacitance is
     nearest to four times the smallest inverter's; outputs drive two of the smallest. `leave_out` are names or
     patterns (`*`, `?`) of cells that are never used, in addition to cells marked `dont_use`. Raises ValueError,
-    with the file's name, for a file that is not Liberty or if there is no NAND or inverter, and OSError for an
+    with the file's name, for a file that is not Liberty, or if there is no NAND or inverter. Raises OSError for an
     unreadable file.
     """
     if not paths:

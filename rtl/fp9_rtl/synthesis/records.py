@@ -236,7 +236,6 @@ def _result(unit: Unit) -> str:
 
 
 def _subnormals(unit: Unit) -> str:
-    """Return the subnormal policy of the result."""
     formats = _result_formats(unit)
     without = [f for f in formats if isinstance(f, FixedFormat) and not f.subnormals]
     if not formats:

@@ -177,9 +177,9 @@ def _coverage_tables(regression: Regression) -> list[Any]:
 def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[str, ...], as_json: bool) -> None:
     """Write a folder of UNIT that works without fp9.
 
-    It contains RTL with a file list, an AXI4-Stream wrapper, a SystemVerilog package, a C header, a VHDL component,
-    golden vectors, self-checking test benches in Verilog and C++, assertions, constraints, a FuseSoC core, a data
-    sheet, and a Makefile. The Makefile runs everything with only Icarus and Verilator.
+    RTL: Verilog with a file list, AXI4-Stream wrapper, SystemVerilog package, C header, VHDL component, constraints
+    and FuseSoC core. Verification: golden vectors, self-checking test benches in Verilog and C++, and assertions.
+    It also has a data sheet, and a Makefile that runs everything with only Icarus and Verilator.
 
     \b
       fp9 package mac_dlfloat16 --out mac

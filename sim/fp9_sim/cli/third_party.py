@@ -41,10 +41,10 @@ def check_rtl(
 ) -> None:
     """Check third-party RTL against a unit's specification.
 
-    MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), and tables such as ports
-    (fp9's = the design's), constants, clock and reset, where the design differs. docs/reference/mapping.md has
-    every key. Exit code 1 on a difference; known causes are explained. --area measures in osu018 and nangate45, or
-    in the given libraries.
+    MAPPING is a TOML file with the keys files, top and unit (a name of the catalogue, or a table of fields). Tables
+    such as ports (fp9's name = the design's), constants, clock and reset state where the design differs.
+    docs/reference/mapping.md has every key. Exit code 1 on a difference; known causes are explained. --area
+    measures in osu018 and nangate45, or in the given libraries.
 
     \b
       fp9 check-rtl --init acme_cast.sv acme_round.sv > acme_cast.toml

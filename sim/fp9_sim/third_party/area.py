@@ -54,8 +54,9 @@ class Area:
 def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
     """Measure both units in each library with both mappings; the DUT with the wrapper that is checked.
 
-    Raises ValueError for a result that no unit of fp9 gives, for a pipeline that cannot wait (its wrapper contains
-    a queue), and for files that Yosys cannot read. Raises MissingTool for a missing library or Yosys.
+    Raises ValueError for a result that no unit of fp9 gives, and for files that Yosys cannot read. It is also
+    raised for a pipeline that cannot wait, because its wrapper contains a queue. Raises MissingTool for a missing
+    library or Yosys.
     """
     if isinstance(design.spec, Narrowed):
         raise ValueError(f"{design.path}: areas are of units, and [result] makes another of its spec; leave it out")

@@ -79,8 +79,8 @@ def check_rtl(
     All operations run if they are few. Otherwise Verilator runs the corner suite and `count` random operations.
     Icarus is slow: it runs the smoke suite and `count` random operations, and there `count` operations are few. A
     unit with a clock is stalled and reset, on Icarus in the same run, with Verilator in a second run. The design's
-    own messages go to standard error. Raises SimulatorError if the simulator rejects the design, MissingTool if it
-    is not installed, and ValueError for an unknown simulator and for ports that do not fit.
+    own messages go to standard error. Raises SimulatorError if the simulator rejects the design and MissingTool if
+    it is not installed. Raises ValueError for an unknown simulator and for ports that do not fit.
     """
     found = tools.find(simulator)
     suite, few = ("corner", FULL_LIMIT) if found.name == "verilator" else ("smoke", max(count, _FEW))

@@ -50,9 +50,9 @@ def placed_product(
 ) -> Signal:
     """Return a product's bits at their positions, inverted if negative; the lowest of `bits` is the products' ulp.
 
-    The product is first shifted by less than a power of two not below the significand width, or by its whole
-    exponent if this is shorter. A selector then moves it to one of the positions at multiples of that power. Bits
-    that would fall out on either side are 0 in every product.
+    The product is first shifted by its exponent modulo a power of two, which is not below the significand width. A
+    short exponent is applied completely. A selector then moves the product to a multiple of that power. Bits that
+    would fall out on either side are 0 in every product.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
