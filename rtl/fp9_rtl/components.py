@@ -149,7 +149,6 @@ def _members(ports: Iterable[Port], direction: type[In]) -> dict[str, wiring.Mem
 
 
 def _front(unit: Unit, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
-    """Return the steps with `stages` register stages."""
     return {"pipeline": Pipeline(cut(steps, stages), unit) if stages else Combinational(steps)}
 
 

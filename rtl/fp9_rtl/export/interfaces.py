@@ -116,7 +116,6 @@ def _sv_type(port: Port) -> str:
 
 
 def _comment(unit: Unit) -> list[str]:
-    """Return the header as one C comment."""
     lines = header(unit, f"--c-header {unit.name}.h")
     return ["/*", *(f" *{line.removeprefix('//')}" for line in lines), " */"]
 

@@ -86,7 +86,6 @@ class Others:
         return is_operation(self._unit, self._ports, *ops)
 
     def _select(self) -> Value:
-        """Return the format of a."""
         several = len(self._unit.formats) > 1
         return self._ports[self._unit.format_port("a")] if several else Const(0, 0)
 

@@ -82,7 +82,6 @@ def _below(fraction: Value, point: Fraction, source: FixedFormat) -> Value:
 
 
 def _equal(fraction: Value, point: Fraction, source: FixedFormat) -> Value:
-    """Return whether the significand of a fraction equals `point`."""
     place = (point - 1) * (1 << source.fraction_bits)
     if place.denominator > 1 or not 0 <= place < 1 << source.fraction_bits:
         return Const(0)

@@ -73,7 +73,6 @@ def _one(name: str, folder: Path, progress: Progress | None, libraries: Sequence
 
 
 def _steps(name: str, libraries: int) -> int:
-    """Return the number of progress steps of a study."""
     if name == study_submodules.NAME:
         return libraries * len(CATALOGUE)
     return len(MEDIANS[name].groups) if name in MEDIANS else libraries * len(STUDIES[name].variants)

@@ -196,7 +196,6 @@ def _options(device: Device) -> tuple[str, ...]:
 
 
 def _measure(text: str, unit: Unit, device: Device) -> dict[str, Any]:
-    """Return the figures of a unit, as fields of `Placed`."""
     top = f"{unit.name}_between_registers"
     with tempfile.TemporaryDirectory(prefix="fp9-fpga-") as name:
         folder = Path(name)

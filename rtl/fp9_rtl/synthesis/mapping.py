@@ -156,7 +156,6 @@ def map_prepared(prepared: Path, script: str, top: str, library: Library, clock:
 
 
 def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]:
-    """Return the number of cells of each kind, sorted by name."""
     design = json.loads(statistics.read_text())["design"]
     cells: dict[str, int] = {
         name: count for name, count in design["num_cells_by_type"].items() if name not in _NO_GATES

@@ -180,7 +180,6 @@ def _recipe(top: str, mappings: Sequence[str], library: Library, share: bool) ->
 
 
 def _steps(mappings: Sequence[str]) -> int:
-    """Return the number of Yosys calls of a measurement."""
     return 1 + sum(len(MAPPINGS[name]) for name in mappings)
 
 

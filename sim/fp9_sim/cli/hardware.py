@@ -160,7 +160,6 @@ def sim(
 
 
 def _coverage_tables(regression: Regression) -> list[Any]:
-    """Return a table of bins and holes of every cover point and cross, if they were measured."""
     if regression.coverage is None:
         return []
     rows = [[item.name, item.bins, item.met, "; ".join(item.holes[:4])] for item in regression.coverage.items]

@@ -255,7 +255,6 @@ def study(names: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
 
 
 def _known(about: str) -> None:
-    """Raise UserError for an unknown group of claims."""
     if about not in _ABOUT:
         raise UserError(f"claims {about!r} given; give {', '.join(_ABOUT)}")
 

@@ -78,7 +78,6 @@ def _schemes(unit: Dot) -> list[Scheme]:
 
 
 def _recorded(product: Product) -> Recorded:
-    """Return a product of the layer as a recorded product."""
     a, b = (Operand(side.codes, side.format, math.ldexp(1, side.exponent)) for side in (product.a, product.b))
     place = {"forward": Step.FORWARD, "backward": Step.DGRAD}[product.scheme.direction]
     return Recorded("layer", place, a, b, product.engine, product.codes)

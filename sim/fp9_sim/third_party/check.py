@@ -119,7 +119,7 @@ def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed
 
 
 def _on_icarus(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
-    """Run all operations on Icarus; a clocked unit with stalls and resets."""
+    """Run all operations on Icarus; a clocked unit runs with stalls and resets."""
     run = regress(
         design.spec,
         made,

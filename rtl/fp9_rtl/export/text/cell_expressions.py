@@ -87,7 +87,6 @@ def _not(value: Expression) -> Expression:
 
 
 def _signed(bits: Bits, read: Read) -> Expression:
-    """Return bits as a signed number."""
     if all(isinstance(bit, str) for bit in bits):
         value = int("".join(str(bit) for bit in reversed(bits)), 2)
         value -= (bits[-1] == "1") << len(bits)

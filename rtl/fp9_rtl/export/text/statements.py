@@ -152,7 +152,6 @@ def _behind(value: Expression, taken: int, indent: str = INDENT) -> list[str]:
 
 
 def _set(indent: str, target: str, operator: str, value: Expression) -> list[str]:
-    """Return a procedural assignment."""
     first, *rest = _behind(value, len(indent) + len(target) + 5, indent)
     return [f"{indent}{target} {operator}{first}", *rest]
 
