@@ -14,14 +14,14 @@ from fp9_compare.diagnosis.software import Answer
 _HEAD = """\
 # Casts and decodings of libraries
 
-How do Python libraries cast to 8-bit floats, and how do they decode them? `fp9 check-python LIBRARY` compares each with
-fp9 and explains every difference.
+How do Python libraries cast to 8-bit floats, and how do they decode them? `fp9 check-python LIBRARY` compares a
+library with fp9 and explains every difference.
 
 Decoding is checked for all codes. Casts are checked for all FP16 and BF16 numbers, and for FP32 numbers around every
 boundary of the format and of every exponent.
 
-"Differ" counts results that are not those of the policy named first in the last column. The differences after it
-explain them. "Unexplained" counts results that no known difference explains.
+The last column names the policy of the library, and then its differences from that policy. "Differ" counts the results
+with such a difference. "Unexplained" counts results that no known difference explains.
 
 `python -m fp9_compare.diagnosis.libraries_page docs/results/libraries.md` writes this page, for the installed versions.
 """
