@@ -14,7 +14,8 @@ from pathlib import Path
 
 import mkdocs_gen_files
 
-from fp9.engines import Engine
+from fp9.engines import GROUPS, PARAMETERS, Engine
+from fp9.formats import FixedFormat
 from fp9.units import CATALOGUE, Unit
 from fp9_ml.recipes import Recipe
 
@@ -32,6 +33,22 @@ def kinds() -> dict[str, type[Unit]]:
 def section(title: str, record: type) -> str:
     """Docstring and fields of a record as a section of the page."""
     return f"\n## {title}\n\n{inspect.getdoc(record)}\n\n{HEAD}{''.join(rows(record))}"
+
+
+def engine_group(group: str, record: type) -> str:
+    """A group of an engine's fields as a section of the page: each field with its formula and its parameter."""
+    names = {each.field: each.name for each in PARAMETERS.values() if each.group == group}
+    head = "| field | parameter | type | default | meaning |\n|---|---|---|---|---|\n"
+    lines = [
+        row.replace(f"| `{field}` |", f"| `{group}.{field}` | `{names[field]}` |")
+        for field, row in zip(names_of(record), rows(record), strict=True)
+    ]
+    return f"\n### Engine: {group}\n\n{inspect.getdoc(record)}\n\n{head}{''.join(lines)}"
+
+
+def names_of(record: type) -> list[str]:
+    """The names of a record's fields."""
+    return [field.name for field in dataclasses.fields(record)]
 
 
 def rows(record: type) -> list[str]:
@@ -63,7 +80,8 @@ def type_text(hint: object) -> str:
         return listed + type_text(arguments[0])
     if isinstance(hint, type) and issubclass(hint, Enum):
         return ", ".join(f"`{member.value}`" for member in hint)
-    names = {bool: "`true`, `false`", int: "integer", str: "text"}
+    names = {bool: "`true`, `false`", int: "integer", str: "text", FixedFormat: "format"}
+    names |= dict.fromkeys(GROUPS.values(), "table")
     return names.get(hint, getattr(hint, "__name__", str(hint)).lower())
 
 
@@ -74,6 +92,8 @@ def default_text(field: dataclasses.Field) -> str:
         return "required"
     if isinstance(value, tuple):
         return ", ".join(f"`{getattr(one, 'value', one)}`" for one in value) or "none"
+    if dataclasses.is_dataclass(value) and type(value) in GROUPS.values():
+        return "see below"
     value = getattr(value, "value", getattr(value, "name", value))
     return "none" if value in (None, "") else f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
@@ -87,6 +107,8 @@ with mkdocs_gen_files.open("reference/fields.md", "a") as page:
     for kind, record in kinds().items():
         page.write(section(f"Unit: {kind}", record))
     page.write(section("Engine", Engine))
+    for group, record in GROUPS.items():
+        page.write(engine_group(group, record))
     page.write(section("Recipe", Recipe))
 
 with mkdocs_gen_files.open("reference/engines.md", "a") as page:

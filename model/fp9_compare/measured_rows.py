@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fp9.casts.arrays import decode, encode
-from fp9.engines import ENGINES, Engine
+from fp9.engines import ENGINES, PARAMETERS, Engine
 from fp9.formats import Format, Kind, format
 from fp9.oracle import sums as oracle
 from fp9.oracle.terms import Term, total
@@ -185,18 +185,18 @@ def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
-        names.setdefault(replace(engine, name=""), []).append(engine.name)
-    ordered = sorted(names, key=lambda engine: (engine.window or math.inf, _parameters(engine)))
+        names.setdefault(engine.changed(name=""), []).append(engine.name)
+    ordered = sorted(names, key=lambda engine: (engine.window.width or math.inf, _parameters(engine)))
     return tuple(tuple(names[engine]) for engine in ordered)
 
 
 def _parameters(engine: Engine) -> int:
     """Return the number of an engine's parameters that differ from a fused multiply-add."""
-    return sum(getattr(engine, field.name) != field.default for field in fields(Engine))
+    return sum(parameter.of(engine) != parameter.default for parameter in PARAMETERS.values())
 
 
 def _candidates(output: str) -> list[Engine]:
-    return [engine for engine in ENGINES.values() if engine.addend_format.name == output and engine.group is None]
+    return [engine for engine in ENGINES.values() if engine.addend_format.name == output and engine.step.group is None]
 
 
 # --- one row --------------------------------------------------------------------------------------------------------
@@ -222,9 +222,9 @@ def steps_of(
 def _drawn(taken: oracle.Taken) -> Step:
     engine = taken.engine
     terms = taken.products if taken.part is None else (taken.part,)
-    top = None if engine.window is None else window_top(engine, taken.products, taken.addend)
-    last = None if top is None or engine.window is None else top - engine.window
-    fmt = engine.result if taken.part is None else engine.output
+    top = None if engine.window.width is None else window_top(engine, taken.products, taken.addend)
+    last = None if top is None or engine.window.width is None else top - engine.window.width
+    fmt = engine.result.format if taken.part is None else engine.output
     return Step(
         what="step" if taken.part is None else "chunk joins",
         products=len(taken.products),

@@ -122,7 +122,7 @@ def _orders(product: Recorded) -> tuple[Recorded, ...]:
 
 
 def _fits(unit: Dot, product: Recorded) -> bool:
-    same_engine = replace(unit.engine, name="") == replace(product.engine, name="")
+    same_engine = unit.engine.changed(name="") == product.engine.changed(name="")
     sides = (("a", unit.a, product.a), ("b", unit.b, product.b))
     return same_engine and all(_selects(unit, side, offered, o) is not None for side, offered, o in sides)
 

@@ -49,7 +49,7 @@ _MAC = Circuits(
     Mac,
     (
         Condition(
-            "engine.interleave",
+            "engine.chunk.interleave",
             is_absent,
             "an engine without it, or a dot",
             "an operation of a mac brings the products of one step, and interleaved chunks deal them to several",
@@ -168,12 +168,12 @@ def _sum_front(unit: Dot, steps: Sequence[Step], stages: int) -> dict[str, Strea
 
 def _accumulator_stages(unit: Mac) -> dict[str, StreamComponent]:
     """Return the stages of a mac: products first, then the accumulator, or the accumulators of chunk and total."""
-    if unit.engine.exact:
+    if unit.engine.step.exact:
         return kulisch_stages(unit)
     steps = sums.product_steps(unit, ("op", "c"))
     products = steps[-1].o.shape()
     accumulators: dict[str, StreamComponent]
-    if unit.engine.chunk is None:
+    if unit.engine.chunk.length is None:
         accumulators = {"accumulator": Accumulator(unit, products)}
     else:
         chunk = ChunkSum(unit, products)

@@ -54,7 +54,7 @@ FILES = ("unit.toml", "broken.toml", "empty", "numbers.npy", "noise.bin", "folde
 
 INTEGERS = ("0", "1", "2", "3", "-1", "7", "16", "65536", "10000000000000000000000", "0x10", "1e3", "1.5", "", "x")
 NUMBERS = ("0", "0.5", "1", "-1", "nan", "inf", "1e999", "1e-320", "", "x")
-SETTINGS = ("=", "a=", "a=hif8", "stages=2", "stages=-1", "engine.rounding=rtz", "code=1")
+SETTINGS = ("=", "a=", "a=hif8", "stages=2", "stages=-1", "engine.result.rounding=rtz", "code=1")
 TEXTS = (*SETTINGS, "", "--", "-", "0:1", "\u00e9", "a b", "'", ".")
 JUNK = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 

@@ -74,7 +74,7 @@ TOML_LINES = st.sampled_from(
         'b = "hif8"',
         "a = 3",
         'engine = "dlfloat"',
-        "engine = {products = -1}",
+        "engine = {step = {products = -1}}",
         "stages = 99999",
         "stages = true",
         'source = "fp32"',

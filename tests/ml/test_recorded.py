@@ -132,7 +132,7 @@ def test_operands_are_exchanged_and_lanes_are_filled_where_a_unit_needs_it() -> 
     (p,) = step("te_current(dgrad=fmma,wgrad=fma_fp32)").products[1:2]
     spec = Dot("filled", e5m2, e4m3, p.engine)
     columns = of_products(spec, [p], np.random.default_rng(0), sums=2)
-    lanes = p.engine.products
+    lanes = p.engine.step.products
     assert 5 % lanes and len(columns["a0"]) == 2 * -(-5 // lanes)
 
 

@@ -21,7 +21,7 @@ from tests.support.rosters import (
     thinned,
 )
 
-from fp9.engines import ENGINES, Engine, engine
+from fp9.engines import ENGINES, Chunk, Engine, Result, Step, engine
 from fp9.formats import HFP8_BIASES, Format, Rounding, format
 from fp9.rounding import Overflow
 from fp9.suites import inputs_of
@@ -68,7 +68,7 @@ def test_select_beyond_the_last_format_means_the_last(simulate: Simulate) -> Non
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
-FUSED = [engine for engine in ENGINES.values() if engine.is_fused and engine.products == 1]
+FUSED = [engine for engine in ENGINES.values() if engine.is_fused and engine.step.products == 1]
 
 
 @pytest.mark.every(5)
@@ -84,7 +84,7 @@ def test_fma_of_any_formats_in_any_result(engine: Engine, formats: tuple[Any, ..
 @pytest.mark.parametrize("rounding", DETERMINISTIC, ids=lambda r: r.value)
 @pytest.mark.parametrize("result", ACCUMULATORS, ids=str)
 def test_fma_rounds_as_its_engine_says(rounding: Rounding, result: Format, simulate: Simulate) -> None:
-    unit = Fma("fma", OCP, OCP, Engine("rounded", result, rounding))
+    unit = Fma("fma", OCP, OCP, Engine("rounded", Result(result, rounding)))
     inputs = inputs_of(unit, "random", 120, seed=2)
     assert_equal(unit, inputs, simulate(unit, inputs))
 
@@ -200,7 +200,7 @@ EXACT = [
 def test_exact_sums_of_any_formats_in_any_result(
     result: str, rounding: str, products: int, formats: tuple[Any, ...], simulate: Simulate
 ) -> None:
-    engine = Engine("exact_step", format(result), Rounding(rounding), products=products)
+    engine = Engine("exact_step", Result(format(result), Rounding(rounding)), step=Step(products))
     unit = Dot("dot", formats, formats, engine, bias_port=result == "dlfloat16")
     corner = inputs_of(unit, "corner", None, seed=3)
     chosen = np.random.default_rng(3).choice(len(corner["c"]), 40, replace=False)
@@ -210,7 +210,7 @@ def test_exact_sums_of_any_formats_in_any_result(
 
 def test_exact_sums_of_products_with_fewer_exponents_than_bits(simulate: Simulate) -> None:
     """Exponents of two bits, significands of eight: a product's place takes fewer bits than its significand has."""
-    engine = Engine("exact_step", format("fp16"), Rounding.RNE, products=2)
+    engine = Engine("exact_step", Result(format("fp16"), Rounding.RNE), step=Step(2))
     unit = Dot("dot", (format("binary3p1se"),), (format("1.1.6,b=0,specials=merged,subnormals=false"),), engine)
     inputs = inputs_of(unit, "random", 200, seed=3)
     assert_equal(unit, inputs, simulate(unit, inputs))
@@ -237,8 +237,8 @@ def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
     "unit",
     [
         Cast("cast", format("fp32"), OCP, (Rounding.SRB,)),
-        Mac("mac", OCP, OCP, Engine("interleaved", products=2, chunk=4, interleave=1), stages=2),
-        Fma("fma", OCP, OCP, Engine("sum", exact=True)),
+        Mac("mac", OCP, OCP, Engine("interleaved", step=Step(2), chunk=Chunk(4, interleave=1)), stages=2),
+        Fma("fma", OCP, OCP, Engine("sum", step=Step(exact=True))),
     ],
     ids=lambda unit: unit.kind,
 )

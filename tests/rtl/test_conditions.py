@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.units.spread import draw
+from tests.units.values import in_groups
 
 from fp9.units import CATALOGUE, Unit
 from fp9.units.toml import KINDS, build
@@ -34,62 +35,77 @@ REFUSED: dict[tuple[str, str], tuple[dict[str, Any], str]] = {
     ("a cast", "overflow"): (_CAST | {"overflow": ["inf", "propagate"]}, "propagate"),
     ("an fpu", "a"): (_FPU | {"a": ["hfp8_143", "e4m3"]}, "e4m3"),
     ("an fpu", "b"): (_FPU | {"b": ["e5m2"]}, "e5m2"),
-    ("an fpu", "engine.result"): (_FPU | {"engine": "fmma(result=bf16)"}, "bf16"),
-    ("an fpu", "engine.rounding"): (_FPU | {"engine": "fmma(rounding=rtz)"}, "rtz"),
-    ("a mac", "engine.interleave"): (_WHOLE | {"engine": "hopper_mma(G=2,L=4,interleave=1)"}, "1"),
-    ("a mac with engine.exact", "engine.result"): (_WHOLE | {"engine": "exact(result=e5m2)"}, "e5m2"),
-    ("a mac with engine.exact", "engine.zero_bypass"): (_WHOLE | {"engine": "exact(zero_bypass=true)"}, "true"),
-    ("a mac with engine.exact", "engine.flush_result"): (_WHOLE | {"engine": "exact(flush_result=true)"}, "true"),
-    ("a mac with engine.exact", "engine.flush_addend"): (_WHOLE | {"engine": "exact(flush_addend=true)"}, "true"),
-    ("a mac with engine.exact", "engine.nan"): (_WHOLE | {"engine": "exact(nan=0x7fc00001)"}, "2143289345"),
-    ("a mac with engine.exact", "engine.invalid_nan"): (
+    ("an fpu", "engine.result.format"): (_FPU | {"engine": "fmma(result=bf16)"}, "bf16"),
+    ("an fpu", "engine.result.rounding"): (_FPU | {"engine": "fmma(rounding=rtz)"}, "rtz"),
+    ("a mac", "engine.chunk.interleave"): (_WHOLE | {"engine": "hopper_mma(G=2,L=4,interleave=1)"}, "1"),
+    ("a mac with engine.step.exact", "engine.result.format"): (_WHOLE | {"engine": "exact(result=e5m2)"}, "e5m2"),
+    ("a mac with engine.step.exact", "engine.nan.zero_bypass"): (
+        _WHOLE | {"engine": "exact(zero_bypass=true)"},
+        "true",
+    ),
+    ("a mac with engine.step.exact", "engine.result.flush"): (_WHOLE | {"engine": "exact(flush_result=true)"}, "true"),
+    ("a mac with engine.step.exact", "engine.result.flush_addend"): (
+        _WHOLE | {"engine": "exact(flush_addend=true)"},
+        "true",
+    ),
+    ("a mac with engine.step.exact", "engine.nan.code"): (_WHOLE | {"engine": "exact(nan=0x7fc00001)"}, "2143289345"),
+    ("a mac with engine.step.exact", "engine.nan.invalid_code"): (
         _WHOLE | {"engine": "exact(invalid_nan=0xffc00000)"},
         "4290772992",
     ),
-    ("a mac with engine.exact", "engine.infinity_run"): (_WHOLE | {"engine": "exact(infinity_run=2)"}, "2"),
-    ("a dot or fma", "engine.exact"): (_DOT | {"engine": "exact(products=2)"}, "true"),
-    ("an exact sum of several products", "engine.zero_bypass"): (
+    ("a mac with engine.step.exact", "engine.nan.infinity_run"): (_WHOLE | {"engine": "exact(infinity_run=2)"}, "2"),
+    ("a dot or fma", "engine.step.exact"): (_DOT | {"engine": "exact(products=2)"}, "true"),
+    ("an exact sum of several products", "engine.nan.zero_bypass"): (
         _DOT | {"engine": {"products": 3, "zero_bypass": True}},
         "true",
     ),
-    ("a window with engine.addend = aligned", "engine.truncation"): (
+    ("a window with engine.window.addend = aligned", "engine.window.truncation"): (
         _DOT | {"engine": _ALIGNED | {"truncation": "floor"}},
         "floor",
     ),
-    ("a window with engine.interleaved", "engine.rounding"): (_DOT | {"engine": _JOINED | {"rounding": "rup"}}, "rup"),
-    ("a window with engine.interleaved", "engine.result"): (
+    ("a window with engine.window.interleaved", "engine.result.rounding"): (
+        _DOT | {"engine": _JOINED | {"rounding": "rup"}},
+        "rup",
+    ),
+    ("a window with engine.window.interleaved", "engine.result.format"): (
         _DOT | {"engine": _JOINED | {"result": "dlfloat16"}},
         "dlfloat16",
     ),
-    ("a window with engine.interleaved", "engine.interleaved"): (
+    ("a window with engine.window.interleaved", "engine.window.interleaved"): (
         _DOT | {"engine": _JOINED | {"interleaved": 24}},
         "24",
     ),
-    ("scaled products", "engine.scaling"): (_SCALED | {"engine": {"products": 2, "scaling": "sums"}}, "sums"),
-    ("scaled products", "engine.result"): (_SCALED | {"engine": {"products": 2, "result": "dlfloat16"}}, "dlfloat16"),
+    ("scaled products", "engine.step.scaling"): (_SCALED | {"engine": {"products": 2, "scaling": "sums"}}, "sums"),
+    ("scaled products", "engine.result.format"): (
+        _SCALED | {"engine": {"products": 2, "result": "dlfloat16"}},
+        "dlfloat16",
+    ),
     ("scaled products", "scale"): (
         _SCALED | {"a": ["e5m2"], "scale": "ue4m3", "engine": {"products": 2}},
         "ue4m3",
     ),
-    ("windows of scaled products", "engine.addend"): (
+    ("windows of scaled products", "engine.window.addend"): (
         _SCALED | {"engine": _WINDOW | {"addend": "outside"}},
         "outside",
     ),
-    ("windows of scaled products", "engine.zero_exponent"): (_SCALED | {"engine": {"products": 2, "window": 13}}, ""),
-    ("windows of scaled products", "engine.interleaved"): (_SCALED | {"engine": _JOINED}, "28"),
-    ("scaled chunks of a dot or fma", "engine.window"): (_SCALED | {"engine": _CHUNK | _WINDOW}, "13"),
-    ("scaled chunks of a dot or fma", "engine.chunk"): (_SCALED | {"engine": _CHUNK | {"chunk": 4}}, "4"),
-    ("scaled chunks of a dot or fma", "engine.promotion"): (
+    ("windows of scaled products", "engine.window.zero_exponent"): (
+        _SCALED | {"engine": {"products": 2, "window": 13}},
+        "",
+    ),
+    ("windows of scaled products", "engine.window.interleaved"): (_SCALED | {"engine": _JOINED}, "28"),
+    ("scaled chunks of a dot or fma", "engine.window.width"): (_SCALED | {"engine": _CHUNK | _WINDOW}, "13"),
+    ("scaled chunks of a dot or fma", "engine.chunk.length"): (_SCALED | {"engine": _CHUNK | {"chunk": 4}}, "4"),
+    ("scaled chunks of a dot or fma", "engine.chunk.promotion"): (
         _SCALED | {"engine": _CHUNK | {"promotion": "fp16"}},
         "fp16",
     ),
     ("an exact sum of scaled blocks", "scale"): (_SCALED | {"engine": _BLOCKS, "block": 2}, "e8m0"),
-    ("an exact sum of scaled blocks", "engine.infinity_run"): (
+    ("an exact sum of scaled blocks", "engine.nan.infinity_run"): (
         _SCALED | {"scale": "ue4m3", "engine": _BLOCKS | {"infinity_run": 2}, "block": 2},
         "2",
     ),
 }
-"""A specification that each condition refuses, and the values at fault."""
+"""A specification that each condition refuses, its engine by parameters, and the values at fault."""
 
 SENTENCE = re.compile(
     r"(?P<name>\w+): no hardware (for (?P<field>\S+) = (?P<values>.+)|without (?P<absent>\S+)) in .+; give .+"
@@ -103,7 +119,9 @@ def test_every_condition_refuses_something() -> None:
 @pytest.mark.parametrize(("units", "field"), CONDITIONS)
 def test_a_condition_names_its_field_and_the_values_at_fault(units: str, field: str) -> None:
     fields, values = REFUSED[units, field]
-    unit = build({"name": "refused", **fields})
+    sums = fields.get("engine")
+    groups = {"engine": in_groups(sums)} if isinstance(sums, dict) else {}
+    unit = build({"name": "refused", **fields, **groups})
     refusals = [refusal for circuits in CIRCUITS for refusal in circuits.refusals(unit)]
     given = f"for {field} = {values}" if values else f"without {field}"
     assert any(refusal.startswith(f"refused: no hardware {given} in {units}; give ") for refusal in refusals)

@@ -16,7 +16,7 @@ from tests.rtl.conftest import Simulate
 from tests.rtl.netlist import evaluated
 from tests.support import described
 
-from fp9.engines import Engine
+from fp9.engines import Engine, Result, Step, Window
 from fp9.formats import FixedFormat, Format, Specials, fixed_format, format
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat, block_format
@@ -53,12 +53,12 @@ def pairs(name: str) -> BlockFormat:
 
 
 def factor(a: Format, engine: Engine) -> Unit:
-    return (Fma if engine.products == 1 else Dot)("sum", (a,), (E4M3, E5M2), engine)
+    return (Fma if engine.step.products == 1 else Dot)("sum", (a,), (E4M3, E5M2), engine)
 
 
 def product_of(result: Format, **parts: object) -> Unit:
-    engine = Engine("described", result, **parts)
-    return (Fma if (engine.chunk or engine.products) == 1 else Dot)("sum", (E4M3,), (E4M3, E5M2), engine)
+    engine = Engine("described", Result(result)).changed(**parts)
+    return (Fma if (engine.chunk.length or engine.step.products) == 1 else Dot)("sum", (E4M3,), (E4M3, E5M2), engine)
 
 
 FP16, DLFLOAT16 = fixed_format("fp16"), fixed_format("dlfloat16")
@@ -80,10 +80,12 @@ ROLES = {
     "source of NVFP4 blocks": Role(
         LIKE_FP32, lambda f: Quantiser("quantiser", f, pairs("nvfp4"), ("rne",)), frozenset({Specials.IEEE}), True
     ),
-    "factor of a product": Role(NARROW[:2], lambda f: factor(f, Engine(result=FP16)), ALL),
-    "factor of a sum": Role(NARROW[:2], lambda f: factor(f, Engine(result=FP16, products=2)), ALL),
-    "factor in a window": Role(NARROW[:2], lambda f: factor(f, Engine(result=FP16, products=2, window=9)), ALL),
-    "scale": Role(EIGHT, lambda f: Dot("sum", (E4M3,), (E4M3,), Engine(products=2), scale=f), NONE),
+    "factor of a product": Role(NARROW[:2], lambda f: factor(f, Engine(result=Result(FP16))), ALL),
+    "factor of a sum": Role(NARROW[:2], lambda f: factor(f, Engine(result=Result(FP16), step=Step(2))), ALL),
+    "factor in a window": Role(
+        NARROW[:2], lambda f: factor(f, Engine(result=Result(FP16), step=Step(2), window=Window(9))), ALL
+    ),
+    "scale": Role(EIGHT, lambda f: Dot("sum", (E4M3,), (E4M3,), Engine(step=Step(2)), scale=f), NONE),
     "accumulator": Role(WIDE, product_of, frozenset(described.ACCUMULATOR_SPECIALS)),
     "accumulator of sums": Role(WIDE, lambda f: product_of(f, products=2), frozenset(described.ACCUMULATOR_SPECIALS)),
     "accumulator in a window": Role(
@@ -93,9 +95,13 @@ ROLES = {
     "total of chunks": Role(
         WIDE, lambda f: product_of(FP16, chunk=2, promotion=f), frozenset(described.ACCUMULATOR_SPECIALS)
     ),
-    "factor of an fpu": Role(EIGHT, lambda f: Fpu("fpu", (f,), (f,), Engine(result=DLFLOAT16, products=2)), NONE),
+    "factor of an fpu": Role(
+        EIGHT, lambda f: Fpu("fpu", (f,), (f,), Engine(result=Result(DLFLOAT16), step=Step(2))), NONE
+    ),
     "result of an fpu": Role(
-        WIDE, lambda f: Fpu("fpu", (format("hfp8_152"),), (format("hfp8_152"),), Engine(result=f, products=2)), NONE
+        WIDE,
+        lambda f: Fpu("fpu", (format("hfp8_152"),), (format("hfp8_152"),), Engine(result=Result(f), step=Step(2))),
+        NONE,
     ),
 }
 """Places of units without registers."""
@@ -106,12 +112,12 @@ CLOCKED = {
     ),
     "accumulator of a mac": Role(
         WIDE,
-        lambda f: Mac("mac", (E4M3,), (E5M2,), Engine(result=f), stages=1),
+        lambda f: Mac("mac", (E4M3,), (E5M2,), Engine(result=Result(f)), stages=1),
         frozenset(described.ACCUMULATOR_SPECIALS),
     ),
     "result of an exact mac": Role(
         WIDE,
-        lambda f: Mac("mac", (E4M3,), (E4M3,), Engine(result=f, exact=True), stages=1),
+        lambda f: Mac("mac", (E4M3,), (E4M3,), Engine(result=Result(f), step=Step(exact=True)), stages=1),
         frozenset(described.ACCUMULATOR_SPECIALS),
     ),
 }

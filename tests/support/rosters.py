@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import pytest
 from _pytest.mark import ParameterSet
 
-from fp9.engines import ENGINES, Engine, format_of_scales
+from fp9.engines import ENGINES, Engine, Result, format_of_scales
 from fp9.formats import FAMILIES, NAMED, Format, Rounding, format
 from fp9.policy import CastPolicy
 from fp9.rounding import Overflow
@@ -115,7 +115,7 @@ QUANTISED = tuple(filter(_quantised, BLOCK_FORMATS.values()))
 QUANTISER_SOURCES = taken(EVERY_FORMAT, lambda fmt: Quantiser("quantiser", fmt, QUANTISED[0], QUANTISED[0].rules))
 """Sources of a quantiser unit."""
 
-ACCUMULATORS = taken((fmt for fmt in EVERY_FORMAT if fmt.bits >= 16), lambda fmt: Engine(result=fmt))
+ACCUMULATORS = taken((fmt for fmt in EVERY_FORMAT if fmt.bits >= 16), lambda fmt: Engine(result=Result(fmt)))
 """Results of units that multiply and add."""
 
 
@@ -151,10 +151,10 @@ def policy_of(target: Format, rounding: Rounding | None, overflow: Overflow = Ov
 
 # --- engines and units ----------------------------------------------------------------------------------------------
 
-PRESETS = tuple(name for name in ENGINES if ENGINES[name].group is None)
+PRESETS = tuple(name for name in ENGINES if ENGINES[name].step.group is None)
 """Names of the engines that sum products of any formats."""
 
-GROUPED = tuple(name for name in ENGINES if ENGINES[name].group is not None)
+GROUPED = tuple(name for name in ENGINES if ENGINES[name].step.group is not None)
 """Names of the engines that sum groups of narrow products."""
 
 

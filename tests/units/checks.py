@@ -18,7 +18,7 @@ from tests.support.compilers import WARNINGS
 
 import fp9_rtl
 from fp9 import cmodel
-from fp9.engines import Engine
+from fp9.engines import PARAMETERS, parameters
 from fp9.engines import engine as find_engine
 from fp9.reference import reference_results
 from fp9.suites import random
@@ -83,8 +83,8 @@ def misfit(fields: Mapping[str, object], error: Exception) -> str | None:
         return f"{type(error).__name__} in place of ValueError"
     if "\n" in said or len(said) > 420:
         return "not one sentence"
-    records = [KINDS[str(kind)], Engine] if kind in KINDS else [Engine]
-    names = {f.name for record in records for f in dataclasses.fields(record)} | {"kind"}
+    own = dataclasses.fields(KINDS[str(kind)]) if kind in KINDS else ()
+    names = {f.name for f in own} | {*PARAMETERS, "kind"}
     if not any(_names(said, name) for name in names):
         return "no field named"
     values = [text for name, value in _flat(fields) if _names(said, name) for text in _texts(value)]
@@ -103,17 +103,14 @@ def _flat(fields: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for name, value in fields.items():
         yield name, value
         if isinstance(value, Mapping):
-            yield from value.items()
-            yield from ((f.name, getattr(f.default, "name", f.default)) for f in dataclasses.fields(Engine))
+            given = {(group, field): each for group, table in value.items() for field, each in table.items()}
+            for each in PARAMETERS.values():
+                yield each.name, given.get((each.group, each.field), getattr(each.default, "name", each.default))
         elif name == "engine":
             yield from re.findall(r"(\w+)=([^,()]+)", str(value))
             with contextlib.suppress(ValueError):
-                yield from _table(find_engine(str(value))).items()
-
-
-def _table(found: Engine) -> dict[str, object]:
-    values = {f.name: getattr(found, f.name) for f in dataclasses.fields(Engine)}
-    return {name: getattr(value, "name", value) for name, value in values.items()}
+                found = parameters(find_engine(str(value)))
+                yield from ((name, getattr(each, "name", each)) for name, each in found.items())
 
 
 def _texts(value: object) -> list[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from tests.units.checks import ALL, CIRCUITS, MODELS, Fault, check_unit
-from tests.units.values import engine_fields
+from tests.units.values import engine_fields, in_groups
 
 from fp9.units import Unit
 from fp9.units.toml import as_table, build
@@ -67,7 +67,7 @@ def full_table(unit: Unit) -> dict[str, object]:
     table = {name: value for name, value in as_table(unit).items() if getattr(unit, name, None) != defaults.get(name)}
     if isinstance(table.get("engine"), str):
         engine = unit.engine  # type: ignore[attr-defined]
-        custom = build({**as_table(unit), "engine": engine_fields(engine)})
+        custom = build({**as_table(unit), "engine": in_groups(engine_fields(engine))})
         table["engine"] = as_table(custom)["engine"]
     return table
 
@@ -80,8 +80,10 @@ def _simpler(table: dict[str, object]) -> Iterator[dict[str, object]]:
         if isinstance(value, list) and len(value) > 1:
             yield from ({**table, name: [item]} for item in value)
     engine = table.get("engine")
-    for name in engine if isinstance(engine, dict) else ():
-        yield {**table, "engine": {key: item for key, item in engine.items() if key != name}}
+    for group, fields in engine.items() if isinstance(engine, dict) else ():
+        for name in fields:
+            fewer = {key: item for key, item in fields.items() if key != name}
+            yield {**table, "engine": {**engine, group: fewer}}
     for name, value in table.items():
         if isinstance(value, list) and value[0] not in _SIMPLEST:
             yield from ({**table, name: [simple]} for simple in _SIMPLEST)

@@ -11,7 +11,7 @@ from random import Random
 
 from tests.units.values import LEFT_OUT, Table, values
 
-from fp9.engines import Engine
+from fp9.engines import PARAMETERS, Engine, parameters
 from fp9.formats import FixedFormat, Format
 from fp9.units import Unit
 from fp9.units.toml import KINDS, build, ordered_fields
@@ -52,9 +52,8 @@ def draw(rng: Random, kind: str) -> dict[str, object]:
 
 def kinds_by_fields(kinds: Sequence[str]) -> list[int]:
     """Weights of kinds: the number of their fields, those of an engine counted."""
-    of_engine = len(dataclasses.fields(Engine))
     named = {kind: [f.name for f in dataclasses.fields(KINDS[kind])] for kind in kinds}
-    return [len(named[kind]) + of_engine * ("engine" in named[kind]) for kind in kinds]
+    return [len(named[kind]) + len(PARAMETERS) * ("engine" in named[kind]) for kind in kinds]
 
 
 # --- classes of values ----------------------------------------------------------------------------------------------
@@ -92,7 +91,7 @@ def _flat(record: object, prefix: str = "") -> Iterator[tuple[str, object]]:
         value = getattr(record, field.name)
         if isinstance(value, Engine):
             yield field.name, value.name.partition("(")[0]
-            yield from _flat(value, f"{field.name}.")
+            yield from ((f"{field.name}.{name}", each) for name, each in parameters(value).items())
         elif field.name != "name":
             yield prefix + field.name, value
 

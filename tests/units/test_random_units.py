@@ -15,7 +15,7 @@ from tests.units import checks, shrink
 from tests.units.spread import Spread, draw, first_units
 from tests.units.values import values
 
-from fp9.engines import Engine
+from fp9.engines import GROUPS, Step
 from fp9.units import CATALOGUE, Unit
 from fp9.units.toml import KINDS, build, dumps
 
@@ -23,14 +23,14 @@ UNITS = 24
 """Units of seeds that no other run of these checks has."""
 
 
-@pytest.mark.parametrize("record", [*KINDS.values(), Engine], ids=lambda record: record.__name__)
+@pytest.mark.parametrize("record", [*KINDS.values(), *GROUPS.values()], ids=lambda record: record.__name__)
 def test_generator_has_values_for_every_field(record: type) -> None:
     assert all(values(record, field.name) for field in dataclasses.fields(record))
 
 
 def test_field_without_values_is_noticed() -> None:
     @dataclasses.dataclass(frozen=True)
-    class Widened(Engine):
+    class Widened(Step):
         turns: int = 1
 
     with pytest.raises(KeyError, match="turns has no values"):
@@ -60,21 +60,26 @@ def test_random_units_pass_every_check(number: int) -> None:
 
 
 SUITES: tuple[dict[str, object], ...] = (
-    {"kind": "dot", "engine": {"chunk": 2, "products": 2, "promotion": "fp16"}},
-    {"kind": "dot", "engine": {"chunk": 2, "products": 2, "promotion": "e5m2"}},
+    {"kind": "dot", "engine": {"step": {"products": 2}, "chunk": {"length": 2, "promotion": "fp16"}}},
+    {"kind": "dot", "engine": {"step": {"products": 2}, "chunk": {"length": 2, "promotion": "e5m2"}}},
     {"kind": "dot", "a": "hfp8_143", "engine": "fma_fp32(G=2)", "scale": "e8m0", "bias_port": True},
     {"kind": "mac", "a": "hfp8_143", "engine": "fma_fp32(G=2)", "scale": "e8m0", "bias_port": True, "stages": 1},
     {"kind": "fma", "b": "e5m2", "engine": "fma_fp32(chunk=1)"},
-    {"kind": "mac", "engine": {"result": "e8m13", "products": 2}, "scale": "e8m0", "stages": 1},
-    {"kind": "mac", "b": "1.1.5,b=21,specials=negative_zero,subnormals=false", "engine": {"chunk": 16}, "stages": 2},
-    {"kind": "dot", "engine": {"chunk": 3, "promotion": "bf16"}},
+    {"kind": "mac", "engine": {"result": {"format": "e8m13"}, "step": {"products": 2}}, "scale": "e8m0", "stages": 1},
+    {
+        "kind": "mac",
+        "b": "1.1.5,b=21,specials=negative_zero,subnormals=false",
+        "engine": {"chunk": {"length": 16}},
+        "stages": 2,
+    },
+    {"kind": "dot", "engine": {"chunk": {"length": 3, "promotion": "bf16"}}},
     {
         "kind": "dot",
         "a": "1.1.1,b=0,specials=nan_only,subnormals=false",
         "b": "e4m3ieee",
         "engine": "fma_fp32(G=5,L=5)",
     },
-    {"kind": "dot", "a": "binary3p1se", "engine": {"chunk": 3, "products": 3}},
+    {"kind": "dot", "a": "binary3p1se", "engine": {"step": {"products": 3}, "chunk": {"length": 3}}},
 )
 """Fields that no unit of the catalogue has together."""
 

@@ -6,7 +6,6 @@ without one, `values` raises KeyError, so that a new field cannot be left out of
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import types
 import typing
@@ -14,7 +13,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from random import Random
 
-from fp9.engines import ENGINES, Engine
+from fp9.engines import ENGINES, GROUPS, PARAMETERS, Engine, Parameter
 from fp9.engines import engine as find_engine
 from fp9.formats import FAMILIES, FixedFormat, Format, Kind, Specials, every_format, format
 from fp9.scaling import BLOCK_FORMATS, BlockFormat, block_format
@@ -144,13 +143,13 @@ def engine(rng: Random, fields: Table) -> object:
     base = ENGINES[rng.choice([*ENGINES])] if rng.random() < 0.6 else Engine()
     table = engine_fields(base) | {"products": _products(rng, kind), "kind": kind}
     often = 0.12 if base.name in ENGINES else 0.25
-    for field in dataclasses.fields(Engine):
-        tied = field.name in ("chunk", "interleave", "group", "interleaved") and field.name in table
-        if field.name in ("name", "products") or not (tied or rng.random() < often):
+    for name, parameter in PARAMETERS.items():
+        tied = name in ("chunk", "interleave", "group", "interleaved") and name in table
+        if name == "products" or not (tied or rng.random() < often):
             continue
-        value = values(Engine, field.name)(rng, table)
+        value = _values_of(parameter)(rng, table)
         if value is not LEFT_OUT:
-            table[field.name] = value
+            table[name] = value
     if kind == "fpu" and rng.random() > _ODD:
         table |= {"result": rng.choice(_HALVES)}
         table.pop("promotion", None)
@@ -160,9 +159,23 @@ def engine(rng: Random, fields: Table) -> object:
 
 def engine_fields(base: Engine) -> dict[str, object]:
     """The fields of an engine that are not at their defaults."""
-    given = {f.name: getattr(base, f.name) for f in dataclasses.fields(Engine) if f.name != "name"}
-    default = Engine()
-    return {name: _plain(value) for name, value in given.items() if value != getattr(default, name)}
+    return {name: _plain(each.of(base)) for name, each in PARAMETERS.items() if each.of(base) != each.default}
+
+
+def in_groups(table: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """Parameters of an engine as a unit file has them: in tables by group."""
+    found: dict[str, dict[str, object]] = {}
+    for name, value in table.items():
+        found.setdefault(PARAMETERS[name].group, {})[PARAMETERS[name].field] = value
+    return found
+
+
+def _engine_of(table: Mapping[str, Mapping[str, typing.Any]]) -> Engine:
+    return Engine(**{group: GROUPS[group](**fields) for group, fields in table.items()})
+
+
+def _values_of(parameter: Parameter) -> Draw:
+    return values(GROUPS[parameter.group], parameter.field)
 
 
 def _plain(value: object) -> object:
@@ -175,14 +188,14 @@ def _written(rng: Random, base: Engine, table: dict[str, object]) -> object:
     changed = {name: value for name, value in table.items() if was.get(name, _default(name)) != value}
     can = base.name in ENGINES and all("," not in str(value) for value in changed.values())
     if not can or rng.random() < 0.3:
-        return table
+        return in_groups(table)
     settings = ",".join(f"{name}={str(value).lower()}" for name, value in changed.items())
     return f"{base.name}({settings})" if settings else base.name
 
 
 def _default(name: str) -> object:
     """The default of an engine's field, as TOML has it."""
-    return _plain(getattr(Engine(), name))
+    return _plain(PARAMETERS[name].default)
 
 
 # --- the other fields -----------------------------------------------------------------------------------------------
@@ -220,10 +233,10 @@ def _block(rng: Random, fields: Table) -> object:
     if "scale" not in fields and rng.random() > _ODD:
         return LEFT_OUT
     try:
-        sums = find_engine(fields["engine"]) if isinstance(fields["engine"], str) else Engine(**fields["engine"])
+        sums = find_engine(fields["engine"]) if isinstance(fields["engine"], str) else _engine_of(fields["engine"])
     except (ValueError, TypeError):
         return LEFT_OUT
-    products = sums.products if fields["kind"] == "mac" else sums.chunk or sums.products
+    products = sums.step.products if fields["kind"] == "mac" else sums.chunk.length or sums.step.products
     return rng.choice([n for n in range(1, products + 1) if products % n == 0])
 
 
@@ -261,22 +274,21 @@ BY_FIELD: dict[str, Draw] = {
     "MultiFpu.tag": _sometimes(_offers(0, 1, 5), 0.3),
     "Dot.scale": scale,
     "Dot.block": _sometimes(_block),
-    "Engine.name": lambda rng, fields: LEFT_OUT,
-    "Engine.result": _sometimes(wide, 0.8),
-    "Engine.promotion": lambda rng, fields: wide(rng, fields) if "chunk" in fields else LEFT_OUT,
-    "Engine.products": lambda rng, fields: _products(rng, str(fields["kind"])),
-    "Engine.window": _window,
-    "Engine.truncation": _with_window(lambda rng, _: rng.choice(["zero", "floor", "jam"])),
-    "Engine.zero_exponent": _with_window(
+    "Result.format": _sometimes(wide, 0.8),
+    "Chunk.promotion": lambda rng, fields: wide(rng, fields) if "chunk" in fields else LEFT_OUT,
+    "Step.products": lambda rng, fields: _products(rng, str(fields["kind"])),
+    "Window.width": _window,
+    "Window.truncation": _with_window(lambda rng, _: rng.choice(["zero", "floor", "jam"])),
+    "Window.zero_exponent": _with_window(
         lambda rng, _: rng.choice([-139, -133, -132, -21, -20, -6, 0, 3, rng.randint(-150, 20)])
     ),
-    "Engine.interleaved": _joined,
-    "Engine.chunk": _chunk,
-    "Engine.interleave": lambda rng, fields: _divisor(rng, fields) if "chunk" in fields else LEFT_OUT,
-    "Engine.group": _with_window(_divisor),
-    "Engine.nan": _nan,
-    "Engine.invalid_nan": _nan,
-    "Engine.infinity_run": _offers(1, 2, 3, 4),
+    "Window.interleaved": _joined,
+    "Chunk.length": _chunk,
+    "Chunk.interleave": lambda rng, fields: _divisor(rng, fields) if "chunk" in fields else LEFT_OUT,
+    "Step.group": _with_window(_divisor),
+    "NanPolicy.code": _nan,
+    "NanPolicy.invalid_code": _nan,
+    "NanPolicy.infinity_run": _offers(1, 2, 3, 4),
 }
 """Values by record and field; those of a record hold for records that derive from it."""
 

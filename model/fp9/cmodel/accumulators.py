@@ -12,7 +12,7 @@ from fp9.units import Mac, product_range
 
 def mac(unit: Mac) -> ModelText:
     """Return the C model of a mac: one step around its registers."""
-    if unit.engine.exact:
+    if unit.engine.step.exact:
         return _kulisch(unit)
     return _chunked(unit) if unit.chunk_steps else _fed_back(unit)
 
@@ -33,7 +33,7 @@ def _mac_words(unit: Mac) -> dict[str, object]:
         "name": unit.name,
         "addend": identifier(addend_format(unit.engine)),
         "part": identifier(unit.engine.within_chunk.addend_format),
-        "result": identifier(unit.engine.result),
+        "result": identifier(unit.engine.result.format),
         "type": type_of(unit.engine.output),
         "products": count_of(unit),
         "steps": unit.chunk_steps,
@@ -90,12 +90,12 @@ def _kulisch(unit: Mac) -> ModelText:
     words = _mac_words(unit) | {
         "limbs": limbs,
         "weight": lowest,
-        "rounding": ROUNDINGS[engine.rounding],
-        "overflow": OVERFLOWS[engine.overflow],
+        "rounding": ROUNDINGS[engine.result.rounding],
+        "overflow": OVERFLOWS[engine.result.overflow],
         "result": layout(engine),
         "nan": nan,
         "invalid": invalid,
-        "flush": int(engine.flush_result),
+        "flush": int(engine.result.flush),
         "wrap": filled(_WRAP, {"top": limbs - 1, "sign": f"0x{1 << (63 - spare):X}"}) if spare else "",
         "bits": unit.sum_bits,
     }

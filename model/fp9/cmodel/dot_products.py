@@ -36,21 +36,21 @@ def engine_text(engine: Engine, operands: Sequence[Format], scales: Sequence[For
     if any(name == f"fp9_{identifier(fmt)}" for fmt in operands):
         name += "_engine"
     terms = _terms(engine, operands, scales)
-    formats = (engine.result, engine.output, addend_format(engine))
-    if engine.exact:
+    formats = (engine.result.format, engine.output, addend_format(engine))
+    if engine.step.exact:
         return EngineText(_exact(name, engine, terms), formats, ("sums", "wide"))
-    made = step(name, engine.within_chunk, terms, engine.products)
+    made = step(name, engine.within_chunk, terms, engine.step.products)
     words = _words(name, engine)
-    joins = engine.chunk is not None or engine.scaling is Scaling.SUMS
+    joins = engine.chunk.length is not None or engine.step.scaling is Scaling.SUMS
     text = made.text + "\n" + (join_text(name, engine) if joins else "")
     return EngineText(text + filled(_DOT, words), formats, (*made.parts, "sums"))
 
 
 def _check(engine: Engine, operands: Sequence[Format]) -> None:
     refused = {
-        "group": engine.group,
-        "zero_bypass": engine.zero_bypass,
-        "rounding": engine.rounding.value if engine.rounding.needs_bits else None,
+        "group": engine.step.group,
+        "zero_bypass": engine.nan.zero_bypass,
+        "rounding": engine.result.rounding.value if engine.result.rounding.needs_bits else None,
     }
     for field, value in refused.items():
         if value:
@@ -66,15 +66,15 @@ def _terms(engine: Engine, operands: Sequence[Format], scales: Sequence[Format])
     """Return the weights of products, including scaled products if scales multiply them."""
     sides = weights(operands)
     products = sides + sides
-    if scales and (engine.scaling is Scaling.PRODUCTS or engine.exact):
+    if scales and (engine.step.scaling is Scaling.PRODUCTS or engine.step.exact):
         scale = weights(scales)
         products = joined([products, products + scale + scale])
     return products
 
 
 def _words(name: str, engine: Engine) -> dict[str, object]:
-    sums, addend = engine.scaling is Scaling.SUMS, identifier(addend_format(engine))
-    joins = engine.chunk is not None or sums
+    sums, addend = engine.step.scaling is Scaling.SUMS, identifier(addend_format(engine))
+    joins = engine.chunk.length is not None or sums
     words = {
         "name": name,
         "says": comment(
@@ -82,17 +82,17 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
             "flags of all roundings. With scales, scale[k / block] is the product of two scales; block is 0 "
             "without them."
         ).rstrip(),
-        "products": engine.products,
+        "products": engine.step.products,
         "output": identifier(engine.output),
         "addend": addend,
         "read": identifier(engine.within_chunk.addend_format) if joins else addend,
         "nan": nan_codes(engine)[0],
-        "chunk": engine.chunk or "count",
-        "padded": engine.chunk if engine.interleave else "members",
+        "chunk": engine.chunk.length or "count",
+        "padded": engine.chunk.length if engine.chunk.interleave else "members",
         "place": _place(engine),
         "scaled": "" if sums else _SCALED,
         "total": ", total" if joins else "",
-        "joins": "block != 0" if engine.chunk is None else "1",
+        "joins": "block != 0" if engine.chunk.length is None else "1",
     }
     words |= {
         "before": _BEFORE if joins else "",
@@ -103,10 +103,10 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 def _place(engine: Engine) -> str:
     """Return the C expression of the chunk index of a step's term i, with `interleave` neighbours at a time."""
-    run, steps = engine.interleave, engine.steps_of_chunk
+    run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"
-    return f"(i / {run} * {steps} + k / {engine.products}) * {run} + i % {run}"
+    return f"(i / {run} * {steps} + k / {engine.step.products}) * {run} + i % {run}"
 
 
 _SCALED = """\
@@ -177,12 +177,14 @@ def _exact(name: str, engine: Engine, terms: Weights) -> str:
         "weight": everything.lowest,
         "limbs": everything.limbs(MOST_PRODUCTS),
         "result": layout(engine),
-        "rounding": ROUNDINGS[engine.rounding],
-        "overflow": OVERFLOWS[engine.overflow],
+        "rounding": ROUNDINGS[engine.result.rounding],
+        "overflow": OVERFLOWS[engine.result.overflow],
         "nan": nan,
         "invalid": invalid,
-        "flush": int(engine.flush_result),
-        "flushed": f"    x = fp9_flushed(x, {engine.output.min_normal_exponent});\n" if engine.flush_addend else "",
+        "flush": int(engine.result.flush),
+        "flushed": f"    x = fp9_flushed(x, {engine.output.min_normal_exponent});\n"
+        if engine.result.flush_addend
+        else "",
     }
     return filled(_EXACT, words)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.operands import extra_parts, reader, select
 from fp9.cmodel.ranges import Weights, weights
@@ -51,7 +49,7 @@ def dot(unit: Dot) -> ModelText:
         "    uint32_t flags;",
     ]
     if not _joins(unit):
-        inside = dataclasses.replace(engine, chunk=None, interleave=None, promotion=None)
+        inside = engine.changed(chunk=None, interleave=None, promotion=None)
         functions, parts = step_text(unit, f"{name}", inside)
         lines.append(f"    out->result = ({type_of(engine.output)}){name}_step(term, {count_of(unit)}, c, &flags);")
         lines += flag_lines(unit, "flags")
@@ -65,15 +63,15 @@ def dot(unit: Dot) -> ModelText:
 def _joins(unit: Dot) -> bool:
     """Return whether the products are summed alone and then added to c."""
     engine = unit.engine
-    return not engine.exact and (
-        engine.chunk is not None or (engine.scaling is Scaling.SUMS and unit.scale is not None)
+    return not engine.step.exact and (
+        engine.chunk.length is not None or (engine.step.scaling is Scaling.SUMS and unit.scale is not None)
     )
 
 
 def _chunk(unit: Dot) -> list[str]:
     engine, name = unit.engine, unit.name
-    part = identifier(engine.result)
-    steps = unit.products // engine.products
+    part = identifier(engine.result.format)
+    steps = unit.products // engine.step.products
     lines = [
         "    fp9_number zero = {FP9_ZERO, 0, 0, 0, 0}, part = zero;",
         "    uint32_t code, joined;",
@@ -84,7 +82,7 @@ def _chunk(unit: Dot) -> list[str]:
         "        every |= (int)flags;",
         "    }",
     ]
-    if engine.scaling is Scaling.SUMS and unit.scale is not None:
+    if engine.step.scaling is Scaling.SUMS and unit.scale is not None:
         lines.append("    part = fp9_product(part, scale[0]);")
     lines.append(f"    out->result = ({type_of(engine.output)}){name}_join(part, c, &joined);")
     return [*lines, *flag_lines(unit, "(uint32_t)every | joined")]
@@ -103,7 +101,7 @@ def flag_lines(unit: Dot | Mul, value: str) -> list[str]:
 
 def count_of(unit: Dot) -> int:
     """Return the number of terms of an operation: its products, or its groups of products."""
-    return unit.products // (unit.engine.group or 1)
+    return unit.products // (unit.engine.step.group or 1)
 
 
 def term_lines(unit: Dot) -> list[str]:
@@ -119,10 +117,10 @@ def term_lines(unit: Dot) -> list[str]:
     count = count_of(unit)
     lines += [f"    fp9_number term[{count}];", "    int i;"]
     numbers = ", ".join(f"{unit.name}_{o}({o}[i], {select(o, unit.inputs)})" for o in "ab")
-    product = f"{'fp9_bypassed_product' if unit.engine.zero_bypass else 'fp9_product'}({numbers})"
-    if unit.engine.group is not None:
+    product = f"{'fp9_bypassed_product' if unit.engine.nan.zero_bypass else 'fp9_product'}({numbers})"
+    if unit.engine.step.group is not None:
         return [*lines, *_groups(unit, product)]
-    if unit.scale is not None and (unit.engine.scaling is Scaling.PRODUCTS or unit.engine.exact):
+    if unit.scale is not None and (unit.engine.step.scaling is Scaling.PRODUCTS or unit.engine.step.exact):
         product = f"fp9_product({product}, scale[{_scale_place(unit)}])"
     return [*lines, f"    for (i = 0; i < {count}; ++i) term[i] = {product};"]
 
@@ -141,7 +139,7 @@ def _scales(unit: Dot) -> list[str]:
 
 
 def _groups(unit: Dot, product: str) -> list[str]:
-    size, lowest = unit.engine.group, _products(unit, scaled=False).lowest
+    size, lowest = unit.engine.step.group, _products(unit, scaled=False).lowest
     return [
         f"    for (i = 0; i < {count_of(unit)}; ++i) {{",
         "        int64_t sum = 0;",
@@ -160,18 +158,18 @@ def _groups(unit: Dot, product: str) -> list[str]:
 def _products(unit: Dot, scaled: bool) -> Weights:
     a, b = (weights(with_every_bias(formats, unit.bias_port)) for formats in (unit.a, unit.b))
     sides = a + b
-    if scaled and unit.scale is not None and (unit.engine.scaling is Scaling.PRODUCTS or unit.engine.exact):
+    if scaled and unit.scale is not None and (unit.engine.step.scaling is Scaling.PRODUCTS or unit.engine.step.exact):
         scale = weights([unit.scale])
         sides = sides + scale + scale
     return sides
 
 
 def step_text(unit: Dot, name: str, engine: Engine) -> tuple[str, tuple[str, ...]]:
-    if engine.group is not None:
-        engine = dataclasses.replace(engine, products=engine.products // engine.group, group=None)
-        made = step(name, engine, Weights(0, 0), engine.products)
+    if engine.step.group is not None:
+        engine = engine.changed(products=engine.step.products // engine.step.group, group=None)
+        made = step(name, engine, Weights(0, 0), engine.step.products)
         return made.text, (*made.parts, "groups")
-    made = step(name, engine, _products(unit, scaled=True), engine.products)
+    made = step(name, engine, _products(unit, scaled=True), engine.step.products)
     return made.text, made.parts
 
 
@@ -179,13 +177,13 @@ def join_text(name: str, engine: Engine) -> str:
     join = engine.joining
     words = {
         "name": name,
-        "output": identifier(join.result),
-        "rounding": ROUNDINGS[join.rounding],
-        "overflow": OVERFLOWS[join.overflow],
+        "output": identifier(join.result.format),
+        "rounding": ROUNDINGS[join.result.rounding],
+        "overflow": OVERFLOWS[join.result.overflow],
         "nan": nan_codes(join)[0],
         "invalid": nan_codes(join)[1],
-        "flush": int(join.flush_result),
-        "addend": f"    c = fp9_flushed(c, {join.output.min_normal_exponent});\n" if join.flush_addend else "",
+        "flush": int(join.result.flush),
+        "addend": f"    c = fp9_flushed(c, {join.output.min_normal_exponent});\n" if join.result.flush_addend else "",
     }
     return filled(_JOIN, words)
 
@@ -214,10 +212,10 @@ def model(
     unit: Dot, functions: str, parts: tuple[str, ...], lines: list[str], state: str = "", reset: str = ""
 ) -> ModelText:
     engine = unit.engine
-    formats = [*unit.a, *unit.b, engine.result, engine.output, addend_format(engine)]
+    formats = [*unit.a, *unit.b, engine.result.format, engine.output, addend_format(engine)]
     if unit.scale is not None:
         formats.append(unit.scale)
     for operand, offered in (("a", unit.a), ("b", unit.b)):
-        functions += reader(f"{unit.name}_{operand}", offered, unit.bias_port, engine.zero_bypass)
-        parts = (*parts, *extra_parts(offered, unit.bias_port, engine.zero_bypass))
+        functions += reader(f"{unit.name}_{operand}", offered, unit.bias_port, engine.nan.zero_bypass)
+        parts = (*parts, *extra_parts(offered, unit.bias_port, engine.nan.zero_bypass))
     return ModelText(tuple(formats), parts, functions, "\n".join(lines) + "\n", state, reset)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.operands import reader, select
 from fp9.cmodel.ranges import weights
@@ -14,14 +12,12 @@ from fp9.units import Fpu, FpuOp
 
 def fpu(unit: Fpu) -> ModelText:
     """Return the C model of an fpu: two products of 8-bit operands, one product of 16-bit operands, and casts."""
-    engine, wide = unit.engine, weights([unit.engine.result])
+    engine, wide = unit.engine, weights([unit.engine.result.format])
     pair = step(f"{unit.name}_fmma", engine, weights(unit.a) + weights(unit.b), 2)
-    single = step(
-        f"{unit.name}_fma", dataclasses.replace(engine, name=f"{engine.name}, 16 bits", products=1), wide + wide, 1
-    )
+    single = step(f"{unit.name}_fma", engine.changed(name=f"{engine.name}, 16 bits", products=1), wide + wide, 1)
     words = {
         "name": unit.name,
-        "wide": identifier(engine.result),
+        "wide": identifier(engine.result.format),
         "a": select("a", unit.inputs),
         "b": select("b", unit.inputs),
         "last": len(unit.operations) - 1,
@@ -31,9 +27,11 @@ def fpu(unit: Fpu) -> ModelText:
     functions += reader(f"{unit.name}_a", unit.a, False) + reader(f"{unit.name}_b", unit.b, False)
     body = filled(_SUMS, words)
     if unit.casts:
-        body += filled(_UPCAST, words | {"rounding": ROUNDINGS[engine.result.default_rounding]}) + _downcast(unit)
+        body += filled(_UPCAST, words | {"rounding": ROUNDINGS[engine.result.format.default_rounding]}) + _downcast(
+            unit
+        )
     return ModelText(
-        (*unit.a, *unit.b, engine.result),
+        (*unit.a, *unit.b, engine.result.format),
         ("sums", *pair.parts, *single.parts),
         functions,
         body + filled(_END, words),

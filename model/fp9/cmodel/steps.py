@@ -30,42 +30,44 @@ def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool
     It takes the terms and the addend as numbers, returns a code of the engine's result, and sets flags.
     """
     words = _words(name, engine) | {"count": count}
-    if engine.window is None:
+    if engine.window.width is None:
         return _fused(engine, products, count, words)
-    if engine.interleaved is not None:
+    if engine.window.interleaved is not None:
         return Step(filled(_HEAD + _INTERLEAVED, words), ("sums", "window"))
-    body = {Addend.INSIDE: _INSIDE, Addend.ALIGNED: _ALIGNED, Addend.OUTSIDE: _OUTSIDE}[engine.addend]
-    inside = engine.addend is Addend.INSIDE
+    body = {Addend.INSIDE: _INSIDE, Addend.ALIGNED: _ALIGNED, Addend.OUTSIDE: _OUTSIDE}[engine.window.addend]
+    inside = engine.window.addend is Addend.INSIDE
     words |= {"top": _top(engine, inside), "zeros": _zeros(engine, inside)}
     return Step(filled(_HEAD + _WINDOW_TOP + body, words), ("sums", "window"))
 
 
 def _words(name: str, engine: Engine) -> dict[str, object]:
-    result, nan = engine.result, nan_codes(engine)
-    runs = f"fp9_standing_infinities(term, count, {engine.infinity_run})"
+    result, nan = engine.result.format, nan_codes(engine)
+    runs = f"fp9_standing_infinities(term, count, {engine.nan.infinity_run})"
     return {
         "name": name,
-        "says": comment(f"{engine.name}: a step, rounded to {result.name} ({engine.rounding.words})").rstrip(),
+        "says": comment(f"{engine.name}: a step, rounded to {result.name} ({engine.result.rounding.words})").rstrip(),
         "result": identifier(result),
-        "rounding": ROUNDINGS[engine.rounding],
-        "overflow": OVERFLOWS[engine.overflow],
+        "rounding": ROUNDINGS[engine.result.rounding],
+        "overflow": OVERFLOWS[engine.result.overflow],
         "nan": nan[0],
         "invalid": nan[1],
-        "flush": int(engine.flush_result),
-        "addend": f"    c = fp9_flushed(c, {engine.output.min_normal_exponent});\n" if engine.flush_addend else "",
-        "runs": f"    seen.infinities = {runs};\n" if engine.infinity_run else "",
-        "window": engine.window,
-        "cut": _CUTS[engine.truncation],
+        "flush": int(engine.result.flush),
+        "addend": f"    c = fp9_flushed(c, {engine.output.min_normal_exponent});\n"
+        if engine.result.flush_addend
+        else "",
+        "runs": f"    seen.infinities = {runs};\n" if engine.nan.infinity_run else "",
+        "window": engine.window.width,
+        "cut": _CUTS[engine.window.truncation],
         "lowest": result.min_normal_exponent,
-        "interleaved": engine.interleaved,
+        "interleaved": engine.window.interleaved,
     }
 
 
 def nan_codes(engine: Engine) -> tuple[str, str]:
     """Return the NaN codes of a result: with a NaN operand, and without."""
-    own = engine.result.nan_code(False) if engine.nan is None else engine.nan
+    own = engine.result.format.nan_code(False) if engine.nan.code is None else engine.nan.code
     assert own is not None, "an engine's result has a NaN"
-    return f"0x{own:X}", f"0x{own if engine.invalid_nan is None else engine.invalid_nan:X}"
+    return f"0x{own:X}", f"0x{own if engine.nan.invalid_code is None else engine.nan.invalid_code:X}"
 
 
 def layout(engine: Engine) -> str:
@@ -73,19 +75,19 @@ def layout(engine: Engine) -> str:
 
     Raises ValueError for a result without fixed fields, such as HiFloat8: it has no layout.
     """
-    if not isinstance(engine.result, FixedFormat):
+    if not isinstance(engine.result.format, FixedFormat):
         raise ValueError(
-            f"engine {engine.name}: result={engine.result.name} given; the C functions of exact engines round to "
-            "formats of fixed fields: give one, such as fp32"
+            f"engine {engine.name}: result={engine.result.format.name} given; the C functions of exact engines round "
+            "to formats of fixed fields: give one, such as fp32"
         )
-    return identifier(engine.result)
+    return identifier(engine.result.format)
 
 
 # --- exact sums -----------------------------------------------------------------------------------------------------
 
 
 def _fused(engine: Engine, products: Weights, count: int, words: dict[str, object]) -> Step:
-    runs = ("runs",) if engine.infinity_run else ()
+    runs = ("runs",) if engine.nan.infinity_run else ()
     if count == 1:
         return Step(filled(_HEAD + _TWO + _ROUNDED, words), ("sums", *runs))
     if products.bits(count) <= NARROW:
@@ -165,16 +167,16 @@ def _top(engine: Engine, inside: bool) -> str:
 
 def _zeros(engine: Engine, inside: bool) -> str:
     """Return the statements that give zeros the engine's zero exponent; empty if it has none."""
-    if engine.zero_exponent is None:
+    if engine.window.zero_exponent is None:
         return ""
-    zero = f"top = {engine.zero_exponent}"
+    zero = f"top = {engine.window.zero_exponent}"
     lines = [
         "    for (i = 0; i < count; ++i) {",
-        f"        if (term[i].kind == FP9_ZERO && top < {engine.zero_exponent}) {zero};",
+        f"        if (term[i].kind == FP9_ZERO && top < {engine.window.zero_exponent}) {zero};",
         "    }",
     ]
     if inside:
-        lines.append(f"    if (c.kind == FP9_ZERO && top < {engine.zero_exponent}) {zero};")
+        lines.append(f"    if (c.kind == FP9_ZERO && top < {engine.window.zero_exponent}) {zero};")
     return "\n".join(lines) + "\n"
 
 

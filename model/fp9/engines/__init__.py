@@ -7,15 +7,14 @@ from fp9.engines.engine import (
     MAX_PRODUCTS,
     MAX_WINDOW,
     NO_EXPONENT,
-    Addend,
     Engine,
     MacOp,
-    Scaling,
-    Truncation,
     alignment_exponent,
     is_accumulator,
 )
+from fp9.engines.groups import Addend, Chunk, NanPolicy, Result, Scaling, Step, Truncation, Window
 from fp9.engines.operands import check_exponents
+from fp9.engines.parameters import GROUPS, PARAMETERS, Parameter, parameters
 from fp9.engines.scales import check_grouped, format_of_scales
 
 __all__ = [
@@ -23,16 +22,24 @@ __all__ = [
     "DEVICES",
     "DEVICE_NAMES",
     "ENGINES",
+    "GROUPS",
     "MAX_PRODUCTS",
     "MAX_WINDOW",
     "NO_EXPONENT",
+    "PARAMETERS",
     "Accumulator",
     "Addend",
+    "Chunk",
     "Device",
     "Engine",
     "MacOp",
+    "NanPolicy",
+    "Parameter",
+    "Result",
     "Scaling",
+    "Step",
     "Truncation",
+    "Window",
     "about",
     "accumulators",
     "alignment_exponent",
@@ -42,4 +49,5 @@ __all__ = [
     "engine",
     "format_of_scales",
     "is_accumulator",
+    "parameters",
 ]

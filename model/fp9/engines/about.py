@@ -68,12 +68,12 @@ class Accumulator:
     @property
     def terms_per_step(self) -> int | None:
         """Return the number of products that one step adds; None if the whole sum is one step."""
-        return None if self.engine.exact else self.engine.products
+        return None if self.engine.step.exact else self.engine.step.products
 
     @property
     def aligned_bits(self) -> int | None:
         """Return the fraction bits that alignment keeps below the largest exponent of a step; None for exact steps."""
-        return self.engine.window
+        return self.engine.window.width
 
     @property
     def result(self) -> str:
@@ -83,13 +83,13 @@ class Accumulator:
     @property
     def rounding(self) -> str:
         """Return the rounding of a step, followed by the rounding of the total if there are chunks."""
-        own, total = self.engine.rounding.value, self.engine.output_rounding.value
-        return own if self.engine.chunk is None else f"{own}, then {total}"
+        own, total = self.engine.result.rounding.value, self.engine.output_rounding.value
+        return own if self.engine.chunk.length is None else f"{own}, then {total}"
 
     @property
     def chunk(self) -> int | None:
         """Return the number of products after which a sum is added to the total; None if there are no chunks."""
-        return self.engine.chunk
+        return self.engine.chunk.length
 
     def __str__(self) -> str:
         return self.name

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
 from fp9.engines.devices import DEVICE_NAMES
-from fp9.engines.engine import Addend, Engine, Scaling, Truncation
+from fp9.engines.engine import Engine
+from fp9.engines.groups import Addend, Chunk, NanPolicy, Result, Scaling, Step, Truncation, Window
+from fp9.engines.parameters import PARAMETERS
 from fp9.formats import FixedFormat, fixed_format, format
 from fp9.names import plain, unknown
 from fp9.rounding import Overflow, Rounding, choice
@@ -22,10 +24,10 @@ _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
 
 def _mma(name: str, result: FixedFormat) -> Engine:
     """Return FP8 through the FP16 tensor core: 32 elements in two interleaved steps of 16, two neighbours at a time."""
-    steps: dict[str, Any] = {"products": 16, "window": 25, "chunk": 32, "interleave": 2, "scaling": Scaling.SUMS}
+    step, chunk = Step(16, scaling=Scaling.SUMS), Chunk(32, interleave=2)
     if result is _FP16:
-        return Engine(name, result, _R.RNE, zero_exponent=-21, **steps)
-    return Engine(name, result, _R.RTZ, zero_exponent=-133, promotion=_FP32, **steps)
+        return Engine(name, Result(result, _R.RNE), step, Window(25, zero_exponent=-21), chunk)
+    return Engine(name, Result(result, _R.RTZ), step, Window(25, zero_exponent=-133), replace(chunk, promotion=_FP32))
 
 
 def _rvbna(products: int) -> Engine:
@@ -35,50 +37,46 @@ def _rvbna(products: int) -> Engine:
     """
     window = _FP32.fraction_bits + (products - 1).bit_length()
     name = f"rvbna{products}"
-    return Engine(name, _FP32, _R.RTO, products=products, window=window, truncation=Truncation.JAM, chunk=products)
+    return Engine(name, Result(_FP32, _R.RTO), Step(products), Window(window, Truncation.JAM), Chunk(products))
 
 
 _X86_NAN = 0xFFC00000
 """Result of invalid operations on x86: the quiet NaN with the sign bit set."""
-_FLUSHED: dict[str, Any] = {"flush_result": True, "flush_addend": True}
+_X86_RESULT = Result(_FP32, _R.RNE, flush=True, flush_addend=True)
 
 ENGINES: dict[str, Engine] = {
     e.name: e
     for e in (
-        Engine("fma_fp32", _FP32, _R.RNE),  # IEEE 754 fused multiply-add
-        Engine("fma_fp16", _FP16, _R.RNE),
-        Engine("fma_bf16", _BF16, _R.RNE),
-        Engine("dlfloat", _DLFLOAT16, _R.RNA),  # DLF: fused, NaN-Inf absorbs, nearest-up
-        Engine("fmma", _DLFLOAT16, _R.RNA, products=2, addend=Addend.ALIGNED),  # ISSCC21
-        Engine("chunked", _DLFLOAT16, _R.RNA, chunk=64),  # Wang18
+        Engine("fma_fp32", Result(_FP32, _R.RNE)),  # IEEE 754 fused multiply-add
+        Engine("fma_fp16", Result(_FP16, _R.RNE)),
+        Engine("fma_bf16", Result(_BF16, _R.RNE)),
+        Engine("dlfloat", Result(_DLFLOAT16, _R.RNA)),  # DLF: fused, NaN-Inf absorbs, nearest-up
+        Engine("fmma", Result(_DLFLOAT16, _R.RNA), Step(2), Window(addend=Addend.ALIGNED)),  # ISSCC21
+        Engine("chunked", Result(_DLFLOAT16, _R.RNA), chunk=Chunk(64)),  # Wang18
         # MMA-Sim: wgmma, mma and tcgen05.mma with FP8 operands and FP32 result.
-        Engine("hopper", _E8M13, _R.RTZ, products=32, window=13, zero_exponent=-133, scaling=Scaling.SUMS),
-        Engine("ada", _E8M13, _R.RTZ, products=16, window=13, zero_exponent=-132, scaling=Scaling.SUMS),
-        Engine("blackwell", _FP32, _R.RTZ, products=32, window=25, zero_exponent=-133),
+        Engine("hopper", Result(_E8M13, _R.RTZ), Step(32, scaling=Scaling.SUMS), Window(13, zero_exponent=-133)),
+        Engine("ada", Result(_E8M13, _R.RTZ), Step(16, scaling=Scaling.SUMS), Window(13, zero_exponent=-132)),
+        Engine("blackwell", Result(_FP32, _R.RTZ), Step(32), Window(25, zero_exponent=-133)),
         # The same with FP16 results.
-        Engine("hopper_fp16", _FP16, _R.RNE, products=32, window=13, zero_exponent=-21, scaling=Scaling.SUMS),
-        Engine("ada_fp16", _FP16, _R.RNE, products=16, window=13, zero_exponent=-20, scaling=Scaling.SUMS),
-        Engine("blackwell_fp16", _FP16, _R.RNE, products=32, window=25, zero_exponent=-21),
+        Engine("hopper_fp16", Result(_FP16, _R.RNE), Step(32, scaling=Scaling.SUMS), Window(13, zero_exponent=-21)),
+        Engine("ada_fp16", Result(_FP16, _R.RNE), Step(16, scaling=Scaling.SUMS), Window(13, zero_exponent=-20)),
+        Engine("blackwell_fp16", Result(_FP16, _R.RNE), Step(32), Window(25, zero_exponent=-21)),
         # MMA-Sim: mma and tcgen05.mma of the kinds mxf4 and mxf4nvf4.
-        Engine("blackwell_nvfp4", _FP32, _R.RTZ, products=64, window=35, zero_exponent=-139, group=16),
+        Engine("blackwell_nvfp4", Result(_FP32, _R.RTZ), Step(64, group=16), Window(35, zero_exponent=-139)),
         # mma.sync with FP8 operands on Hopper and Blackwell, as measured on H100, H200 and B200 (MATLAB-tensor-core):
         # operands go as FP16 through two steps from +0, and C is added last, once and to nearest.
         _mma("hopper_mma", _FP32),
         _mma("hopper_mma_fp16", _FP16),
         _mma("blackwell_mma", _FP32),
         _mma("blackwell_mma_fp16", _FP16),
-        Engine("cdna3", _FP32, _R.RNE, products=16, window=24, interleaved=31, scaling=Scaling.SUMS),
+        Engine("cdna3", Result(_FP32, _R.RNE), Step(16, scaling=Scaling.SUMS), Window(24, interleaved=31)),
         # DeepSeek-V3 section 3.3.2: sums of 128 leave the tensor core and are added in FP32.
         Engine(
             "deepseek",
-            _E8M13,
-            _R.RTZ,
-            products=32,
-            window=13,
-            zero_exponent=-133,
-            chunk=128,
-            promotion=_FP32,
-            scaling=Scaling.SUMS,
+            Result(_E8M13, _R.RTZ),
+            Step(32, scaling=Scaling.SUMS),
+            Window(13, zero_exponent=-133),
+            Chunk(128, promotion=_FP32),
         ),
         # RISC-V "bulk normalised addition" (riscv-isa-sim, bulknormdot.h and zvbdot.h): the sum of n products, then C.
         _rvbna(4),
@@ -86,18 +84,18 @@ ENGINES: dict[str, Engine] = {
         _rvbna(16),
         _rvbna(32),
         # Arm FP8DotAddFP (DDI0487, J1.3.3): FDOT and FMMLA; FMLAL and FMLALL are fma_fp16 and fma_fp32.
-        Engine("arm_fdot2", _FP16, _R.RNE, products=2),
-        Engine("arm_fdot4", _FP32, _R.RNE, products=4),
-        Engine("arm_fmmla4", _FP16, _R.RNE, products=4),
-        Engine("arm_fmmla8", _FP32, _R.RNE, products=8),
+        Engine("arm_fdot2", Result(_FP16, _R.RNE), Step(2)),
+        Engine("arm_fdot4", Result(_FP32, _R.RNE), Step(4)),
+        Engine("arm_fmmla4", Result(_FP16, _R.RNE), Step(4)),
+        Engine("arm_fmmla8", Result(_FP32, _R.RNE), Step(8)),
         # x86 AMX-FP8, TDP[B][H]F8PS: a row of a tile exactly, one rounding, one addition; subnormals of C and results
         # are zero, NaN is the default one (Bochs, amx.cc).
-        Engine("amx_fp8", _FP32, _R.RNE, products=64, chunk=64, nan=_X86_NAN, infinity_run=4, **_FLUSHED),
+        Engine("amx_fp8", _X86_RESULT, Step(64), chunk=Chunk(64), nan=NanPolicy(_X86_NAN, infinity_run=4)),
         # x86 ACE, TOP4MX*PS: four products and their scales exactly, one rounding, one addition (Bochs, amx_top.cc).
-        Engine("ace_top4mx", _FP32, _R.RNE, products=4, chunk=4, invalid_nan=_X86_NAN, **_FLUSHED),
+        Engine("ace_top4mx", _X86_RESULT, Step(4), chunk=Chunk(4), nan=NanPolicy(invalid_code=_X86_NAN)),
         # MX section 6.2 leaves the inner precision open: a block is summed exactly, and joins FP32 with one rounding.
-        Engine("mx", _FP32, _R.RNE, products=32),
-        Engine("exact", _FP32, _R.RNE, exact=True),
+        Engine("mx", Result(_FP32, _R.RNE), Step(32)),
+        Engine("exact", Result(_FP32, _R.RNE), Step(exact=True)),
     )
 }
 
@@ -116,9 +114,9 @@ def engine(name: str | Engine) -> Engine:
 
     >>> engine("h100 wgmma").name, engine("L40S").name, engine("mi300x").name
     ('hopper', 'ada', 'cdna3')
-    >>> engine("chunked(L=64)").chunk
+    >>> engine("chunked(L=64)").chunk.length
     64
-    >>> engine("fmma(K=20, result=fp32, rounding=rne)").window
+    >>> engine("fmma(K=20, result=fp32, rounding=rne)").window.width
     20
 
     Raises ValueError for an unknown name or parameter, and TypeError if `name` is neither a string nor an Engine.
@@ -141,11 +139,11 @@ def _parse(name: str) -> Engine:
         raise ValueError(unknown("engine", name, ENGINES, listing))
     settings = _settings(name, call[2] or "")
     base = ENGINES[found]
-    changed = {field: value for field, value in settings.items() if getattr(base, field) != value}
+    changed = {field: value for field, value in settings.items() if PARAMETERS[field].of(base) != value}
     if not changed:
         return base
     spelled = ",".join(f"{field}={_spell(value)}" for field, value in changed.items())
-    return replace(base, name=f"{base.name}({spelled})", **changed)
+    return base.changed(name=f"{base.name}({spelled})", **changed)
 
 
 def _preset(name: str) -> str | None:
@@ -156,14 +154,15 @@ def _preset(name: str) -> str | None:
 def _settings(name: str, text: str) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     position = 0
-    known = [field.name for field in fields(Engine) if field.name != "name"]
     while position < len(text):
         item = _SETTING.match(text, position)
         if item is None:
             raise ValueError(f"engine {name!r}: {text[position:]!r} is not of the form parameter=value")
         field = ALIASES.get(item[1], item[1])
-        if field not in known:
-            raise ValueError(f"engine {name!r} has no parameter {item[1]!r}; known: {', '.join([*ALIASES, *known])}")
+        if field not in PARAMETERS:
+            raise ValueError(
+                f"engine {name!r} has no parameter {item[1]!r}; known: {', '.join([*ALIASES, *PARAMETERS])}"
+            )
         settings[field] = _value(name, field, item[2])
         position = item.end()
     return settings

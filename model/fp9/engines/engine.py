@@ -5,44 +5,13 @@ sums).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import Enum, IntEnum
+from enum import IntEnum
 from typing import Any
 
-from fp9.formats import FixedFormat, Format, Kind, Specials, UnsignedFloat, fixed_format, format
-from fp9.rounding import Overflow, Rounding, choice
-
-
-class Truncation(Enum):
-    """Treatment of the bits below the window in alignment."""
-
-    ZERO = "zero"
-    """dropped from the magnitude: rounds toward zero"""
-    FLOOR = "floor"
-    """dropped from two's complement: rounds toward minus infinity"""
-    JAM = "jam"
-    """dropped from the magnitude; if a dropped bit is 1, the last remaining bit becomes 1 (sticky)"""
-
-
-class Addend(Enum):
-    """Alignment of the addend C with the products if there is a window."""
-
-    INSIDE = "inside"
-    """aligned with the products; its exponent counts for the window"""
-    ALIGNED = "aligned"
-    """aligned and truncated with the products; the largest product alone determines the window"""
-    OUTSIDE = "outside"
-    """added exactly to the aligned sum of the products"""
-
-
-class Scaling(Enum):
-    """Point at which power-of-two scales of the operands are applied."""
-
-    PRODUCTS = "products"
-    """added to the exponent of every product, before alignment"""
-    SUMS = "sums"
-    """each chunk (or all of K, without chunks) is summed from +0, and its sum is scaled when it is added to
-    the total
-    """
+from fp9.engines.groups import Addend, Chunk, NanPolicy, Result, Scaling, Step, Truncation, Window
+from fp9.engines.parameters import PARAMETERS
+from fp9.formats import FixedFormat, Format, Kind, Specials, UnsignedFloat, fixed_format
+from fp9.rounding import Overflow, Rounding
 
 
 class MacOp(IntEnum):
@@ -76,68 +45,28 @@ _FP32 = fixed_format("fp32")
 
 @dataclass(frozen=True)
 class Engine:
-    """Accumulator model. One step computes R = round(C + sum of `products` products); a sum over K is a chain of
-    steps.
+    """An accumulator model. One step is R = round(C + sum of G products); steps follow each other over K products.
 
-    `window` K keeps K fraction bits below the largest exponent of a step and truncates the other bits of every
-    term (`truncation`). None sums exactly. `addend` says how C is aligned. `zero_exponent` is the exponent of a
-    zero product or addend for the window.
-
-    `interleaved` J sums even and odd products separately and keeps J fraction bits of the sum (CDNA3):
-    R = round(floor_J(floor_K(even + odd) + floor_K(C))), even = sum of a[2i] * b[2i], odd = sum of a[2i+1] *
-    b[2i+1]. Each half has a window of K bits, which truncates its products. floor_n keeps n fraction bits below
-    the largest exponent.
-
-    `exact` sums all of K exactly and rounds once, R = round(C + sum of all a[k] * b[k]) (Kulisch). `products` then
-    has no effect. `result` is a fixed-field accumulator format, or any format with a NaN if `exact`.
-
-    `chunk` L sums L products from +0 and adds that sum to the total with one rounding. `promotion` is the format
-    of the total if it differs from `result`; the total uses that format's default rounding. `interleave` I assigns
-    the elements of a chunk of S steps round robin, I neighbours at a time: element k belongs to step (k // I) mod
-    S. With I = 2 and two steps, elements with k mod 4 < 2 come first. Missing elements of the last chunk are +0.
-
-    `zero_bypass`: in formats with a merged NaN-Inf, 0 x NaN-Inf is 0. `scaling` says where scales are applied.
-    `overflow` is the result of finite sums above the largest number; infinities stay infinite.
-
-    `group` g sums g products exactly and multiplies the sum by its scales. The result is one term of the window,
-    aligned by the exponent of the scales alone. A group of zero products, or with a zero scale, counts as zero
-    (NVFP4).
-
-    `flush_result` replaces every result that is tiny after rounding by a zero of its sign (FTZ in x86).
-    `flush_addend` replaces subnormal addends, C and partial sums, by zeros of their sign (DAZ). `nan` is the code
-    of NaN in `output`; None is the format's own. `invalid_nan` is the code of a NaN without a NaN operand; None is
-    `nan`. `infinity_run` r cancels infinities of opposite signs among r neighbouring products of a step, so that a
-    further infinity remains (AMX). If they are still cancelled at the end of a run, the result is NaN. None:
-    infinities of opposite signs give NaN.
+    The fields are in five groups, whose docstrings give the formulas: `result`, `step`, `window`, `chunk` and `nan`.
+    `changed` changes fields by the parameters of presets' names (`fp9.engines.PARAMETERS`).
 
     Formats and choices may be given by name. Raises ValueError for parameters that do not fit together.
 
-    >>> Engine(result="fp16", products=4, window=20).window
+    >>> Engine(result=Result("fp16"), step=Step(4), window=Window(20)).window.width
     20
     """
 
     name: str = "custom"
-    result: FixedFormat = _FP32
-    rounding: Rounding = Rounding.RNE
-    products: int = 1
-    window: int | None = None
-    truncation: Truncation = Truncation.ZERO
-    addend: Addend = Addend.INSIDE
-    zero_exponent: int | None = None
-    interleaved: int | None = None
-    exact: bool = False
-    chunk: int | None = None
-    promotion: FixedFormat | None = None
-    scaling: Scaling = Scaling.PRODUCTS
-    zero_bypass: bool = False
-    interleave: int | None = None
-    overflow: Overflow = Overflow.INF
-    group: int | None = None
-    flush_result: bool = False
-    flush_addend: bool = False
-    nan: int | None = None
-    invalid_nan: int | None = None
-    infinity_run: int | None = None
+    result: Result = Result()
+    """R = round(S) for the sum S of a step: format, rounding, overflow and subnormal numbers."""
+    step: Step = Step()
+    """S = C + p[0] + ... + p[G-1]: number and scales of the products of a step."""
+    window: Window = Window()
+    """S = floor_n(C) + floor_n(p[0]) + ...: the bits of a term that alignment keeps. No width: S is exact."""
+    chunk: Chunk = Chunk()
+    """total = round(total + chunk): the products of a chunk, and their order. No length: no chunks."""
+    nan: NanPolicy = NanPolicy()
+    """R = code where S is NaN: the code, and which sums are NaN."""
 
     def __hash__(self) -> int:
         """Return a fast hash, since strategies are looked up by engine at every call.
@@ -146,116 +75,141 @@ class Engine:
         tries hundreds of engines with the same name.
         """
         numbers = (
-            self.products,
-            self.window,
-            self.zero_exponent,
-            self.interleaved,
-            self.chunk,
-            self.interleave,
-            self.group,
+            self.step.products,
+            self.window.width,
+            self.window.zero_exponent,
+            self.window.interleaved,
+            self.chunk.length,
+            self.chunk.interleave,
+            self.step.group,
         )
-        choices = (id(self.rounding), id(self.truncation), id(self.addend), self.exact, self.flush_result, self.nan)
-        return hash((self.name, self.result.name, numbers, choices))
+        choices = (
+            id(self.result.rounding),
+            id(self.window.truncation),
+            id(self.window.addend),
+            self.step.exact,
+            self.result.flush,
+            self.nan.code,
+        )
+        return hash((self.name, self.result.format.name, numbers, choices))
 
     def __post_init__(self) -> None:
-        given: dict[str, Any] = {
-            "result": format(self.result),
-            "rounding": choice(Rounding, self.rounding, "rounding"),
-            "truncation": choice(Truncation, self.truncation, "truncation"),
-            "addend": choice(Addend, self.addend, "addend"),
-            "scaling": choice(Scaling, self.scaling, "scaling"),
-            "overflow": choice(Overflow, self.overflow, "overflow"),
-            "promotion": None if self.promotion is None else format(self.promotion),
-        }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
         self._check_result()
         self._check_step()
         self._check_chunks()
         self._check_specials()
 
+    def changed(self, name: str | None = None, **parameters: Any) -> Engine:
+        """The engine with other values of some parameters, which have the names of `fp9.engines.PARAMETERS`.
+
+        Raises ValueError for parameters that do not fit together, TypeError for one that there is not.
+
+        >>> Engine(step=Step(4)).changed(window=20, name="mine").window.width
+        20
+        """
+        groups: dict[str, dict[str, Any]] = {}
+        for each, value in parameters.items():
+            if each not in PARAMETERS:
+                raise TypeError(f"engine parameter {each!r} given; give one of {', '.join(PARAMETERS)}")
+            parameter = PARAMETERS[each]
+            groups.setdefault(parameter.group, {})[parameter.field] = value
+        made = {group: replace(getattr(self, group), **fields) for group, fields in groups.items()}
+        return replace(self, name=self.name if name is None else name, **made)
+
     def _fail(self, sentence: str) -> None:
         raise ValueError(f"engine {self.name}: {sentence}")
 
     def _check_result(self) -> None:
-        if self.rounding.reads_source:
+        if self.result.rounding.reads_source:
             offered = ", ".join(mode.value for mode in Rounding if not mode.reads_source)
-            self._fail(f"rounding {self.rounding.value} given; give one of {offered}")
-        if self.exact:
-            if self.result.nan_code(False) is None:
-                self._fail(f"{self.result.name} given as result; give a format with a NaN")
-        elif not is_accumulator(self.result):
-            self._fail(f"{self.result.name} given as result; give fp32, e8m13, fp16, bf16 or dlfloat16")
-        if self.promotion is not None and not is_accumulator(self.promotion):
-            self._fail(f"{self.promotion.name} given as promotion; give fp32, fp16, bf16 or dlfloat16")
-        for name, fmt in (("result", self.result), ("promotion", self.output)):
+            self._fail(f"rounding {self.result.rounding.value} given; give one of {offered}")
+        if self.step.exact:
+            if self.result.format.nan_code(False) is None:
+                self._fail(f"{self.result.format.name} given as result; give a format with a NaN")
+        elif not is_accumulator(self.result.format):
+            self._fail(f"{self.result.format.name} given as result; give fp32, e8m13, fp16, bf16 or dlfloat16")
+        if self.chunk.promotion is not None and not is_accumulator(self.chunk.promotion):
+            self._fail(f"{self.chunk.promotion.name} given as promotion; give fp32, fp16, bf16 or dlfloat16")
+        for name, fmt in (("result", self.result.format), ("promotion", self.output)):
             if not fmt.lies_within(-MAX_EXPONENT, MAX_EXPONENT):
                 self._fail(
                     f"{name}={fmt.name} given; give a format of numbers from 2^-{MAX_EXPONENT} to 2^{MAX_EXPONENT}"
                 )
 
     def _check_step(self) -> None:
-        if not 1 <= self.products <= MAX_PRODUCTS:
-            self._fail(f"{self.products} products a step given; give 1 to {MAX_PRODUCTS}")
-        if self.window is not None and not 1 <= self.window <= MAX_WINDOW:
-            self._fail(f"window of {self.window} fraction bits given; give 1 to {MAX_WINDOW}, or none for exact sums")
-        if self.window is None and (self.interleaved is not None or self.zero_exponent is not None):
-            self._fail("interleaved or zero_exponent given without a window; give window as well")
-        if self.zero_exponent is not None and abs(self.zero_exponent) > MAX_EXPONENT:
-            self._fail(f"zero_exponent={self.zero_exponent} given; give {-MAX_EXPONENT} to {MAX_EXPONENT}, or none")
-        if self.interleaved is not None and not self._can_join():
+        if not 1 <= self.step.products <= MAX_PRODUCTS:
+            self._fail(f"{self.step.products} products a step given; give 1 to {MAX_PRODUCTS}")
+        if self.window.width is not None and not 1 <= self.window.width <= MAX_WINDOW:
             self._fail(
-                f"interleaved={self.interleaved} given; it takes an even number of products, the addend inside, "
+                f"window of {self.window.width} fraction bits given; give 1 to {MAX_WINDOW}, or none for exact sums"
+            )
+        if self.window.width is None and (self.window.interleaved is not None or self.window.zero_exponent is not None):
+            self._fail("interleaved or zero_exponent given without a window; give window as well")
+        if self.window.zero_exponent is not None and abs(self.window.zero_exponent) > MAX_EXPONENT:
+            self._fail(
+                f"zero_exponent={self.window.zero_exponent} given; give {-MAX_EXPONENT} to {MAX_EXPONENT}, or none"
+            )
+        if self.window.interleaved is not None and not self._can_join():
+            self._fail(
+                f"interleaved={self.window.interleaved} given; it takes an even number of products, the addend inside, "
                 f"truncation to zero, and window to {MAX_WINDOW} bits"
             )
-        if self.group is not None and self._fails_to_group(self.group):
+        if self.step.group is not None and self._fails_to_group(self.step.group):
             self._fail(
-                f"group={self.group} given; it takes a window with the addend inside, scales at products, no chunks, "
-                f"no zero_bypass, and a divisor of the {self.products} products of a step"
+                f"group={self.step.group} given; it takes a window with the addend inside, scales at products, "
+                f"no chunks, no zero_bypass, and a divisor of the {self.step.products} products of a step"
             )
-        for name, value in (("window", self.window), ("chunk", self.chunk)):
-            if self.exact and value is not None:
+        for name, value in (("window", self.window.width), ("chunk", self.chunk.length)):
+            if self.step.exact and value is not None:
                 self._fail(f"{name}={value} given beside exact=true; leave one of them out: an exact sum has no {name}")
 
     def _can_join(self) -> bool:
-        assert self.interleaved is not None and self.window is not None
-        even_products = self.products % 2 == 0
-        plain = self.addend is Addend.INSIDE and self.truncation is Truncation.ZERO and self.zero_exponent is None
-        return even_products and plain and self.window <= self.interleaved <= MAX_WINDOW
+        assert self.window.interleaved is not None and self.window.width is not None
+        even_products = self.step.products % 2 == 0
+        plain = (
+            self.window.addend is Addend.INSIDE
+            and self.window.truncation is Truncation.ZERO
+            and self.window.zero_exponent is None
+        )
+        return even_products and plain and self.window.width <= self.window.interleaved <= MAX_WINDOW
 
     def _fails_to_group(self, size: int) -> bool:
-        inside = self.window is not None and self.interleaved is None and self.addend is Addend.INSIDE
-        scaled = self.scaling is Scaling.PRODUCTS and self.chunk is None and not self.zero_bypass
-        return not (inside and scaled and size >= 1 and self.products % size == 0)
+        inside = (
+            self.window.width is not None and self.window.interleaved is None and self.window.addend is Addend.INSIDE
+        )
+        scaled = self.step.scaling is Scaling.PRODUCTS and self.chunk.length is None and not self.nan.zero_bypass
+        return not (inside and scaled and size >= 1 and self.step.products % size == 0)
 
     def _check_chunks(self) -> None:
-        if self.chunk is not None and (self.chunk < 1 or self.chunk % self.products):
-            self._fail(f"chunks of {self.chunk} given; give a multiple of the {self.products} products of a step")
-        if self.promotion is not None and self.chunk is None:
-            self._fail("promotion given without chunks; give chunk, the products between two promotions")
-        if self.interleave is not None and self._fails_to_interleave(self.interleave):
+        if self.chunk.length is not None and (self.chunk.length < 1 or self.chunk.length % self.step.products):
             self._fail(
-                f"interleave={self.interleave} given; it takes chunks, and a divisor of the {self.products} products "
-                "of a step"
+                f"chunks of {self.chunk.length} given; give a multiple of the {self.step.products} products of a step"
+            )
+        if self.chunk.promotion is not None and self.chunk.length is None:
+            self._fail("promotion given without chunks; give chunk, the products between two promotions")
+        if self.chunk.interleave is not None and self._fails_to_interleave(self.chunk.interleave):
+            self._fail(
+                f"interleave={self.chunk.interleave} given; it takes chunks, and a divisor of the {self.step.products} "
+                "products of a step"
             )
 
     def _fails_to_interleave(self, run: int) -> bool:
-        return self.chunk is None or run < 1 or self.products % run != 0
+        return self.chunk.length is None or run < 1 or self.step.products % run != 0
 
     def _check_specials(self) -> None:
-        normal_alone = [fmt.name for fmt in (self.result, self.output) if not _has_subnormals(fmt)]
-        if self.flush_result and normal_alone:
+        normal_alone = [fmt.name for fmt in (self.result.format, self.output) if not _has_subnormals(fmt)]
+        if self.result.flush and normal_alone:
             self._fail(f"flush_result=true given; leave it out: {normal_alone[0]} has no subnormal numbers to flush")
-        for name, code in (("nan", self.nan), ("invalid_nan", self.invalid_nan)):
+        for name, code in (("nan", self.nan.code), ("invalid_nan", self.nan.invalid_code)):
             if code is not None and not (0 <= code >> self.output.bits == 0 and self._is_nan(code)):
                 self._fail(f"{name}={code:#x} given; give a code of {self.output.name} that is NaN")
             if code is not None and self.output.nan_is_inf:
                 self._fail(
                     f"{name}={code:#x} given; leave it out: infinities of {self.output.name} have its NaN's code"
                 )
-        if self.infinity_run is not None and (self.window is not None or self.infinity_run < 1):
+        if self.nan.infinity_run is not None and (self.window.width is not None or self.nan.infinity_run < 1):
             self._fail(
-                f"infinity_run={self.infinity_run} given; it takes 1 product or more, and steps without a window"
+                f"infinity_run={self.nan.infinity_run} given; it takes 1 product or more, and steps without a window"
             )
 
     def _is_nan(self, code: int) -> bool:
@@ -263,13 +217,13 @@ class Engine:
 
     @property
     def output(self) -> FixedFormat:
-        """Return the format of the total and of C: `promotion` if given, else `result`."""
-        return self.promotion or self.result
+        """Return the format of the total and of C: `chunk.promotion` if given, else `result.format`."""
+        return self.chunk.promotion or self.result.format
 
     @property
     def output_rounding(self) -> Rounding:
         """Return the rounding of the total."""
-        return self.rounding if self.promotion is None else self.promotion.default_rounding
+        return self.result.rounding if self.chunk.promotion is None else self.chunk.promotion.default_rounding
 
     @property
     def addend_format(self) -> FixedFormat:
@@ -281,67 +235,68 @@ class Engine:
         """Return the engine of the steps within one chunk, whose addend is the chunk; the engine itself if there are
         no chunks.
         """
-        if self.chunk is None:
+        if self.chunk.length is None:
             return self
-        nan, invalid_nan = self.nans_of_steps
-        return replace(self, chunk=None, promotion=None, interleave=None, nan=nan, invalid_nan=invalid_nan)
+        code, invalid_code = self.nans_of_steps
+        return replace(self, chunk=Chunk(), nan=replace(self.nan, code=code, invalid_code=invalid_code))
 
     @property
     def nans_of_steps(self) -> tuple[int | None, int | None]:
-        """Return `nan` and `invalid_nan` of a step's result; (None, None) with chunks, where they apply to the
+        """Return `code` and `invalid_code` of a step's NaN; (None, None) with chunks, where they apply to the
         total.
         """
-        return (self.nan, self.invalid_nan) if self.chunk is None else (None, None)
+        return (self.nan.code, self.nan.invalid_code) if self.chunk.length is None else (None, None)
 
     @property
     def steps_of_chunk(self) -> int:
         """Return the number of steps in a chunk; 0 if there are no chunks."""
-        return (self.chunk or 0) // self.products
+        return (self.chunk.length or 0) // self.step.products
 
     def order(self, depth: int) -> list[int]:
         """Return the indices of a sum of `depth` products in the order in which steps take them.
 
         If the last chunk is not full, its steps take the elements that exist.
         """
-        if self.interleave is None or self.chunk is None:
+        if self.chunk.interleave is None or self.chunk.length is None:
             return list(range(depth))
-        chunk, run, steps = self.chunk, self.interleave, self.steps_of_chunk
+        chunk, run, steps = self.chunk.length, self.chunk.interleave, self.steps_of_chunk
         return sorted(range(depth), key=lambda k: (k // chunk, k % chunk // run % steps, k))
 
     @property
     def joining(self) -> Engine:
         """Return the engine of the step that adds a chunk to the total: an exact sum of two numbers, rounded once."""
-        kept = {
-            name: getattr(self, name) for name in ("overflow", "flush_result", "flush_addend", "nan", "invalid_nan")
-        }
-        return Engine(f"{self.name}: join", self.output, self.output_rounding, **kept)
+        result = replace(self.result, format=self.output, rounding=self.output_rounding)
+        nan = NanPolicy(self.nan.code, self.nan.invalid_code)
+        return Engine(f"{self.name}: join", result, nan=nan)
 
     @property
     def is_fused(self) -> bool:
         """Return whether the engine is plain steps: one exact sum and one rounding each, without chunks or zero
         bypass.
         """
-        return self.window is None and not self.exact and self.chunk is None and not self.zero_bypass
+        return (
+            self.window.width is None and not self.step.exact and self.chunk.length is None and not self.nan.zero_bypass
+        )
 
     @property
     def ends_plainly(self) -> bool:
         """Return whether overflow, subnormal numbers, infinities and NaN of sums follow IEEE 754."""
-        flushes = self.flush_result or self.flush_addend
-        own_nan = self.nan is None and self.invalid_nan is None
-        return self.overflow is Overflow.INF and not flushes and own_nan and self.infinity_run is None
+        flushes = self.result.flush or self.result.flush_addend
+        own_nan = self.nan.code is None and self.nan.invalid_code is None
+        return self.result.overflow is Overflow.INF and not flushes and own_nan and self.nan.infinity_run is None
 
     def steps(self, depth: int) -> int:
         """Return the number of roundings for `depth` products: one for each step, and one for each chunk added to the
         total.
         """
-        if self.exact:
+        if self.step.exact:
             return 1
-        chunk = self.chunk or depth
-        if self.interleave is not None:
+        chunk = self.chunk.length or depth
+        if self.chunk.interleave is not None:
             depth = -(-depth // chunk) * chunk
         full, rest = divmod(depth, chunk) if chunk else (0, 0)
-        steps = full * -(-chunk // self.products) + -(-rest // self.products)
-        return steps + (full + (rest > 0) if self.chunk else 0)
+        steps = full * -(-chunk // self.step.products) + -(-rest // self.step.products)
+        return steps + (full + (rest > 0) if self.chunk.length else 0)
 
 
 def is_accumulator(fmt: Format) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from numbers import Integral
 
-from fp9.engines.engine import Engine, Scaling
+from fp9.engines.engine import Engine
+from fp9.engines.groups import Scaling
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.host import BINARY64
 
@@ -29,12 +30,12 @@ def format_of_scales(
         raise ValueError(
             f"{field}={fmt.name} given; give an unsigned format without infinity, such as e8m0, ue4m3, ue5m3 or e6m2"
         )
-    if engine.zero_bypass:
+    if engine.nan.zero_bypass:
         raise ValueError(
             f"{field}={fmt.name} given, and engine {engine.name} has zero_bypass, which no source defines for scaled "
             "products; leave out one of the two"
         )
-    aligned = engine.window is not None and engine.group is None and engine.scaling is Scaling.PRODUCTS
+    aligned = engine.window.width is not None and engine.step.group is None and engine.step.scaling is Scaling.PRODUCTS
     if aligned and fmt.precision > 1:
         raise ValueError(
             f"{field}={fmt.name} given, and engine {engine.name} aligns scaled products, for which scales are powers "
@@ -48,34 +49,35 @@ def _check_block(engine: Engine, block: int) -> None:
         raise TypeError(f"block of type {type(block).__name__} given; give the number of products that share a scale")
     if block < 1:
         raise ValueError(f"block of {block} given; give the number of products that share a scale, 1 or more")
-    if engine.interleave is not None and engine.chunk is not None and block % engine.chunk:
+    if engine.chunk.interleave is not None and engine.chunk.length is not None and block % engine.chunk.length:
         raise ValueError(
-            f"block of {block} given; engine {engine.name} interleaves chunks of {engine.chunk}: give a multiple of it"
+            f"block of {block} given; engine {engine.name} interleaves chunks of {engine.chunk.length}: "
+            "give a multiple of it"
         )
-    sums = engine.scaling is Scaling.SUMS and not engine.exact
-    if sums and (engine.chunk is None or block % engine.chunk):
+    sums = engine.step.scaling is Scaling.SUMS and not engine.step.exact
+    if sums and (engine.chunk.length is None or block % engine.chunk.length):
         raise ValueError(
             f"engine {engine.name} scales the sums of chunks; for scales of blocks of {block}, give it "
             f"chunk={block} or a divisor, as in '{engine.name.partition('(')[0]}(chunk={block})'"
         )
-    if engine.group is not None and block % engine.group:
+    if engine.step.group is not None and block % engine.step.group:
         raise ValueError(
-            f"block of {block} given, and engine {engine.name} scales groups of {engine.group}; give a multiple"
+            f"block of {block} given, and engine {engine.name} scales groups of {engine.step.group}; give a multiple"
         )
 
 
 def check_grouped(engine: Engine, a: Format, b: Format) -> None:
     """Raise ValueError for formats with specials, or too wide, which an engine with scaled groups does not accept."""
-    assert engine.group is not None and engine.window is not None, "an engine with groups has a window"
+    assert engine.step.group is not None and engine.window.width is not None, "an engine with groups has a window"
     for operand, fmt in (("a", a), ("b", b)):
         if fmt.has_nan or fmt.has_inf:
             raise ValueError(
                 f"{operand}={fmt.name} given with engine {engine.name}; give formats of numbers alone, such as e2m1"
             )
-    largest = a.max_magnitude * b.max_magnitude * engine.group
-    bits = engine.window + floor_log2(largest) + 3 + (engine.products // engine.group).bit_length()
+    largest = a.max_magnitude * b.max_magnitude * engine.step.group
+    bits = engine.window.width + floor_log2(largest) + 3 + (engine.step.products // engine.step.group).bit_length()
     if bits > BINARY64.fraction_bits + 1:
         raise ValueError(
-            f"a={a.name} and b={b.name} given with engine {engine.name}; groups of {engine.group} such "
+            f"a={a.name} and b={b.name} given with engine {engine.name}; groups of {engine.step.group} such "
             "products are wider than its window allows; give narrower formats, such as e2m1"
         )

@@ -57,7 +57,7 @@ def record(a: str, b: str, format_a: str, format_b: str, name: str, c: str = "0"
 
 
 def _check(chosen: Engine, formats: Formats) -> None:
-    if chosen.group is not None:
+    if chosen.step.group is not None:
         check_grouped(chosen, *formats)
 
 
@@ -114,7 +114,7 @@ def _drawn(taken: oracle.Taken) -> Record:
     used = taken.engine
     joins = taken.part is not None
     terms = [taken.part] if taken.part is not None else list(taken.products)
-    windowed = not joins and used.window is not None and used.interleaved is None
+    windowed = not joins and used.window.width is not None and used.window.interleaved is None
     numbers = all(term.value.kind in (Kind.FINITE, Kind.ZERO) for term in (*terms, taken.addend))
     top = window_top(used, taken.products, taken.addend) if windowed and numbers else None
     kept = kept_terms(used, taken.products, taken.addend) if top is not None else None
@@ -122,14 +122,14 @@ def _drawn(taken: oracle.Taken) -> Record:
     return {
         "what": "chunk joins" if joins else "step",
         "top": top,
-        "last": None if top is None or used.window is None else top - used.window,
+        "last": None if top is None or used.window.width is None else top - used.window.width,
         "terms": [
             {"value": _shown(term), "kept": None if kept is None else str(float(kept[i])), "lost": _lost(term, kept, i)}
             for i, term in enumerate(values)
         ],
         "exact": _shown(Term(total([term.value for term in values], Rounding.RNE))),
-        "rounding": used.rounding.value,
-        "result": fmt_value(taken.code, used.output if joins else used.result),
+        "rounding": used.result.rounding.value,
+        "result": fmt_value(taken.code, used.output if joins else used.result.format),
     }
 
 

@@ -28,9 +28,13 @@ def mac(unit: Mac, inputs: Columns) -> Results:
     """Return the golden results of a `Mac`."""
     engine, size = unit.engine, len(inputs["op"])
     codes, flags = np.empty(size, dtype=engine.output.dtype), np.empty(size, dtype=np.uint8)
-    if engine.exact:
+    if engine.step.exact:
         _kulisch(unit, inputs, codes, flags)
-    elif unit.scale is None and engine.products == 1 and not (engine.window or engine.chunk or engine.flush_addend):
+    elif (
+        unit.scale is None
+        and engine.step.products == 1
+        and not (engine.window.width or engine.chunk.length or engine.result.flush_addend)
+    ):
         _fused(unit, inputs, codes, flags)
     else:
         _any(unit, inputs, codes, flags)

@@ -84,7 +84,7 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the numbers of all a and all b, (n, products) each; both are 0 where the engine's zero bypass applies."""
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
-    if unit.engine.zero_bypass:
+    if unit.engine.nan.zero_bypass:
         bypassed = (np.isnan(a) & merged_a & (b == 0)) | (np.isnan(b) & merged_b & (a == 0))
         a, b = np.where(bypassed, 0.0, a), np.where(bypassed, 0.0, b)
     return a, b

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -167,7 +166,7 @@ def mul(unit: Mul, inputs: Columns) -> Results:
 def step(unit: Dot, inputs: Columns) -> Results:
     """Return the golden results of a `Dot` or `Fma`."""
     engine, count = unit.engine, len(inputs["c"])
-    fused = engine.window is None and engine.chunk is None and not engine.flush_addend
+    fused = engine.window.width is None and engine.chunk.length is None and not engine.result.flush_addend
     if unit.products == 1 and fused and unit.scale is None:
         return _fma(unit, inputs)
     codes, flags = np.empty(count, dtype=engine.output.dtype), np.empty(count, dtype=np.uint8)
@@ -198,8 +197,8 @@ def _scales(unit: Dot, inputs: Columns, here: Where) -> dict[str, Any]:
 def _fma(unit: Dot, inputs: Columns) -> Results:
     engine = EngineKernel(unit.engine)
     codes, flags = engine.outputs(len(inputs["c"]))
-    plain = not unit.engine.zero_bypass and unit.engine.ends_plainly
-    sums = narrow_sums(unit.engine.result, unit.engine.rounding) if plain else None
+    plain = not unit.engine.nan.zero_bypass and unit.engine.ends_plainly
+    sums = narrow_sums(unit.engine.result.format, unit.engine.result.rounding) if plain else None
     factors = [next(variants(inputs, operand, formats), None) for operand, formats in (("a", unit.a), ("b", unit.b))]
     columns = inputs["a"], inputs["b"], inputs["c"]
     everywhere = [factor[0] for factor in factors if factor and isinstance(factor[1], slice)]
@@ -213,7 +212,7 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 
 def fpu(unit: Fpu, inputs: Columns) -> Results:
     """Return the golden results of an `Fpu`: each operation as a unit with only this operation computes it."""
-    wide = unit.engine.result
+    wide = unit.engine.result.format
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
     operation = chosen(inputs, "op", len(unit.operations))
     for index, here in places(operation):
@@ -230,13 +229,15 @@ def _low_byte(column: NDArray[Any]) -> NDArray[np.uint8]:
 
 def _fmma(unit: Fpu, inputs: Columns) -> Results:
     alone = Dot(unit.name, unit.a, unit.b, unit.engine)
-    lanes = {f"{o}{lane}": _low_byte(inputs[o] >> 8 * lane) for o in ("a", "b") for lane in range(unit.engine.products)}
+    lanes = {
+        f"{o}{lane}": _low_byte(inputs[o] >> 8 * lane) for o in ("a", "b") for lane in range(unit.engine.step.products)
+    }
     return step(alone, {name: column for name, column in inputs.items() if name not in ("a", "b")} | lanes)
 
 
 def _fma16(unit: Fpu, inputs: Columns) -> Results:
-    wide = unit.engine.result
-    engine = replace(unit.engine, name="fma16", products=1, window=None)
+    wide = unit.engine.result.format
+    engine = unit.engine.changed(name="fma16", products=1, window=None)
     a, b = (inputs[operand][:, None].astype(wide.dtype) for operand in ("a", "b"))
     codes, flags = dot(a, b, wide, wide, engine, inputs["c"].astype(wide.dtype), format_c=wide, flags=True)
     return {"result": codes, "flags": flags}
@@ -246,12 +247,12 @@ def _fpu_upcast(unit: Fpu, inputs: Columns) -> Results:
     columns = {"code": _low_byte(inputs["a"])}
     if "a_format" in inputs:
         columns["code_format"] = inputs["a_format"]
-    return upcast(Upcast(unit.name, unit.a, unit.engine.result), columns)
+    return upcast(Upcast(unit.name, unit.a, unit.engine.result.format), columns)
 
 
 def _fpu_downcast(unit: Fpu, inputs: Columns) -> Results:
     results: Results = {name: np.zeros(len(inputs["c"]), dtype=np.uint8) for name in ("result", "flags")}
-    source = decode_native(inputs["c"].astype(unit.engine.result.dtype), unit.engine.result)
+    source = decode_native(inputs["c"].astype(unit.engine.result.format.dtype), unit.engine.result.format)
     for fmt, here in variants(inputs, "a", unit.a):
         codes, flags = encode_numbers(source[here], fmt, CastPolicy(), Hybrid(), flags=True)
         results["result"][here], results["flags"][here] = codes, flags

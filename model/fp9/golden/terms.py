@@ -28,7 +28,7 @@ class Terms(NamedTuple):
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
     """Return the factors of all terms of each operation; for a group, its scaled sum and 1."""
     numbers = factor_values(unit, inputs)
-    aligned = unit.engine.window is not None
+    aligned = unit.engine.window.width is not None
     sides = [
         Terms(values, _powers(unit, inputs, operand) if aligned else values[:, :0])
         for operand, values in zip("ab", numbers, strict=True)
@@ -36,8 +36,8 @@ def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
     if unit.scale is None:
         return sides[0], sides[1]
     scales = [_scales(unit, inputs, operand) for operand in "ab"]
-    if unit.engine.group is not None:
-        return _grouped(unit.engine.group, sides, scales)
+    if unit.engine.step.group is not None:
+        return _grouped(unit.engine.step.group, sides, scales)
     a, b = (
         Terms(scaled(side.numbers, scale.numbers), side.powers * scale.powers if aligned else side.powers)
         for side, scale in zip(sides, scales, strict=True)

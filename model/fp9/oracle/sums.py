@@ -6,9 +6,9 @@ It is slow on purpose. Tests check that the kernels agree with it; they share on
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from fp9.engines import Engine, Scaling, alignment_exponent
+from fp9.engines import Engine, NanPolicy, Result, Scaling, alignment_exponent
 from fp9.formats import Format, Kind, Rounding, floor_log2, pow2
 from fp9.oracle.casts import Exact, RandomBits, decode, exact
 from fp9.oracle.terms import ZERO, Term, as_addend, product, rounded, total
@@ -21,7 +21,7 @@ def step(
 ) -> tuple[int, Flags]:
     """Return code and flags of one step of an engine without a window: round(C + sum of products), rounded once.
 
-    `pairs` holds at most `engine.products` operand pairs. The code is in `engine.result` (numerics.md, sums).
+    `pairs` holds at most `engine.step.products` operand pairs. The code is in the result format (numerics.md, sums).
     """
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
     return _fused_step(engine, terms, as_addend(engine, Term(c, 0, c.kind is Kind.NAN)), bits)
@@ -34,7 +34,7 @@ def product_terms(engine: Engine, a: Sequence[int], b: Sequence[int], format_a: 
 
 def _product_term(engine: Engine, code_a: int, code_b: int, format_a: Format, format_b: Format) -> Term:
     a, b = decode(code_a, format_a), decode(code_b, format_b)
-    if engine.zero_bypass and any(
+    if engine.nan.zero_bypass and any(
         x.kind is Kind.ZERO and y.kind is Kind.NAN and _is_merged(fmt)
         for x, y, fmt in ((a, b, format_b), (b, a, format_a))
     ):
@@ -77,10 +77,10 @@ def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -
 
     A sum is aligned by the exponent of its scale, whatever its size, even if cancellation makes it 0.
     """
-    assert engine.group is not None
+    assert engine.step.group is not None
     terms = []
-    for start in range(0, len(products), engine.group):
-        members, scale = products[start : start + engine.group], scales[start]
+    for start in range(0, len(products), engine.step.group):
+        members, scale = products[start : start + engine.step.group], scales[start]
         summed = total([member.value for member in members], Rounding.RNE)
         if all(member.value.kind is Kind.ZERO for member in members):
             terms.append(scale if scale.value.kind is Kind.NAN else ZERO)
@@ -105,17 +105,19 @@ def dot(
     applies. `seen` collects the intermediate roundings, except for engines that sum all products at once.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
-    if engine.group is not None:
+    if engine.step.group is not None:
         terms = _grouped(engine, products, factors or [_power(0)] * len(products))
-        return _steps(replace(engine, products=engine.products // engine.group, group=None), terms, c, bits, seen)
-    if factors is not None and (engine.exact or engine.scaling is Scaling.PRODUCTS):
+        return _steps(
+            engine.changed(products=engine.step.products // engine.step.group, group=None), terms, c, bits, seen
+        )
+    if factors is not None and (engine.step.exact or engine.step.scaling is Scaling.PRODUCTS):
         products = [_scaled(term, factor) for term, factor in zip(products, factors, strict=True)]
-    if engine.exact:
+    if engine.step.exact:
         return _fused_step(engine, products, as_addend(engine, c), next(bits) if bits else None)
-    joins = engine.chunk is not None or (engine.scaling is Scaling.SUMS and scales is not None)
+    joins = engine.chunk.length is not None or (engine.step.scaling is Scaling.SUMS and scales is not None)
     if not joins:
         return _steps(engine, products, c, bits, seen)
-    at_sums = factors if engine.scaling is Scaling.SUMS else None
+    at_sums = factors if engine.step.scaling is Scaling.SUMS else None
     return _chunks(engine, products, c, at_sums, bits, seen)
 
 
@@ -141,16 +143,16 @@ def _steps(
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
     """Return code and flags after the steps of one chunk."""
-    take_step = _fused_step if engine.window is None else windowed_step
+    take_step = _fused_step if engine.window.width is None else windowed_step
     flags = Flags(0)
     code = _as_given(engine, c)
-    for start in range(0, len(products), engine.products):
-        group, c = products[start : start + engine.products], as_addend(engine, c)
+    for start in range(0, len(products), engine.step.products):
+        group, c = products[start : start + engine.step.products], as_addend(engine, c)
         code, raised = take_step(engine, group, c, next(bits) if bits else None)
         flags |= raised
         if seen is not None:
             seen.append(Taken(engine, tuple(group), c, code))
-        c = code_term(code, engine.result)
+        c = code_term(code, engine.result.format)
     return code, flags
 
 
@@ -163,11 +165,11 @@ def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
 
     At most one infinity remains, or one of each sign, which gives NaN.
     """
-    if engine.infinity_run is None:
+    if engine.nan.infinity_run is None:
         return products
     standing: list[Term] = []
     for place, term in enumerate(products):
-        if len(standing) == 2 and place % engine.infinity_run == 0:
+        if len(standing) == 2 and place % engine.nan.infinity_run == 0:
             break  # cancelled at the end of a run: NaN for good
         if term.value.kind is Kind.INF:
             opposite = len(standing) == 1 and standing[0].value.negative != term.value.negative
@@ -180,16 +182,16 @@ def _as_given(engine: Engine, c: Term) -> int:
 
     NaN becomes the engine's NaN code.
     """
-    return rounded(Engine("addend", engine.output, Rounding.RTZ, nan=engine.nan), [c])[0]
+    return rounded(Engine("addend", Result(engine.output, Rounding.RTZ), nan=NanPolicy(engine.nan.code)), [c])[0]
 
 
 def _interleaved(engine: Engine, products: Sequence[Term]) -> list[Term]:
     """Return a chunk's products in the order of its steps; missing products are +0."""
-    if engine.interleave is None:
+    if engine.chunk.interleave is None:
         return list(products)
-    assert engine.chunk is not None
-    run, count = engine.interleave, engine.chunk // engine.products
-    whole = [*products, *[ZERO] * (engine.chunk - len(products))]
+    assert engine.chunk.length is not None
+    run, count = engine.chunk.interleave, engine.chunk.length // engine.step.products
+    whole = [*products, *[ZERO] * (engine.chunk.length - len(products))]
     return [term for turn in range(count) for k, term in enumerate(whole) if k // run % count == turn]
 
 
@@ -202,12 +204,12 @@ def _chunks(
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
     """Return code and flags of the total after adding chunk sums to C; each chunk starts from +0."""
-    length = engine.chunk or max(len(products), 1)
+    length = engine.chunk.length or max(len(products), 1)
     flags, inside, join = Flags(0), engine.within_chunk, engine.joining
     code = _as_given(engine, c)
     for start in range(0, len(products), length):
         part, raised = _steps(inside, _interleaved(engine, products[start : start + length]), ZERO, bits, seen)
-        summed = _scaled(code_term(part, engine.result), scales[start] if scales else _power(0))
+        summed = _scaled(code_term(part, engine.result.format), scales[start] if scales else _power(0))
         own_bits = next(bits) if bits else None
         c = as_addend(join, c)
         code, joined = rounded(join, [summed, c], own_bits)

@@ -57,23 +57,25 @@ def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
 
 def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = None) -> tuple[int, Flags]:
     """Return code and flags of the exact sum of terms, rounded once to the engine's result format."""
-    result = engine.result
-    summed = total([term.value for term in terms], engine.rounding)
+    result = engine.result.format
+    summed = total([term.value for term in terms], engine.result.rounding)
     if summed.kind is Kind.NAN:
         quiet = any(term.quiet for term in terms)
         return _nan(engine, quiet), Flags(0) if quiet else Flags.INVALID
     if summed.kind is Kind.INF:
         code = result.inf_code(summed.negative)
         return (_nan(engine, True), Flags(0)) if code is None else (code, Flags(0))
-    code, flags = flushed(engine, *encode(summed, result, CastPolicy(engine.rounding, engine.overflow), bits))
+    code, flags = flushed(
+        engine, *encode(summed, result, CastPolicy(engine.result.rounding, engine.result.overflow), bits)
+    )
     return (_nan(engine, True) if result.kind_of(code) is Kind.NAN else code), flags
 
 
 def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
     """Return the result, or zero with its sign if the engine flushes results that are tiny after rounding."""
-    result = engine.result
+    result = engine.result.format
     subnormal = result.kind_of(code) is Kind.FINITE and abs(result.value_of(code)) < pow2(result.min_normal_exponent)
-    if not engine.flush_result or not (subnormal or flags & Flags.UNDERFLOW):
+    if not engine.result.flush or not (subnormal or flags & Flags.UNDERFLOW):
         return code, flags
     return result.code_of(Fraction(0), result.is_negative(code)), Flags.UNDERFLOW | Flags.INEXACT
 
@@ -81,11 +83,11 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 def as_addend(engine: Engine, term: Term) -> Term:
     """Return the addend, or zero with its sign if the engine flushes subnormal addends."""
     subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
-    return Term(exact(0, term.value.negative)) if engine.flush_addend and subnormal else term
+    return Term(exact(0, term.value.negative)) if engine.result.flush_addend and subnormal else term
 
 
 def _nan(engine: Engine, quiet: bool) -> int:
-    own = engine.result.nan_code(False) if engine.nan is None else engine.nan
-    code = own if quiet or engine.invalid_nan is None else engine.invalid_nan
+    own = engine.result.format.nan_code(False) if engine.nan.code is None else engine.nan.code
+    code = own if quiet or engine.nan.invalid_code is None else engine.nan.invalid_code
     assert code is not None, "an engine's result format has a NaN"
     return code

@@ -24,14 +24,16 @@ def windowed_step(
     """
     if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
         return rounded(engine, [*products, c], bits)
-    summed, dropped = _joined(engine, products, c) if engine.interleaved is not None else _aligned(engine, products, c)
-    policy = CastPolicy(engine.rounding, engine.overflow)
-    code, flags = flushed(engine, *encode(exact(summed), engine.result, policy, bits))
-    if engine.result.kind_of(code) is Kind.ZERO:
-        code = engine.result.code_of(Fraction(0))  # an aligned sum is an integer: its zero has no sign
+    summed, dropped = (
+        _joined(engine, products, c) if engine.window.interleaved is not None else _aligned(engine, products, c)
+    )
+    policy = CastPolicy(engine.result.rounding, engine.result.overflow)
+    code, flags = flushed(engine, *encode(exact(summed), engine.result.format, policy, bits))
+    if engine.result.format.kind_of(code) is Kind.ZERO:
+        code = engine.result.format.code_of(Fraction(0))  # an aligned sum is an integer: its zero has no sign
     if not dropped:
         return code, flags
-    tiny = 0 < abs(summed) < pow2(engine.result.min_normal_exponent)
+    tiny = 0 < abs(summed) < pow2(engine.result.format.min_normal_exponent)
     return code, flags | Flags.INEXACT | (Flags.UNDERFLOW if tiny and not flags else Flags(0))
 
 
@@ -71,12 +73,12 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
     """Return the exponent that positions a step's window; None if all terms are zeros without an exponent."""
-    return _largest([*products, c] if engine.addend is Addend.INSIDE else products, engine.zero_exponent)
+    return _largest([*products, c] if engine.window.addend is Addend.INSIDE else products, engine.window.zero_exponent)
 
 
 def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
     """Return the truncated sum of a step, and whether truncation dropped anything (MMA-Sim, T-FDPA)."""
-    assert engine.window is not None
+    assert engine.window.width is not None
     largest = window_top(engine, products, c)
     terms = [term.value.value for term in products] + [c.value.value]
     if largest is None:
@@ -88,11 +90,11 @@ def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fractio
 def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fraction]:
     """Return the products and C, which is last, truncated to the window. The step must have a window position."""
     top = window_top(engine, products, c)
-    assert engine.window is not None and top is not None
-    kept = [_cut(term.value.value, top - engine.window, engine.truncation) for term in products]
+    assert engine.window.width is not None and top is not None
+    kept = [_cut(term.value.value, top - engine.window.width, engine.window.truncation) for term in products]
     addend = c.value.value
-    whole = engine.addend is Addend.OUTSIDE
-    return [*kept, addend if whole else _cut(addend, top - engine.window, engine.truncation)]
+    whole = engine.window.addend is Addend.OUTSIDE
+    return [*kept, addend if whole else _cut(addend, top - engine.window.width, engine.window.truncation)]
 
 
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
@@ -101,7 +103,7 @@ def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction
     Even and odd products are summed separately, truncated toward zero. Their sums are added with floor truncation,
     then C is added with floor truncation as well.
     """
-    window, joined, lowest = engine.window, engine.interleaved, engine.result.min_normal_exponent
+    window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None
     halves = [half for half in (products[::2], products[1::2]) if _largest(half, None) is not None]
     tops = [_largest(half, None) or 0 for half in halves]

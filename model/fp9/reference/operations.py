@@ -140,22 +140,24 @@ def _two_products(unit: Fpu, row: Row) -> tuple[int, Flags]:
         for name, fmt in zip("ab", formats, strict=True)
     )
     terms = sums.product_terms(unit.engine, a, b, *formats)
-    return sums.dot(unit.engine, terms, sums.code_term(row["c"], unit.engine.result))
+    return sums.dot(unit.engine, terms, sums.code_term(row["c"], unit.engine.result.format))
 
 
 def _multiply_add(unit: Fpu, row: Row) -> tuple[int, Flags]:
-    a, b, c = (casts.decode(row[name], unit.engine.result) for name in "abc")
-    return sums.step(replace(unit.engine, products=1), [(a, b)], c)
+    a, b, c = (casts.decode(row[name], unit.engine.result.format) for name in "abc")
+    return sums.step(unit.engine.changed(products=1), [(a, b)], c)
 
 
 def _widened(unit: Fpu, row: Row) -> tuple[int, Flags]:
     fmt = operand_format(row, "a", unit.a)
     operand = casts.decode(row["a"] & ((1 << fmt.bits) - 1), fmt)
-    return casts.encode(operand, unit.engine.result, _INF_PASSES)
+    return casts.encode(operand, unit.engine.result.format, _INF_PASSES)
 
 
 def _narrowed(unit: Fpu, row: Row) -> tuple[int, Flags]:
-    return casts.encode(casts.decode(row["c"], unit.engine.result), operand_format(row, "a", unit.a), CastPolicy())
+    return casts.encode(
+        casts.decode(row["c"], unit.engine.result.format), operand_format(row, "a", unit.a), CastPolicy()
+    )
 
 
 _FPU = {

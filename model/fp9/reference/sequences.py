@@ -27,7 +27,7 @@ def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
     The step's result is fed back as addend, chunk by chunk if there are chunks. An exact engine sums all products.
     """
-    if unit.engine.exact:
+    if unit.engine.step.exact:
         return _whole(unit, rows)
     return _chunked(unit, rows) if unit.chunk_steps else _fed_back(unit, rows)
 
@@ -58,7 +58,10 @@ def _chunked(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
             chunk, flags = _step(unit, row, chunk)
             filled += 1
         if filled == unit.chunk_steps or (operation is MacOp.FOLD and filled):
-            part, before = casts.decode(chunk, unit.engine.result), casts.decode(total, unit.engine.addend_format)
+            part, before = (
+                casts.decode(chunk, unit.engine.result.format),
+                casts.decode(total, unit.engine.addend_format),
+            )
             total, raised = sums.step(unit.engine.joining, [(part, casts.exact(1))], before)
             flags |= raised
             chunk = filled = 0

@@ -85,7 +85,7 @@ def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
     In exact sums of several products, seven of eight operations have no special operand.
     """
     columns = _uniform(unit, count, rng)
-    if unit.engine.window is None and unit.products > 1:
+    if unit.engine.window.width is None and unit.products > 1:
         columns |= finite_factors(unit, count, rng)
         special = rng.random(count) < _SPECIAL
         for lane in unit.lane_names("a"):
@@ -102,7 +102,7 @@ def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> In
 
     Units with chunks use `random_chunks`; units with a fixed-point register use `random_kulisch`.
     """
-    if unit.engine.exact:
+    if unit.engine.step.exact:
         return random_kulisch(unit, count, rng)
     if unit.chunk_steps:
         return random_chunks(unit, count, rng)

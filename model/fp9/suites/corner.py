@@ -62,7 +62,7 @@ def _of_families(streams: Iterable[Iterable[Family]], unit: Dot, rng: np.random.
 
 def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield corner operations of exact sums of several products, and of scaled sums."""
-    if unit.products > 1 and unit.engine.window is None:
+    if unit.products > 1 and unit.engine.window.width is None:
         yield exact_corner(unit, rng)
     if unit.products > 1 and unit.scale is not None:
         yield scaled_corner(unit, rng)
@@ -104,7 +104,7 @@ def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
 
     An accumulator with chunks has the operations of `chunk_corner`; a fixed-point register has `kulisch_corner`.
     """
-    if unit.engine.exact:
+    if unit.engine.step.exact:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
         return chunk_corner(unit, sum_corner(unit, rng, 1 / 3 if unit.products == 1 else 1 / 6), rng)
@@ -128,7 +128,7 @@ def _fpu_corner(unit: Fpu, rng: np.random.Generator) -> Inputs:
     """
     pair = Dot(unit.name, unit.a, unit.b, unit.engine)
     parts = [(FpuOp.FMMA, _packed(sum_corner(pair, rng)))]
-    wide = fixed(unit.engine.result)
+    wide = fixed(unit.engine.result.format)
     parts.append((FpuOp.FMA, dict(zip("abc", wide_corner(wide, 2 * OPERATIONS, rng), strict=True))))
     if unit.casts:
         codes = np.array(list(itertools.product(range(2), range(256))))
@@ -149,7 +149,7 @@ def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) 
     count = len(next(iter(columns.values())))
     ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     for name in "abc":
-        special = rng.choice(classes(unit.engine.result), count).astype(np.uint32)
+        special = rng.choice(classes(unit.engine.result.format), count).astype(np.uint32)
         ports[name] = np.where(rng.random(count) < _SPECIAL, special, ports[name])
     return ports | {name: column for name, column in columns.items() if name in ports} | {"op": np.full(count, op)}
 

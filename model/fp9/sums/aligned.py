@@ -29,23 +29,23 @@ class Aligned(Tiled):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        assert isinstance(engine.result, FixedFormat) and engine.window is not None
-        lowest, truncates = engine.result.lowest_exponent, engine.rounding is Rounding.RTZ
+        assert isinstance(engine.result.format, FixedFormat) and engine.window.width is not None
+        lowest, truncates = engine.result.format.lowest_exponent, engine.result.rounding is Rounding.RTZ
         safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0
         self._numbers: Any = aligned_kernels.Aligned(
-            engine.products,
-            engine.window,
+            engine.step.products,
+            engine.window.width,
             lowest,
             _zero_exponent(engine, a.span, b.span),
             truncates,
             self.carrier(max(safe, 2.0**lowest) if truncates else safe),
-            self.carrier(min(2.0**SAFE_EXPONENT, float(engine.result.max))),
-            self.carrier(tiny_below(engine.result)),
+            self.carrier(min(2.0**SAFE_EXPONENT, float(engine.result.format.max))),
+            self.carrier(tiny_below(engine.result.format)),
         )
-        self._rounder = rounder(engine.result, engine.rounding, self.carrier)  # type: ignore[arg-type]
+        self._rounder = rounder(engine.result.format, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
         self._exponents = a.rows("exponents"), b.columns("exponents")
-        fraction_bits = max(engine.result.precision, engine.addend_format.precision) - 1
-        whole = self._is_often_whole and engine.window >= fraction_bits
+        fraction_bits = max(engine.result.format.precision, engine.addend_format.precision) - 1
+        whole = self._is_often_whole and engine.window.width >= fraction_bits
         self._whole_bits = self._lowest_bits if whole else (None, None)
 
     _flagging = None  # no other strategy for windows has flags
@@ -55,7 +55,7 @@ class Aligned(Tiled):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and engine.interleaved is None and _holds(engine, BINARY64.precision)
+        return _aligns(engine, a, b) and engine.window.interleaved is None and _holds(engine, BINARY64.precision)
 
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
@@ -94,8 +94,13 @@ class AlignedNarrow(Aligned):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        rounds = engine.rounding is Rounding.RTZ or engine.result.precision < BINARY32.precision
-        return rounds and _aligns(engine, a, b) and engine.interleaved is None and _holds(engine, BINARY32.precision)
+        rounds = engine.result.rounding is Rounding.RTZ or engine.result.format.precision < BINARY32.precision
+        return (
+            rounds
+            and _aligns(engine, a, b)
+            and engine.window.interleaved is None
+            and _holds(engine, BINARY32.precision)
+        )
 
 
 class Joined(Aligned):
@@ -105,12 +110,14 @@ class Joined(Aligned):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        assert engine.window is not None and engine.interleaved is not None
-        lowest, largest = engine.result.lowest_exponent, self.carrier(float(engine.result.max))
-        tiny = self.carrier(tiny_below(engine.result))
-        self._numbers = half_kernels.Halves(engine.products, engine.window, engine.interleaved, lowest, largest, tiny)
+        assert engine.window.width is not None and engine.window.interleaved is not None
+        lowest, largest = engine.result.format.lowest_exponent, self.carrier(float(engine.result.format.max))
+        tiny = self.carrier(tiny_below(engine.result.format))
+        self._numbers = half_kernels.Halves(
+            engine.step.products, engine.window.width, engine.window.interleaved, lowest, largest, tiny
+        )
         places = np.arange(self.depth)
-        self._order = np.lexsort((places, places % engine.products % 2, places // engine.products))
+        self._order = np.lexsort((places, places % engine.step.products % 2, places // engine.step.products))
         self.a, self.b = self.a.take(self._order, axis=1), self.b[self._order]
         self._exponents = self._ordered(self._exponents)
 
@@ -125,7 +132,7 @@ class Joined(Aligned):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and engine.interleaved is not None and _holds(engine, BINARY64.precision)
+        return _aligns(engine, a, b) and engine.window.interleaved is not None and _holds(engine, BINARY64.precision)
 
     joins_inside = False
 
@@ -141,19 +148,19 @@ class Joined(Aligned):
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether exponents fit in bytes, and the byte of a zero is below all other exponents."""
-    plain = engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
-    if engine.window is None or engine.group is not None or not plain:
+    plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
+    if engine.window.width is None or engine.step.group is not None or not plain:
         return False
     return NO_EXPONENT + max(a.highest, b.highest) < -SAFE_EXPONENT < a.lowest + b.lowest
 
 
 def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
     """Return the exponent that aligns a zero if it is above the exponent of some number, else NO_EXPONENT."""
-    zero = engine.zero_exponent
+    zero = engine.window.zero_exponent
     return zero if zero is not None and zeros_count(engine, a, b) else NO_EXPONENT
 
 
 def _holds(engine: Engine, precision: int) -> bool:
     """Return whether a sum of magnitudes that starts at 2^(precision - 1) window units stays in its binade."""
-    assert engine.window is not None
-    return (4 * engine.products + 2) << engine.window <= 1 << (precision - 1)
+    assert engine.window.width is not None
+    return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)

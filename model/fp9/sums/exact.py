@@ -42,7 +42,7 @@ class Exact(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        plain = engine.exact and engine.rounding.is_monotone and not engine.rounding.cancels_to_minus
+        plain = engine.step.exact and engine.result.rounding.is_monotone and not engine.result.rounding.cancels_to_minus
         return plain and _parts(a, b, depth_bits) is not None
 
     @classmethod
@@ -63,7 +63,7 @@ class Exact(FastSums):
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         parts = self._sums_of_parts(rows, columns, acc.shape, begin, end)
         if self._joins_parts:
-            t = rounder(self.engine.result, self.engine.rounding, np.float64)
+            t = rounder(self.engine.result.format, self.engine.result.rounding, np.float64)
             matmul_kernels.join_parts(acc, *self._one_or_two(parts), t)
         else:
             self._combine(parts, acc, scratch(acc.shape, np.uint8))
@@ -78,7 +78,10 @@ class Exact(FastSums):
         sums = scratch_copy(start, np.float64)
         flags, unsure = np.zeros((2, *start.shape), dtype=np.uint8)
         if self._joins_parts:
-            t, below = rounder(self.engine.result, self.engine.rounding, np.float64), tiny_below(self.engine.result)
+            t, below = (
+                rounder(self.engine.result.format, self.engine.result.rounding, np.float64),
+                tiny_below(self.engine.result.format),
+            )
             matmul_kernels.join_parts_flagged(sums, *self._one_or_two(parts), t, below, flags, unsure)
         else:
             self._combine(parts, sums, flags)
@@ -86,7 +89,7 @@ class Exact(FastSums):
 
     @property
     def _joins_parts(self) -> bool:
-        return len(self._pairs) <= 2 and can_round(self.engine.result, self.engine.rounding)
+        return len(self._pairs) <= 2 and can_round(self.engine.result.format, self.engine.result.rounding)
 
     @staticmethod
     def _one_or_two(parts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

@@ -51,11 +51,11 @@ class Chain(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        plain = _is_exact(engine) and engine.products == 1
+        plain = _is_exact(engine) and engine.step.products == 1
         return (
             plain
-            and engine.result.native_dtype == "float32"
-            and engine.rounding is Rounding.RNE
+            and engine.result.format.native_dtype == "float32"
+            and engine.result.rounding is Rounding.RNE
             and _is_in_float32(a, b)
         )
 
@@ -77,7 +77,7 @@ class Chain(FastSums):
 
 
 def _is_exact(engine: Engine) -> bool:
-    return engine.window is None and not engine.exact
+    return engine.window.width is None and not engine.step.exact
 
 
 class _Marked(FastSums):
@@ -115,14 +115,14 @@ class RoundedChain(_Marked):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        self._rounder = rounder(engine.result, engine.rounding, np.float32)
+        self._rounder = rounder(engine.result.format, engine.result.rounding, np.float32)
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        precision = engine.result.precision
+        precision = engine.result.format.precision
         narrow = 2 * precision + 2 <= BINARY32.precision and _product_bits(a, b) <= precision
-        to_nearest = engine.rounding is not Rounding.RTZ
-        return _is_exact(engine) and engine.products == 1 and to_nearest and narrow and _is_in_float32(a, b)
+        to_nearest = engine.result.rounding is not Rounding.RTZ
+        return _is_exact(engine) and engine.step.products == 1 and to_nearest and narrow and _is_in_float32(a, b)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
@@ -133,7 +133,7 @@ class RoundedChain(_Marked):
         self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
     ) -> None:
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
-        lowest = np.float32(2.0**self.engine.result.min_normal_exponent)
+        lowest = np.float32(2.0**self.engine.result.format.min_normal_exponent)
         matmul_kernels.rounded_chain_flagged(a, b, acc, marks, *ends, lowest, self._rounder)
 
 
@@ -142,15 +142,15 @@ class RoundedPairs(_Marked):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        self._rounder = rounder(engine.result, engine.rounding, np.float64)
+        self._rounder = rounder(engine.result.format, engine.result.rounding, np.float64)
         self._narrow = range_bits(a.span) + range_bits(b.span) <= BINARY64.precision
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _is_exact(engine) and engine.products <= 2
+        return _is_exact(engine) and engine.step.products <= 2
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        products, neutral = self.engine.products, np.full(acc.shape[1], -0.0)
+        products, neutral = self.engine.step.products, np.full(acc.shape[1], -0.0)
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
         matmul_kernels.rounded_pairs(a, b, acc, *ends, products, self._narrow, neutral, self._rounder)
         return acc
@@ -159,8 +159,8 @@ class RoundedPairs(_Marked):
         self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
     ) -> None:
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
-        lowest = 2.0**self.engine.result.min_normal_exponent
-        matmul_kernels.rounded_pairs_flagged(a, b, acc, marks, *ends, self.engine.products, lowest, self._rounder)
+        lowest = 2.0**self.engine.result.format.min_normal_exponent
+        matmul_kernels.rounded_pairs_flagged(a, b, acc, marks, *ends, self.engine.step.products, lowest, self._rounder)
 
 
 class Windowed(FastSums):
@@ -171,13 +171,13 @@ class Windowed(FastSums):
         general = GeneralSums(engine, a, b, joins)
         self._powers = a.powers, b.columns("powers")
         self._sums = general.sums
-        self._rounder = rounder(engine.result, engine.rounding, np.float64)
-        self._kernel = window_kernels.windowed if engine.interleaved is None else window_kernels.interleaved
+        self._rounder = rounder(engine.result.format, engine.result.rounding, np.float64)
+        self._kernel = window_kernels.windowed if engine.window.interleaved is None else window_kernels.interleaved
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         """Return whether the kernel fits: it ignores a zero's exponent, so no number may have a lower exponent."""
-        return engine.window is not None and engine.group is None and not zeros_count(engine, a, b)
+        return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
@@ -195,16 +195,17 @@ def fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
 ) -> tuple[type[FastSums], ...]:
     """Return the strategies that give correct results for an engine and two operand ranges."""
-    bypasses = engine.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
-    rounds = engine.exact or can_round(engine.result, engine.rounding)
+    bypasses = engine.nan.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
+    rounds = engine.step.exact or can_round(engine.result.format, engine.result.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
-    special = engine.truncation is Truncation.JAM or not engine.ends_plainly
+    special = engine.window.truncation is Truncation.JAM or not engine.ends_plainly
     if bypasses or special or not rounds or not rounds_totals:
         return ()
     return tuple(
         strategy
         for strategy in strategies
-        if (engine.exact or carries(engine.result, strategy.carrier)) and strategy.fits(engine, a, b, depth_bits)
+        if (engine.step.exact or carries(engine.result.format, strategy.carrier))
+        and strategy.fits(engine, a, b, depth_bits)
     )
 
 

@@ -58,13 +58,13 @@ KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "
 
 def step_rounding(engine: Engine) -> KernelRounding:
     """Return the rounding of a step as the kernels take it, and the table that decodes its result."""
-    ends = (engine.overflow, engine.flush_result, *engine.nans_of_steps)
-    return _rounding(engine.result, engine.rounding, *ends)
+    ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
+    return _rounding(engine.result.format, engine.result.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> KernelRounding:
     """Return the rounding of a total to which a chunk's sum is added, and the table that decodes its result."""
-    ends = (engine.overflow, engine.flush_result, engine.nan, engine.invalid_nan)
+    ends = (engine.result.overflow, engine.result.flush, engine.nan.code, engine.nan.invalid_code)
     return _rounding(engine.output, engine.output_rounding, *ends)
 
 
@@ -95,29 +95,29 @@ def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, i
     base = min(products.start, addend_lowest)
     top = max(products.stop, addend_highest + 1) + HEADROOM_BITS
     numbers = sum_kernels.Sums(
-        products=engine.products,
-        chunk=engine.chunk or 0,
-        joins=engine.chunk is not None,
-        exact=engine.exact,
-        window=engine.window or 0,
-        floors=engine.truncation is Truncation.FLOOR,
-        truncation=sum_kernels.TRUNCATIONS[engine.truncation],
-        addend=sum_kernels.ADDENDS[engine.addend],
-        zero_power=0.0 if engine.zero_exponent is None else 2.0**engine.zero_exponent,
-        interleaved=engine.interleaved or 0,
-        lowest_power=2.0**engine.result.min_normal_exponent,
+        products=engine.step.products,
+        chunk=engine.chunk.length or 0,
+        joins=engine.chunk.length is not None,
+        exact=engine.step.exact,
+        window=engine.window.width or 0,
+        floors=engine.window.truncation is Truncation.FLOOR,
+        truncation=sum_kernels.TRUNCATIONS[engine.window.truncation],
+        addend=sum_kernels.ADDENDS[engine.window.addend],
+        zero_power=0.0 if engine.window.zero_exponent is None else 2.0**engine.window.zero_exponent,
+        interleaved=engine.window.interleaved or 0,
+        lowest_power=2.0**engine.result.format.min_normal_exponent,
         bypass_a=False,
         bypass_b=False,
         base=base,
-        addend_floor=_floor(engine, engine.result),
+        addend_floor=_floor(engine, engine.result.format),
         total_floor=_floor(engine, engine.output),
-        infinity_run=engine.infinity_run or 0,
+        infinity_run=engine.nan.infinity_run or 0,
     )
     return numbers, (top - base) // LIMB_BITS + 4
 
 
 def _floor(engine: Engine, addend: Format) -> float:
-    return 2.0**addend.min_normal_exponent if engine.flush_addend else 0.0
+    return 2.0**addend.min_normal_exponent if engine.result.flush_addend else 0.0
 
 
 NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
@@ -132,10 +132,10 @@ class GeneralSums:
         bits = range(a.span.lowest + b.span.lowest, a.span.highest + b.span.highest + 2)
         self.sums, self._limb_count = engine_numbers(engine, bits)
         self.sums = self.sums._replace(
-            chunk=engine.chunk or max(a.depth, 1),
+            chunk=engine.chunk.length or max(a.depth, 1),
             joins=joins,
-            bypass_a=engine.zero_bypass and a.span.format.nan_is_inf,
-            bypass_b=engine.zero_bypass and b.span.format.nan_is_inf,
+            bypass_a=engine.nan.zero_bypass and a.span.format.nan_is_inf,
+            bypass_b=engine.nan.zero_bypass and b.span.format.nan_is_inf,
         )
 
     def limbs(self) -> NDArray[np.int64]:
@@ -214,9 +214,9 @@ def stochastic_bits(
 ) -> RandomBits:
     """Return checked random bits for results of shape[:-1] with shape[-1] roundings each."""
     bits, width, rng = given
-    source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.rounding.value}")
-    largest = BINARY64.fraction_bits - engine.result.precision
-    check_integer("random_width", width, 1, largest, f" for results in {engine.result.name}")
+    source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")
+    largest = BINARY64.fraction_bits - engine.result.format.precision
+    check_integer("random_width", width, 1, largest, f" for results in {engine.result.format.name}")
     if isinstance(source, np.random.Generator):
         return RandomBits(source.integers(0, 1 << width, (math.prod(shape[:-1]), shape[-1])), width)
     array = np.asarray(source)

@@ -33,9 +33,9 @@ class GroupedSums:
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
-        assert engine.group is not None, "an engine with groups is asked for"
+        assert engine.step.group is not None, "an engine with groups is asked for"
         check_grouped(engine, a.span.format, b.span.format)
-        self._group = engine.group
+        self._group = engine.step.group
         self._rounding = step_rounding(engine)
         lowest = a.span.lowest + b.span.lowest
         self._sums, _ = engine_numbers(engine, range(lowest, a.span.highest + b.span.highest + 2))
@@ -80,31 +80,31 @@ class GroupedTiles(FastSums):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        assert engine.group is not None, "an engine with groups is asked for"
+        assert engine.step.group is not None, "an engine with groups is asked for"
         check_grouped(engine, a.span.format, b.span.format)
-        self._group = engine.group
+        self._group = engine.step.group
         self._operands = a.rows("float32"), b.columns("float32")
         self._magnitudes = np.abs(self._operands[0]), np.abs(self._operands[1])
         lowest = a.span.lowest + b.span.lowest
         self._sums, _ = engine_numbers(engine, range(lowest, a.span.highest + b.span.highest + 2))
-        self._rounder = rounder(engine.result, engine.rounding, np.float64)
+        self._rounder = rounder(engine.result.format, engine.result.rounding, np.float64)
         groups, columns = -(-self.depth // self._group), self.b.shape[1]
         self._scales_a = [np.broadcast_to(x[:, :groups], (len(x), groups)) for x in _scales(a)]
         self._scales_b = [np.broadcast_to(x[:, :groups].T, (groups, columns)) for x in _scales(b)]
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        if engine.group is None:
+        if engine.step.group is None:
             return False
-        bits = a.highest + b.highest + 2 - a.lowest - b.lowest + (engine.group - 1).bit_length()
-        return bits <= BINARY32.precision and engine.truncation is Truncation.ZERO
+        bits = a.highest + b.highest + 2 - a.lowest - b.lowest + (engine.step.group - 1).bit_length()
+        return bits <= BINARY32.precision and engine.window.truncation is Truncation.ZERO
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         return all(x.groups is None or x.groups.is_finite for x in (a, b))
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        step = self.engine.products
+        step = self.engine.step.products
         for first in range(begin, end, step):
             self._step(rows, columns, acc, first, min(first + step, end))
         return acc

@@ -175,7 +175,7 @@ def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | Gro
     from fp9.sums.general import GeneralSums  # slow to load
     from fp9.sums.groups import GroupedSums  # slow to load
 
-    return GeneralSums(engine, a, b, joins) if engine.group is None else GroupedSums(engine, a, b)
+    return GeneralSums(engine, a, b, joins) if engine.step.group is None else GroupedSums(engine, a, b)
 
 
 def outputs(
@@ -200,10 +200,10 @@ def _sums_of_no_products(
     """
     from fp9.sums.general import rounded_addends  # slow to load
 
-    if engine.exact:
+    if engine.step.exact:
         return rounded_addends(engine, start, random)
     codes = encode(start, engine.output, Rounding.RTZ, Overflow.INF)
-    nan = engine.output.nan_code(False) if engine.nan is None else engine.nan
+    nan = engine.output.nan_code(False) if engine.nan.code is None else engine.nan.code
     codes[np.isnan(decode_to(codes, engine.output, np.float64))] = nan
     return codes, np.zeros(codes.shape, dtype=np.uint8)
 

@@ -192,11 +192,11 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
     Without interleaving, this is the operand itself. Missing elements of the last chunk are +0, or the smallest
     number of a format without zero. In that case the other factor is +0 (`check_filled`), and so is the product.
     """
-    if engine.interleave is None or not x.codes.size:
+    if engine.chunk.interleave is None or not x.codes.size:
         return x
-    assert engine.chunk is not None, "an engine interleaves the steps of a chunk"
+    assert engine.chunk.length is not None, "an engine interleaves the steps of a chunk"
     codes, shape = x.codes, list(x.shape)
-    shape[axis] = -shape[axis] % engine.chunk
+    shape[axis] = -shape[axis] % engine.chunk.length
     if shape[axis]:
         filler = x.format.code_of(Fraction(0)) if x.format.has_zero else x.format.smallest_code
         codes = np.concatenate([codes, np.full(shape, filler, dtype=codes.dtype)], axis=axis)
@@ -205,10 +205,15 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
     """Raise ValueError if interleaved steps lack elements in the last chunk and neither format has a zero."""
-    if engine.interleave is not None and engine.chunk and depth % engine.chunk and not (a.has_zero or b.has_zero):
+    if (
+        engine.chunk.interleave is not None
+        and engine.chunk.length
+        and depth % engine.chunk.length
+        and not (a.has_zero or b.has_zero)
+    ):
         raise ValueError(
             f"{depth} products of {a.name} x {b.name} given, and neither has a zero that fills the chunks of "
-            f"{engine.chunk} that engine {engine.name} interleaves; give a multiple of {engine.chunk}"
+            f"{engine.chunk.length} that engine {engine.name} interleaves; give a multiple of {engine.chunk.length}"
         )
 
 

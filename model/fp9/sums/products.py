@@ -49,7 +49,7 @@ class EngineKernel:
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
 
-        self.result, self._addend = engine.result, engine.addend_format
+        self.result, self._addend = engine.result.format, engine.addend_format
         *rounding, self.table = step_rounding(engine)
         self.rounding = tuple(rounding)
 
@@ -318,11 +318,13 @@ def _random(
 ) -> RandomBits:
     from fp9.sums.general import NO_RANDOM, stochastic_bits  # slow to load
 
-    if not engine.rounding.needs_bits:
+    if not engine.result.rounding.needs_bits:
         bits, _, rng = given
         if bits is not None or rng is not None:
             name = "rng" if bits is None else "random_bits"
-            raise ValueError(f"{name} given, and engine {engine.name} rounds by {engine.rounding.value}; give sr")
+            raise ValueError(
+                f"{name} given, and engine {engine.name} rounds by {engine.result.rounding.value}; give sr"
+            )
         return NO_RANDOM
     roundings = engine.steps(depth) + _joins_once(engine, scaled)
     return stochastic_bits(engine, given, (*shape, roundings))
@@ -330,11 +332,11 @@ def _random(
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:
     """Return whether the whole sum is one chunk, because it is scaled before C is added."""
-    return scaled and engine.scaling is Scaling.SUMS and engine.chunk is None and not engine.exact
+    return scaled and engine.step.scaling is Scaling.SUMS and engine.chunk.length is None and not engine.step.exact
 
 
 def _joins(engine: Engine, scaled: bool) -> bool:
-    return engine.chunk is not None or _joins_once(engine, scaled)
+    return engine.chunk.length is not None or _joins_once(engine, scaled)
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------

@@ -90,12 +90,12 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
 
     `scales` (rows or 1, blocks) comes from `scale_rows`.
     """
-    made = Side(operand, view, depth, operand.span, None, _ONE, engine.window is not None, None)
+    made = Side(operand, view, depth, operand.span, None, _ONE, engine.window.width is not None, None)
     if scales is None:
         return made
-    if engine.group is not None:
-        return replace(made, groups=_at_groups(scales, engine.group, block))
-    if engine.exact or engine.scaling is Scaling.PRODUCTS:
+    if engine.step.group is not None:
+        return replace(made, groups=_at_groups(scales, engine.step.group, block))
+    if engine.step.exact or engine.step.scaling is Scaling.PRODUCTS:
         return replace(made, scales=_spread(scales, block, depth), span=scales.widened(operand.span))
     return replace(made, at_sums=_at_chunks(scales, engine, block, depth))
 
@@ -120,5 +120,5 @@ def _at_groups(scales: Scales, group: int, block: int | None) -> Scales:
 def _at_chunks(scales: Scales, engine: Engine, block: int | None, depth: int) -> NDArray[np.float64]:
     if not block:
         return scales.factors
-    assert engine.chunk is not None, "format_of_scales lets blocks of sums pass only with chunks"
-    return np.repeat(scales.factors, block // engine.chunk, axis=1)[:, : -(-depth // engine.chunk)]
+    assert engine.chunk.length is not None, "format_of_scales lets blocks of sums pass only with chunks"
+    return np.repeat(scales.factors, block // engine.chunk.length, axis=1)[:, : -(-depth // engine.chunk.length)]

@@ -119,7 +119,7 @@ class FastSums(abc.ABC):
 
     def _chunks(self, rows: Places, columns: Places) -> Iterator[tuple[int, int, Pair]]:
         """Yield begin and end of each chunk, and the scales of its sums for some rows and columns."""
-        length = self.engine.chunk or self.depth
+        length = self.engine.chunk.length or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
             of_rows, of_columns = some_rows(scale_a, rows), np.broadcast_to(scale_b, self.b.shape[1:])[columns]
@@ -153,8 +153,8 @@ def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether a zero can raise the largest exponent, because its exponent is above a product's or an
     addend's.
     """
-    lowest = min(a.lowest + b.lowest, engine.result.min_normal_exponent)
-    return engine.zero_exponent is not None and lowest < engine.zero_exponent
+    lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
+    return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent
 
 
 def range_bits(x: Span) -> int:

@@ -119,8 +119,8 @@ class Tiled(FastSums):
 
         If chunks are added to a total and there is a window, both formats must have subnormal numbers.
         """
-        result, output = self.engine.result, self.engine.output
-        stepped = self.engine.window is None or (result.subnormals and output.subnormals)
+        result, output = self.engine.result.format, self.engine.output
+        stepped = self.engine.window.width is None or (result.subnormals and output.subnormals)
         return not self.joins or (self._chunks_in_tiles and stepped)
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
@@ -153,15 +153,19 @@ class Tiled(FastSums):
 
     @property
     def _joined_chunks(self) -> Chunks:
-        return Chunks(self.engine.chunk or self.depth, self._joining, tiny_below(self.engine.output))
+        return Chunks(self.engine.chunk.length or self.depth, self._joining, tiny_below(self.engine.output))
 
     @property
     def _joining(self) -> Any:
         """Return the rounding of totals as `kernels.floats.joined` takes it."""
-        (lowest, highest), output = bit_range(self.engine.result), self.engine.output
+        (lowest, highest), output = bit_range(self.engine.result.format), self.engine.output
         narrow = lowest >= BINARY32.lowest_quantum and highest <= BINARY32.bias
         own = output.native_dtype == "float32" and self.engine.output_rounding is Rounding.RNE
-        return np.float32(0) if own and narrow and self.engine.result.precision <= BINARY32.precision else self._total
+        return (
+            np.float32(0)
+            if own and narrow and self.engine.result.format.precision <= BINARY32.precision
+            else self._total
+        )
 
     @property
     def _panel(self) -> int:
@@ -222,7 +226,7 @@ class Stepwise(FastSums):
         a, b = self._sides
         left, right = a.values[rows, begin:end], b.values[columns, begin:end]
         powers = (a.powers[rows, begin:end], b.powers[columns, begin:end]) if a.aligned else None
-        result = self.engine.result
+        result = self.engine.result.format
         codes, flags = np.empty(acc.shape[1], dtype=result.dtype), np.empty(acc.shape[1], dtype=np.uint8)
         for i, sums in enumerate(acc):
             row = slice(i, i + 1)

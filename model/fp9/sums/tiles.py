@@ -35,14 +35,14 @@ class Rounded(Tiled):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        result = engine.result
+        result = engine.result.format
         assert isinstance(result, FixedFormat)
-        length = chain_kernels.block_of.py_func(engine.products)
+        length = chain_kernels.block_of.py_func(engine.step.products)
         coarse, fine = self._steps(a, b)
-        self._rounder = rounder(result, engine.rounding, self.carrier)  # type: ignore[arg-type]
+        self._rounder = rounder(result, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
         self._numbers = chain_kernels.Rounded(
-            engine.products,
-            _MODES[engine.rounding],
+            engine.step.products,
+            _MODES[engine.result.rounding],
             self.carrier(2.0**self._drop),
             self._step(coarse),
             self._step(fine),
@@ -68,13 +68,13 @@ class Rounded(Tiled):
 
     @property
     def _drop(self) -> int:
-        return int(np.finfo(self.carrier).nmant) - self.engine.result.fraction_bits
+        return int(np.finfo(self.carrier).nmant) - self.engine.result.format.fraction_bits
 
     def _step(self, exponent: int) -> chain_kernels.Step:
         """Return the step 2^exponent with its ceiling; 2^drop times a multiple below it is also a number of the
         carrier.
         """
-        largest = min(float(self.engine.result.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
+        largest = min(float(self.engine.result.format.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
         exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
         return chain_kernels.Step(exponent, self.carrier(2.0**exponent), self.carrier(min(largest, exact)))
 
@@ -85,7 +85,7 @@ class Rounded(Tiled):
         rows and columns with finer numbers are marked special. The coarse step is no larger than needed to hold
         all sums of the largest numbers, since fewer addends are multiples of a larger one.
         """
-        result = self.engine.result
+        result = self.engine.result.format
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
         finer = finer_rows(a, b, fine)
         assert finer is not None, "sides that are taken have few"
@@ -95,7 +95,7 @@ class Rounded(Tiled):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        plain = engine.window is None and not engine.exact and engine.rounding in _MODES
+        plain = engine.window.width is None and not engine.step.exact and engine.result.rounding in _MODES
         return plain and max(_range(a), _range(b)) < SAFE_EXPONENT
 
     @classmethod
@@ -127,10 +127,10 @@ class RoundedNarrow(Rounded):
     carrier = np.float32
 
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
-        return lowest_step(self.engine.result), BINARY32.lowest_quantum
+        return lowest_step(self.engine.result.format), BINARY32.lowest_quantum
 
     def _doubts_tiny(self, a: Side, b: Side) -> bool:
-        return _met_step(a, b) < math.log2(tiny_below(self.engine.result)) - BINARY32.precision
+        return _met_step(a, b) < math.log2(tiny_below(self.engine.result.format)) - BINARY32.precision
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -177,7 +177,7 @@ def _fine_step(engine: Engine, a: Side, b: Side) -> int:
     """Return the exponent of a power of two that divides most products and accumulators, and for which float64 holds
     sums.
     """
-    places = min(_met_step(a, b), engine.result.quantum(engine.result.lowest_exponent))
+    places = min(_met_step(a, b), engine.result.format.quantum(engine.result.format.lowest_exponent))
     return max(places, _held_step(a, b, BLOCK))
 
 

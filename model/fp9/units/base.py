@@ -180,10 +180,10 @@ def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
 
 def check_rounding(unit: str, engine: Engine) -> None:
     """Raise ValueError if the engine's rounding takes random bits: units that multiply have no port for them."""
-    if engine.rounding.needs_bits:
+    if engine.result.rounding.needs_bits:
         raise ValueError(
-            f"{unit}: rounding {engine.rounding.value} of engine {engine.name} takes random bits, for which the unit "
-            "has no port; give another rounding, such as rne"
+            f"{unit}: rounding {engine.result.rounding.value} of engine {engine.name} takes random bits, for which the "
+            "unit has no port; give another rounding, such as rne"
         )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-from fp9.engines import Engine
+from fp9.engines import PARAMETERS, Engine
 from fp9.formats import Format
 from fp9.rounding import Rounding
 from fp9.units.base import FLAGS_PORT, Port, Unit, check_rounding, check_shared, format_tuple, select_width, value_words
@@ -51,12 +51,11 @@ class Fpu(Unit):
         check_operands(self.name, "a", self.a)
         check_operands(self.name, "b", self.b)
         check_rounding(self.name, self.engine)
-        if self.engine.products != 2:
-            raise ValueError(f"{self.name}: engine.products={self.engine.products} given; give 2, as in fmma")
-        if self.engine.result.bits != 16:
-            raise ValueError(
-                f"{self.name}: engine.result={self.engine.result.name} given; give a format of 16 bits, as in fmma"
-            )
+        if self.engine.step.products != 2:
+            raise ValueError(f"{self.name}: engine.step.products={self.engine.step.products} given; give 2, as in fmma")
+        if self.engine.result.format.bits != 16:
+            given = f"engine.result.format={self.engine.result.format.name} given"
+            raise ValueError(f"{self.name}: {given}; give a format of 16 bits, as in fmma")
         self._check_step()
         if self.casts:
             self._check_casts()
@@ -64,21 +63,21 @@ class Fpu(Unit):
 
     def _check_step(self) -> None:
         """Raise ValueError unless the engine is one exact step, which the 16-bit multiply-add can share."""
-        plain = Engine(self.engine.name, self.engine.result, self.engine.rounding, products=2)
-        for field in fields(Engine):
-            value = getattr(self.engine, field.name)
-            if field.name not in ("addend", "scaling") and value != getattr(plain, field.name):
+        own = ("result", "rounding", "products", "addend", "scaling")
+        for parameter in PARAMETERS.values():
+            value = parameter.of(self.engine)
+            if parameter.name not in own and value != parameter.default:
                 raise ValueError(
-                    f"{self.name}: engine.{field.name}={value_words(value)} given; leave it out: an fpu has one exact "
-                    "step of two products, as in fmma"
+                    f"{self.name}: engine.{parameter.path}={value_words(value)} given; leave it out: an fpu has one "
+                    "exact step of two products, as in fmma"
                 )
 
     def _check_casts(self) -> None:
         """Raise ValueError if a format of `a` cannot be upcast to the result format or downcast from it."""
         for fmt in self.a:
             try:
-                Upcast("upcast", (fmt,), self.engine.result)
-                Cast("downcast", self.engine.result, (fmt,), (Rounding.RNE,))
+                Upcast("upcast", (fmt,), self.engine.result.format)
+                Cast("downcast", self.engine.result.format, (fmt,), (Rounding.RNE,))
             except ValueError as error:
                 advice = str(error).rpartition("; ")[2]
                 given = f"a={fmt.name} given with casts=true"
@@ -91,7 +90,7 @@ class Fpu(Unit):
 
     @property
     def inputs(self) -> tuple[Port, ...]:
-        wide = self.engine.result
+        wide = self.engine.result.format
         selects = [
             port
             for operand, formats in (("a", self.a), ("b", self.b))
@@ -109,6 +108,6 @@ class Fpu(Unit):
 
     @property
     def outputs(self) -> tuple[Port, ...]:
-        wide = self.engine.result
+        wide = self.engine.result.format
         result = Port("result", wide.bits, f"the sum in {wide.name}, or the cast operand", (wide,))
         return (result, FLAGS_PORT) if self.flags else (result,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fp9.engines import Engine
+from fp9.engines import Engine, Result
 from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import Overflow, Rounding
 from fp9.units.base import FLAGS_PORT, WIDE_BITS, Port, Unit, check_rounding, check_shared, format_tuple
@@ -54,7 +54,7 @@ class Mul(Unit):
     def engine(self) -> Engine:
         """Return an engine with one product and the unit's rounding and overflow policy."""
         name = f"{self.kind}_{self.result.name}"
-        return Engine(name=name, result=self.result, rounding=self.rounding, overflow=self.overflow)
+        return Engine(name, Result(self.result, self.rounding, overflow=self.overflow))
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
         """Return the name of an operand's port as a tuple, as units with several products do."""

@@ -30,7 +30,7 @@ from fp9.units.operands import check_operands, operand_ports, scale_ports
 class Dot(Unit):
     """One stateless step of the engine: result = round(sum of a_i * b_i + c).
 
-    The step has `engine.products` products and rounds once.
+    The step has `engine.step.products` products and rounds once.
 
     If the engine has chunks, an operation is one whole chunk: all its steps in the engine's element order, then the
     addition of c. The flags combine all roundings.
@@ -74,13 +74,13 @@ class Dot(Unit):
     def _check_scales(self) -> None:
         engine = self.engine
         if self.scale is None:
-            if self.block is not None or engine.group is not None:
-                given = f"engine.group={engine.group}" if self.block is None else f"block of {self.block}"
+            if self.block is not None or engine.step.group is not None:
+                given = f"engine.step.group={engine.step.group}" if self.block is None else f"block of {self.block}"
                 raise ValueError(f"{self.name}: {given} given; give the format of scales as well, such as ue4m3")
             return
         try:
             object.__setattr__(self, "scale", format_of_scales(engine, self.scale, self.block, "scale"))
-            for a, b in itertools.product(self.a, self.b) if engine.group is not None else ():
+            for a, b in itertools.product(self.a, self.b) if engine.step.group is not None else ():
                 check_grouped(engine, a, b)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
@@ -96,7 +96,7 @@ class Dot(Unit):
     @property
     def products(self) -> int:
         """Return the number of products of an operation."""
-        return self.engine.chunk or self.engine.products
+        return self.engine.chunk.length or self.engine.step.products
 
     @property
     def products_of_scales(self) -> int:
@@ -187,8 +187,8 @@ class Mac(Dot):
 
     def _check_scales(self) -> None:
         super()._check_scales()
-        if self.scale is not None and (self.engine.exact or self.engine.scaling is Scaling.SUMS):
-            what = "holds all of its sum" if self.engine.exact else "scales sums as they join"
+        if self.scale is not None and (self.engine.step.exact or self.engine.step.scaling is Scaling.SUMS):
+            what = "holds all of its sum" if self.engine.step.exact else "scales sums as they join"
             raise ValueError(
                 f"{self.name}: scale={self.scale.name} given, and engine {self.engine.name} {what}; "
                 "give one such as mx(G=4)"
@@ -196,22 +196,22 @@ class Mac(Dot):
 
     @property
     def _lowest_stages(self) -> int:
-        return 2 if self.engine.chunk else 1
+        return 2 if self.engine.chunk.length else 1
 
     @property
     def products(self) -> int:
         """Return the number of products of an operation, which is one step."""
-        return self.engine.products
+        return self.engine.step.products
 
     @property
     def operations(self) -> tuple[MacOp, ...]:
         """Return the operations that the unit offers, in the order of their numbers."""
-        return tuple(op for op in MacOp if op is not MacOp.FOLD or self.engine.chunk)
+        return tuple(op for op in MacOp if op is not MacOp.FOLD or self.engine.chunk.length)
 
     @property
     def chunk_steps(self) -> int:
         """Return the number of steps of a full chunk; 0 if the engine has no chunks."""
-        return (self.engine.chunk or 0) // self.engine.products
+        return (self.engine.chunk.length or 0) // self.engine.step.products
 
     @property
     def has_state(self) -> bool:
@@ -224,7 +224,7 @@ class Mac(Dot):
     @property
     def inputs(self) -> tuple[Port, ...]:
         choices = tuple(op.name.lower() for op in self.operations)
-        operands = self.factor_inputs if self.engine.exact else self.operand_inputs
+        operands = self.factor_inputs if self.engine.step.exact else self.operand_inputs
         return (Port("op", select_width(len(choices)), "operation", choices=choices), *operands)
 
     @property

@@ -9,7 +9,11 @@ A file names the `kind` and the fields of the specification, as in the catalogue
     engine = "dlfloat"
     stages = 2
 
-An engine is the name of a preset or a table of the engine's fields. `load` reads this text; `dumps` writes it.
+An engine is the name of a preset or a table of the groups of an engine's fields:
+
+    engine = { result = { format = "fp16" }, step = { products = 4 }, window = { width = 20 } }
+
+`load` reads this text; `dumps` writes it.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
-from fp9.engines import Engine, engine
+from fp9.engines import GROUPS, PARAMETERS, Engine, engine
 from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import choice
 from fp9.scaling import BlockFormat, ScaleRule, block_format, scale_rule
@@ -45,7 +49,7 @@ def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
     A name that ends in `.toml` is a file.
 
     A setting's value is written as in TOML; quotes and brackets are optional (`a=e4m3,e5m2`). `engine.FIELD=value`
-    changes one field of the engine.
+    changes one field of the engine: `engine.window.width=20`.
 
     Raises ValueError for an invalid specification, and OSError if the file cannot be read.
     """
@@ -103,15 +107,23 @@ def _apply(described: dict[str, object], setting: str) -> None:
     field, equals, text = setting.partition("=")
     if not equals or not field:
         raise ValueError(f"setting {setting!r} is not of the form field=value")
-    outer, _, inner = field.strip().partition(".")
+    outer, *inner = field.strip().split(".")
     if not inner:
         described[outer] = _value(text)
         return
     if outer != "engine":
-        raise ValueError(f"setting {setting!r}: only engine has fields of its own; write engine.FIELD=value")
+        raise ValueError(f"setting {setting!r}: only engine has fields of its own; write engine.window.width=value")
     base = described.get("engine", {})
     table = dict(base) if isinstance(base, Mapping) else _engine_table(engine(str(base)))
-    described[outer] = {**table, "name": "custom", inner: _value(text)}
+    described[outer] = _with(table, inner, _value(text)) | {"name": "custom"}
+
+
+def _with(table: Mapping[str, object], path: list[str], value: object) -> dict[str, object]:
+    """A table of fields with another value at a path."""
+    if len(path) == 1:
+        return {**table, path[0]: value}
+    inner = table.get(path[0], {})
+    return {**table, path[0]: _with(inner if isinstance(inner, Mapping) else {}, path[1:], value)}
 
 
 def _value(text: str) -> object:
@@ -201,14 +213,30 @@ def _read_engine(value: object, where: str) -> Engine:
         return _found(engine, value, where)
     if not isinstance(value, Mapping):
         raise ValueError(f"{where}: {value!r} given; give an engine's name or a table of its fields")
-    readers = _readers(Engine)
-    unknown = [key for key in value if key not in readers]
-    if unknown:
-        raise ValueError(f"{where} has no field {unknown[0]!r}; its fields are {', '.join(readers)}")
-    needed = [f.name for f in dataclasses.fields(Engine) if f.default is dataclasses.MISSING]
-    if missing := [name for name in needed if name not in value]:
-        raise ValueError(f"{where} needs the field {missing[0]!r}; add it")
-    return Engine(**{key: readers[key](item, f"{where}.{key}") for key, item in value.items()})  # type: ignore[arg-type]
+    return _read_record(Engine, value, where)
+
+
+def _read_group(group: type[object]) -> _Reader:
+    """The reader of a group of an engine's fields."""
+
+    def read(value: object, where: str) -> object:
+        if not isinstance(value, Mapping):
+            listing = ", ".join(_readers(group))
+            raise ValueError(f"{where}: {value!r} given; give a table of its fields, which are {listing}")
+        return _read_record(group, value, where)
+
+    return read
+
+
+def _read_record(record: type[_Found], value: Mapping[str, object], where: str) -> _Found:
+    """A record from a table of its fields. Raises ValueError for a field that it does not have."""
+    readers = _readers(record)
+    for key in value:
+        if key not in readers:
+            known = PARAMETERS.get(key)
+            advice = f"write engine.{known.path}" if known else f"its fields are {', '.join(readers)}"
+            raise ValueError(f"{where} has no field {key!r}; {advice}")
+    return record(**{key: readers[key](item, f"{where}.{key}") for key, item in value.items()})
 
 
 _SCALARS: dict[object, _Reader] = {
@@ -220,6 +248,7 @@ _SCALARS: dict[object, _Reader] = {
     BlockFormat: _named(block_format, "a block format"),
     ScaleRule: _named(scale_rule, "a scale rule"),
     Engine: _read_engine,
+    **{group: _read_group(group) for group in GROUPS.values()},
 }
 
 
@@ -237,8 +266,11 @@ def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
 
 
 def _engine_table(spec: Engine) -> dict[str, object]:
-    said = [f for f in dataclasses.fields(Engine) if getattr(spec, f.name) != f.default]
-    return {f.name: _plain(getattr(spec, f.name)) for f in said}
+    table: dict[str, object] = {} if spec.name == Engine().name else {"name": spec.name}
+    for group in GROUPS:
+        said = [p for p in PARAMETERS.values() if p.group == group and p.of(spec) != p.default]
+        table |= {group: {p.field: _plain(p.of(spec)) for p in said}} if said else {}
+    return table
 
 
 def _plain(value: object) -> object:

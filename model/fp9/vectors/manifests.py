@@ -85,9 +85,9 @@ def _cast_policies(unit: Cast) -> dict[str, Any]:
 
 def _engine_policies(unit: Mul | Dot | Fpu) -> dict[str, Any]:
     return {
-        "rounding": unit.engine.rounding.value,
-        "overflow": unit.engine.overflow.value,
-        "zero_bypass": unit.engine.zero_bypass,
+        "rounding": unit.engine.result.rounding.value,
+        "overflow": unit.engine.result.overflow.value,
+        "zero_bypass": unit.engine.nan.zero_bypass,
         "nan": "canonical",
         "tininess": "after rounding",
     }

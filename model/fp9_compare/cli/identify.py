@@ -126,11 +126,12 @@ def _box(target: str, interface: Interface, values: bool) -> Box:
 
 
 def _show(found: Fit, as_json: bool) -> None:
-    from fp9_compare.identify.fields import hypotheses, spelled  # slow to load
+    from fp9.engines import parameters  # slow to load
+    from fp9_compare.identify.fields import spelled  # slow to load
     from fp9_compare.identify.measured import said  # slow to load
 
     also = _also(found.nearest, found.equal)
-    fields = {field.name: spelled(getattr(found.nearest, field.name)) for field in hypotheses(found.interface)}
+    fields = {name: spelled(value) for name, value in parameters(found.nearest).items()}
     record: dict[str, Any] = {
         "unit": found.name,
         "engine": found.engine.name if found.engine else None,

@@ -79,7 +79,7 @@ class Narrowed(Unit):
 
     def __post_init__(self) -> None:
         engine = self.inner.engine
-        if engine.rounding is not Rounding.RTO or engine.output.precision < self.target.precision + 2:
+        if engine.result.rounding is not Rounding.RTO or engine.output.precision < self.target.precision + 2:
             raise ValueError(
                 f"{self.name}: engine {engine.name} given below a result in {self.target.name}; give one that rounds "
                 "to odd in a wider format, such as fma_fp32(rounding=rto)"

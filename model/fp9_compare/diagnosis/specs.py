@@ -22,7 +22,7 @@ def replaced(unit: Any, **fields: Any) -> Any:
 
 def custom(engine: Engine, **fields: Any) -> Engine:
     """Return an engine with other fields, named "custom"; raise ValueError if they do not fit."""
-    return dataclasses.replace(engine, name="custom", **fields)
+    return engine.changed(name="custom", **fields)
 
 
 # --- formats --------------------------------------------------------------------------------------------------------
@@ -41,9 +41,9 @@ def with_format(unit: Any, old: Format, new: Format) -> Any:
         if isinstance(value, tuple):
             return tuple(other(item) for item in value)
         if isinstance(value, Engine):
-            promotion = None if value.promotion is None else other(value.promotion)
-            result = other(value.result)
-            changed = (result, promotion) != (value.result, value.promotion)
+            promotion = None if value.chunk.promotion is None else other(value.chunk.promotion)
+            result = other(value.result.format)
+            changed = (result, promotion) != (value.result.format, value.chunk.promotion)
             return custom(value, result=result, promotion=promotion) if changed else value
         if isinstance(value, BlockFormat):
             return dataclasses.replace(value, element=other(value.element))
@@ -76,8 +76,8 @@ roundings_of: Hook[[], tuple[Rounding, ...]] = Hook(
         Conversion: lambda unit: (unit.policy.rounding_for(unit.target),),
         Narrowed: lambda unit: (unit.policy.rounding_for(unit.target),),
         Mul: lambda unit: (unit.rounding,),
-        Dot: lambda unit: (unit.engine.rounding,),
-        Fpu: lambda unit: (unit.engine.rounding,),
+        Dot: lambda unit: (unit.engine.result.rounding,),
+        Fpu: lambda unit: (unit.engine.result.rounding,),
         MultiFpu: lambda unit: unit.roundings,
         Quantiser: lambda unit: (unit.block.rounding,),
     },
@@ -121,8 +121,8 @@ overflows_of: Hook[[], tuple[Overflow, ...]] = Hook(
         Conversion: lambda unit: (unit.policy.overflow,),
         Narrowed: lambda unit: (unit.policy.overflow,),
         Mul: lambda unit: (unit.overflow,),
-        Dot: lambda unit: (unit.engine.overflow,),
-        Fpu: lambda unit: (unit.engine.overflow,),
+        Dot: lambda unit: (unit.engine.result.overflow,),
+        Fpu: lambda unit: (unit.engine.result.overflow,),
         MultiFpu: lambda unit: unit.overflow,
     },
     otherwise=lambda unit: (),

@@ -32,7 +32,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
     for says, fields in _facts(engine):
         yield Difference(Topic.SUM, says, functools.partial(with_engine, **fields))
     for name, preset in ENGINES.items():
-        if preset.products == engine.products and preset.output == engine.output and preset != engine:
+        if preset.step.products == engine.step.products and preset.output == engine.output and preset != engine:
             yield Difference(Topic.SUM, f"it sums as engine {name} does", functools.partial(replaced, engine=preset))
     if isinstance(unit, Dot) and not isinstance(unit, Mac):
         yield from _orders(unit)
@@ -40,21 +40,21 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 def _facts(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a description and other values for fields of an engine."""
-    if engine.window is None:
-        precision = engine.result.fraction_bits
+    if engine.window.width is None:
+        precision = engine.result.format.fraction_bits
         for window in (precision + guard for guard in _GUARD_BITS):
             yield f"it cuts its terms: a window of {window} fraction bits, where sums are exact", {"window": window}
             sticky = {"window": window, "truncation": Truncation.JAM}
             yield f"it cuts its terms with a sticky bit: a window of {window} fraction bits", sticky
         return
-    yield f"its sums are exact, where a window has {engine.window} fraction bits", _EXACT
-    for window in (engine.window + step for step in _WINDOW_STEPS):
-        yield f"its window has {window} fraction bits, not {engine.window}", {"window": window}
+    yield f"its sums are exact, where a window has {engine.window.width} fraction bits", _EXACT
+    for window in (engine.window.width + step for step in _WINDOW_STEPS):
+        yield f"its window has {window} fraction bits, not {engine.window.width}", {"window": window}
     for truncation in Truncation:
         yield f"bits below its window: {_TRUNCATIONS[truncation]}", {"truncation": truncation}
     for addend in Addend:
-        yield f"its addend stands {addend.value} the window, not {engine.addend.value}", {"addend": addend}
-    if engine.zero_exponent is not None:
+        yield f"its addend stands {addend.value} the window, not {engine.window.addend.value}", {"addend": addend}
+    if engine.window.zero_exponent is not None:
         yield "a zero does not count for its window", {"zero_exponent": None}
 
 
@@ -69,7 +69,7 @@ _TRUNCATIONS = {
 
 
 def _orders(unit: Dot) -> Iterator[Difference]:
-    name = unit.engine.result.name
+    name = unit.engine.result.format.name
     if isinstance(unit, Fma):
         says = f"double rounding: it rounds the product to {name} before it adds"
         yield Difference(Topic.SUM, says, results=_in_steps(_products_first))

@@ -1,4 +1,4 @@
-"""Hypotheses: possible values of each field of an engine, derived from the record and the catalogue.
+"""Hypotheses: possible values of each parameter of an engine, derived from its type and the catalogue.
 
 A field is a choice, a truth value, a format or an integer, or None. Its values are all values of its type, and the
 values in the catalogue. Values that the record refuses are no hypotheses. A new field, choice or preset is
@@ -13,11 +13,11 @@ import operator
 import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from fp9.engines import ENGINES, Engine
+from fp9.engines import ENGINES, PARAMETERS, Engine, Parameter, Result
 from fp9.formats import FixedFormat
 from fp9.sums.operands import bit_range
 from fp9_compare.identify.interface import Interface
@@ -41,29 +41,28 @@ class Field:
 @functools.lru_cache(maxsize=64)
 def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field, ...]:
     """Return every field of the record except the name, in order; `codes` are NaN codes of the unit's results."""
-    hints = typing.get_type_hints(Engine)
-    every = [f.name for f in fields(Engine) if f.name != "name"]
-    return tuple(Field(name, _taken(name, _values(name, hints[name], interface, codes))) for name in every)
+    return tuple(Field(name, _taken(name, _values(each, interface, codes))) for name, each in PARAMETERS.items())
 
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the values that the record accepts in some engine: the default engine, or a preset that uses the field."""
-    plain = getattr(Engine(), name)
-    users = [Engine(), *(preset for preset in ENGINES.values() if getattr(preset, name) != plain)]
+    parameter = PARAMETERS[name]
+    users = [Engine(), *(preset for preset in ENGINES.values() if parameter.of(preset) != parameter.default)]
     return tuple(value for value in values if any(with_values(user, {name: value}) is not None for user in users))
 
 
-def _values(name: str, hint: Any, interface: Interface, codes: tuple[int, ...]) -> tuple[Any, ...]:
+def _values(parameter: Parameter, interface: Interface, codes: tuple[int, ...]) -> tuple[Any, ...]:
+    hint = parameter.type
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    known = (getattr(engine, name) for engine in ENGINES.values())
+    known = map(parameter.of, ENGINES.values())
     made = itertools.chain.from_iterable(_of_type(kind, interface) for kind in kinds)
-    return tuple(dict.fromkeys([*known, *made, *(codes if _holds_codes(name, interface, codes) else ())]))
+    return tuple(dict.fromkeys([*known, *made, *(codes if _holds_codes(parameter.name, interface, codes) else ())]))
 
 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
     """Return whether a field holds codes of the result: the record accepts such a code, but not every number."""
-    plain = Engine(NAME, interface.output)
+    plain = Engine(NAME, Result(interface.output))
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
 
 
@@ -92,7 +91,7 @@ def _lowest(interface: Interface) -> int:
 
 def is_possible(engine: Engine, interface: Interface) -> bool:
     """Return whether a unit may be this engine: results have the interface's format and depend only on the operands."""
-    return engine.addend_format == interface.output and not engine.rounding.needs_bits
+    return engine.addend_format == interface.output and not engine.result.rounding.needs_bits
 
 
 def presets(interface: Interface) -> list[Engine]:
@@ -107,7 +106,7 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
     """
     refused = 0
     for value in field.values:
-        if value == getattr(engine, field.name):
+        if value == PARAMETERS[field.name].of(engine):
             continue
         if refused < _MOST_REFUSED:
             found = _with(engine, field.name, value, interface)
@@ -128,11 +127,11 @@ def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[
 
 
 def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Iterator[Engine]:
-    others = [f for f in fields(Engine) if f.name not in (*values, "name") and getattr(engine, f.name) != f.default]
+    others = [p for p in PARAMETERS.values() if p.name not in values and p.of(engine) != p.default]
     for count in range(_MOST_RESETS + 1):
         found = False
         for given_up in itertools.combinations(others, count):
-            made = with_values(engine, {**values, **{f.name: f.default for f in given_up}})
+            made = with_values(engine, {**values, **{p.name: p.default for p in given_up}})
             if made is not None and is_possible(made, interface):
                 found = True
                 yield made
@@ -144,7 +143,7 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
     """Yield the engine with values, and an integer field moved to the nearest value that the record accepts."""
-    own = getattr(engine, other)
+    own = PARAMETERS[other].of(engine)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
     for step in (-1, 1):
@@ -166,7 +165,7 @@ def made(values: dict[str, Any]) -> Engine | None:
 def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
     """Return the engine with other values of some fields; None if the record refuses them."""
     try:
-        return Engine(**{**vars(engine), "name": NAME, **values})
+        return engine.changed(name=NAME, **values)
     except (ValueError, TypeError):
         return None
 
@@ -183,7 +182,7 @@ def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iter
 
 def beside(field: Field, engine: Engine) -> Field:
     """Return a field with its values that are not integers, and the integers next to the engine's own."""
-    own = getattr(engine, field.name)
+    own = PARAMETERS[field.name].of(engine)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))
 
@@ -219,18 +218,14 @@ def is_whole(value: object) -> bool:
 
 def differences(engine: Engine, other: Engine) -> dict[str, Any]:
     """Return the fields in which another engine differs, with its values."""
-    return {
-        f.name: getattr(other, f.name)
-        for f in fields(Engine)
-        if f.name != "name" and getattr(engine, f.name) != getattr(other, f.name)
-    }
+    return {name: each.of(other) for name, each in PARAMETERS.items() if each.of(engine) != each.of(other)}
 
 
 def named(engine: Engine) -> Engine:
     """Return the engine under the name that `fp9.engine` reads: a preset with as few changed parameters as possible."""
     base = min(ENGINES.values(), key=lambda preset: len(differences(preset, engine)))
     changes = ",".join(f"{name}={spelled(value)}" for name, value in differences(base, engine).items())
-    return replace(engine, name=f"{base.name}({changes})" if changes else base.name)
+    return engine.changed(name=f"{base.name}({changes})" if changes else base.name)
 
 
 def spelled(value: object) -> str:
@@ -238,5 +233,5 @@ def spelled(value: object) -> str:
     return str(value.value) if isinstance(value, Enum) else str(value).lower()
 
 
-key: Callable[[Engine], tuple[Any, ...]] = operator.attrgetter(*(f.name for f in fields(Engine) if f.name != "name"))
+key: Callable[[Engine], tuple[Any, ...]] = operator.attrgetter(*(each.path for each in PARAMETERS.values()))
 """Fields of an engine without its name: equal if all fields are equal."""

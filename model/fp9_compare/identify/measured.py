@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fp9.engines import ENGINES, Engine
+from fp9.engines import ENGINES, PARAMETERS, Engine
 from fp9_compare.identify import fields
 from fp9_compare.identify.evidence import Evidence
 from fp9_compare.identify.rows import Rows
@@ -83,7 +83,7 @@ def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
     head, found = evidence.first(_FIRST), {}
     for field in evidence.fields:
         others = [other for other in fields.changed(engine, field, evidence.interface) if head.explains(other)]
-        kept = {getattr(other, field.name): None for other in others if evidence.explains(other)}
+        kept = {PARAMETERS[field.name].of(other): None for other in others if evidence.explains(other)}
         if kept:
             found[field.name] = list(kept)
     return found

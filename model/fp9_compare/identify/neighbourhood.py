@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.engines import Engine
+from fp9.engines import PARAMETERS, Engine
 from fp9_compare.identify import fields
 from fp9_compare.identify.unobservable import is_plain
 
@@ -31,12 +31,12 @@ def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
     """Yield the engine with every order of the elements; it keeps having chunks or none."""
-    if engine.exact:
+    if engine.step.exact:
         yield engine
         return
     depth = rows.interface.depth
     for products in fields.sparse(range(1, depth + 1)):
-        for chunk, run in [(None, None)] if engine.chunk is None else _chunks(products, depth):
+        for chunk, run in [(None, None)] if engine.chunk.length is None else _chunks(products, depth):
             made = fields.with_values(engine, dict(zip(ORDER, (products, chunk, run), strict=True)))
             if made is not None:
                 yield made
@@ -92,7 +92,7 @@ def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def _with_another(engine: Engine, others: Iterable[fields.Field], rows: Evidence) -> Iterator[Engine]:
     for field in others:
         for value in field.values:
-            if value != getattr(engine, field.name):
+            if value != PARAMETERS[field.name].of(engine):
                 made = fields.with_values(engine, {field.name: value})
                 if made is not None and fields.is_possible(made, rows.interface):
                     yield made
@@ -127,7 +127,7 @@ def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[E
 
 def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
     """Return a field's own value, its values that are not integers, and integers near its own."""
-    own = getattr(engine, field.name)
+    own = PARAMETERS[field.name].of(engine)
     if field.name in ORDER:
         return list(dict.fromkeys([own, *_nearby_order(engine, rows.interface.depth)[field.name]]))
     few = fields.beside(field, engine).values
@@ -136,7 +136,7 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
     """Return nearby orders: steps one product longer or shorter, half and double; chunks of one step, two and all."""
-    products = engine.products
+    products = engine.step.products
     filled = -(-depth // products) * products
     return {
         "products": [max(products - 1, 1), products + 1, max(products // 2, 1), 2 * products],

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fp9.engines import Engine
+from fp9.engines import PARAMETERS, Engine
 from fp9_compare.identify import fields
 from fp9_compare.identify.evidence import PART, Evidence
 from fp9_compare.identify.local_repair import repaired
@@ -106,15 +106,21 @@ def _unlike(engines: Iterable[Engine], kind: Callable[[Engine], Any]) -> list[En
 
 
 def _built(engine: Engine) -> tuple[Any, ...]:
-    return engine.result, engine.promotion, engine.chunk is None, engine.window is None, engine.addend
+    return (
+        engine.result.format,
+        engine.chunk.promotion,
+        engine.chunk.length is None,
+        engine.window.width is None,
+        engine.window.addend,
+    )
 
 
 def _meets(engine: Engine) -> tuple[Any, ...]:
-    return (*(getattr(engine, name) for name in ORDER), engine.exact)
+    return (*(PARAMETERS[name].of(engine) for name in ORDER), engine.step.exact)
 
 
 def _cuts(engine: Engine) -> tuple[Any, ...]:
-    return engine.chunk is None, engine.window is None, engine.truncation
+    return engine.chunk.length is None, engine.window.width is None, engine.window.truncation
 
 
 def _meeting(rows: Evidence) -> Iterator[Engine]:
@@ -132,7 +138,7 @@ def _meeting(rows: Evidence) -> Iterator[Engine]:
 
 def _numbered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
     """Yield the engine with some windows, and every truncation, addend and rounding."""
-    for window in (engine.window, *_WINDOWS):
+    for window in (engine.window.width, *_WINDOWS):
         changed = fields.with_values(engine, {"window": window})
         if changed is not None:
             yield from combined(changed, rows, ("truncation", "addend", "rounding"))
@@ -167,7 +173,7 @@ class _Climb:
         if len(values) > _SOME and not self._matters(engine, fields.Field(field.name, _ends(values))):
             return engine
         best = best_of(engine, values)
-        return best_of(best, fields.between(field.values, getattr(best, field.name)))
+        return best_of(best, fields.between(field.values, PARAMETERS[field.name].of(best)))
 
 
 def _ends(values: list[Any]) -> tuple[Any, ...]:

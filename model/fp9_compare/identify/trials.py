@@ -75,8 +75,8 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 def interface_of(preset: Engine) -> Interface:
     """Return operands and depth that reveal a preset: at least two steps or two chunks."""
-    operand = format("e2m1" if preset.group else "e4m3")
-    depth = max(_DEPTH, 2 * (preset.chunk or preset.products))
+    operand = format("e2m1" if preset.step.group else "e4m3")
+    depth = max(_DEPTH, 2 * (preset.chunk.length or preset.step.products))
     return Interface(operand, operand, preset.addend_format, depth)
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from fp9.engines import Addend, Engine, Truncation
+from fp9.engines import PARAMETERS, Addend, Engine, Truncation
 from fp9.formats import FixedFormat, floor_log2
 from fp9.rounding import Overflow, Rounding
 from fp9.sums.operands import bit_range
 from fp9_compare.identify.fields import with_values
 from fp9_compare.identify.interface import Interface
-
-_PLAIN = Engine()
 
 
 def _unused(engine: Engine, interface: Interface) -> set[str]:
@@ -27,27 +24,32 @@ def _unused(engine: Engine, interface: Interface) -> set[str]:
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
         unobservable.add("zero_bypass")
-    if engine.window is None:
+    if engine.window.width is None:
         unobservable |= {"truncation", "addend"}
-    if engine.exact:
+    if engine.step.exact:
         unobservable.add("products")
-    filled = engine.chunk is not None and interface.depth % engine.chunk == 0
-    if filled and engine.chunk == engine.products and engine.interleaved is None and engine.infinity_run is None:
+    filled = engine.chunk.length is not None and interface.depth % engine.chunk.length == 0
+    if (
+        filled
+        and engine.chunk.length == engine.step.products
+        and engine.window.interleaved is None
+        and engine.nan.infinity_run is None
+    ):
         unobservable.add("interleave")
     return unobservable
 
 
 def is_plain(engine: Engine, interface: Interface) -> bool:
     """Return whether all unobservable fields have their defaults."""
-    return all(getattr(engine, name) == getattr(_PLAIN, name) for name in _unused(engine, interface))
+    return all(p.of(engine) == p.default for p in map(PARAMETERS.__getitem__, _unused(engine, interface)))
 
 
 def plain(engine: Engine, interface: Interface) -> Engine:
     """Return the engine with the same sums of these operands and as few unobservable settings as known rules allow."""
-    engine = replace(engine, **{name: getattr(_PLAIN, name) for name in _unused(engine, interface)})
+    engine = engine.changed(**{name: PARAMETERS[name].default for name in _unused(engine, interface)})
     for rule in (_without_zeros, _one_overflow, _without_overflow, _shortest, _fewest, _without_addend):
         engine = with_values(engine, rule(engine, interface)) or engine
-    return replace(engine, **{name: getattr(_PLAIN, name) for name in _unused(engine, interface)})
+    return engine.changed(**{name: PARAMETERS[name].default for name in _unused(engine, interface)})
 
 
 Rule = Callable[[Engine, Interface], dict[str, Any]]
@@ -60,26 +62,26 @@ def _lowest_product(interface: Interface) -> int:
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return zero_exponent None if a window at the zero's exponent truncates no bit of any term."""
-    if engine.zero_exponent is None or engine.window is None or engine.group is not None:
+    if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
     lowest = _lowest_product(interface)
-    if engine.chunk is None and engine.addend is not Addend.OUTSIDE:
+    if engine.chunk.length is None and engine.window.addend is not Addend.OUTSIDE:
         lowest = min(lowest, bit_range(engine.addend_format)[0])
-    return {"zero_exponent": None} if engine.zero_exponent - engine.window <= lowest else {}
+    return {"zero_exponent": None} if engine.window.zero_exponent - engine.window.width <= lowest else {}
 
 
 def _one_overflow(engine: Engine, _: Interface) -> dict[str, Any]:
     """Return an equivalent overflow policy: infinities stay, and rounding to nearest gives infinity on both sides."""
-    nearest = engine.rounding.is_nearest and engine.output_rounding.is_nearest
-    if engine.overflow is Overflow.PROPAGATE:
+    nearest = engine.result.rounding.is_nearest and engine.output_rounding.is_nearest
+    if engine.result.overflow is Overflow.PROPAGATE:
         return {"overflow": Overflow.SATURATE}
-    if nearest and _has_infinities(engine) and engine.overflow in (Overflow.DIRECTED, Overflow.SAT_NONE):
+    if nearest and _has_infinities(engine) and engine.result.overflow in (Overflow.DIRECTED, Overflow.SAT_NONE):
         return {"overflow": Overflow.INF}
     return {}
 
 
 def _has_infinities(engine: Engine) -> bool:
-    return all(isinstance(fmt, FixedFormat) and fmt.has_inf for fmt in (engine.result, engine.output))
+    return all(isinstance(fmt, FixedFormat) and fmt.has_inf for fmt in (engine.result.format, engine.output))
 
 
 def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
@@ -88,14 +90,16 @@ def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     This holds if the sum of all products, truncated upward, is less than half the last bit of the total's largest
     number. With chunks, it must also be less than the largest number of a chunk.
     """
-    to_total = engine.output_rounding if engine.chunk is not None else engine.rounding
+    to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ
-    cut_down = engine.window is None or engine.truncation is Truncation.ZERO or engine.chunk is not None
-    if not (never_up and cut_down) or engine.interleaved is not None or engine.addend_format != engine.output:
+    cut_down = (
+        engine.window.width is None or engine.window.truncation is Truncation.ZERO or engine.chunk.length is not None
+    )
+    if not (never_up and cut_down) or engine.window.interleaved is not None or engine.addend_format != engine.output:
         return {}
     products = _CUT_UPWARD * interface.depth * Fraction(_largest(interface.a)) * Fraction(_largest(interface.b))
     half = Fraction(2) ** (floor_log2(engine.output.max_magnitude) - engine.output.precision)
-    fits = products < half and (engine.chunk is None or products < engine.result.max_magnitude)
+    fits = products < half and (engine.chunk.length is None or products < engine.result.format.max_magnitude)
     return {"overflow": Overflow.INF} if fits else {}
 
 
@@ -109,24 +113,33 @@ def _largest(fmt: Any) -> Fraction:
 
 def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return consecutive steps and chunks that are no longer than the sum."""
-    if engine.interleave is not None or engine.group is not None or engine.interleaved is not None or engine.exact:
+    if (
+        engine.chunk.interleave is not None
+        or engine.step.group is not None
+        or engine.window.interleaved is not None
+        or engine.step.exact
+    ):
         return {}
-    products = min(engine.products, interface.depth)
-    chunk = engine.chunk and min(engine.chunk, -(-interface.depth // products) * products)
+    products = min(engine.step.products, interface.depth)
+    chunk = engine.chunk.length and min(engine.chunk.length, -(-interface.depth // products) * products)
     return {"products": products, "chunk": chunk}
 
 
 def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the shortest interleaved steps that fit one chunk, with a last turn of zeros if zeros have an exponent."""
-    run, steps = engine.interleave, engine.steps_of_chunk
-    if run is None or engine.chunk is None or engine.chunk < interface.depth:
+    run, steps = engine.chunk.interleave, engine.steps_of_chunk
+    if run is None or engine.chunk.length is None or engine.chunk.length < interface.depth:
         return {}
-    turns = -(-interface.depth // (steps * run)) + (engine.zero_exponent is not None)
-    products = min(engine.products, turns * run)
+    turns = -(-interface.depth // (steps * run)) + (engine.window.zero_exponent is not None)
+    products = min(engine.step.products, turns * run)
     return {"products": products, "chunk": products * steps}
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
     """Return the default addend alignment if each step is a chunk and starts at +0."""
-    alone = engine.chunk == engine.products and engine.zero_exponent is None
-    return {"addend": _PLAIN.addend} if alone and engine.interleaved is None and engine.group is None else {}
+    alone = engine.chunk.length == engine.step.products and engine.window.zero_exponent is None
+    return (
+        {"addend": PARAMETERS["addend"].default}
+        if alone and engine.window.interleaved is None and engine.step.group is None
+        else {}
+    )

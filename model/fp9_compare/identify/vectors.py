@@ -88,7 +88,7 @@ class Predictions:
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
         """Return the patterns of the engine's sums (n,) without caching; None if it does not accept the operands."""
         try:
-            codes = self._sums(engine) if engine.group is None else self._dot(engine)
+            codes = self._sums(engine) if engine.step.group is None else self._dot(engine)
         except ValueError:
             return None
         return code_patterns(codes, self._interface)
@@ -118,12 +118,14 @@ class Predictions:
         _, start = self._addend(engine.addend_format)
         codes = np.empty(len(start), dtype=engine.output.dtype)
         rows, flags = slice(None), np.empty(len(start), dtype=np.uint8)
-        GeneralSums(engine, a, b, engine.chunk is not None).run(rows, rows, start, _UNSCALED, NO_RANDOM, codes, flags)
+        GeneralSums(engine, a, b, engine.chunk.length is not None).run(
+            rows, rows, start, _UNSCALED, NO_RANDOM, codes, flags
+        )
         return codes
 
     def _ready(self, engine: Engine) -> tuple[Side, Side]:
-        order = (engine.products, engine.chunk, engine.interleave) if engine.interleave else ()
-        kind = (engine.window is None, *order)
+        order = (engine.step.products, engine.chunk.length, engine.chunk.interleave) if engine.chunk.interleave else ()
+        kind = (engine.window.width is None, *order)
         if kind not in self._sides:
             a, b = (interleaved(x, engine) for x in (self._a, self._b))
             made = [side(x, lambda array: array, x.shape[-1], engine, None, None) for x in (a, b)]

@@ -186,7 +186,7 @@ class Recipe:
 
     def _sums(self, unit: Unit, product: Product) -> bool:
         chosen = self.engine_of(product)
-        if not isinstance(unit, Dot) or chosen is None or replace(unit.engine, name="") != replace(chosen, name=""):
+        if not isinstance(unit, Dot) or chosen is None or unit.engine.changed(name="") != chosen.changed(name=""):
             return False
         left, right = (self.format_of(role) for role in product.operands)
         either = ((left, right), (right, left))

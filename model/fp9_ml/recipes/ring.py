@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.arrays import as_codes, as_numbers, decode, encode
-from fp9.engines import Engine
+from fp9.engines import Engine, Result
 from fp9.formats import Format, format
 from fp9.sums.products import dot
 from fp9_ml.recipes.state import State, check_keys
@@ -68,7 +68,7 @@ def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
     """Return codes of a + b, rounded once: the fused step a x 1 + b."""
-    engine = Engine("hop", fmt, fmt.default_rounding)  # type: ignore[arg-type]
+    engine = Engine("hop", Result(fmt, fmt.default_rounding))  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
     return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b, format_c=fmt))
 

@@ -30,7 +30,13 @@ class ChunkSum(ElasticStage):
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._steps = unit.chunk_steps
         self._loop = StepLoop(unit, i)
-        o = {"chunk": unit.engine.result.bits, "flags": flags_layout(), "c": i["c"].shape, "joins": 1, "restarts": 1}
+        o = {
+            "chunk": unit.engine.result.format.bits,
+            "flags": flags_layout(),
+            "c": i["c"].shape,
+            "joins": 1,
+            "restarts": 1,
+        }
         super().__init__(i, data.StructLayout(o))
 
     def elaborate(self, platform: object) -> Module:

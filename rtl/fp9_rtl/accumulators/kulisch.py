@@ -41,28 +41,30 @@ def _has_rounder(fmt: Format) -> bool:
 
 
 def _without(field: str) -> Condition[Mac]:
-    return Condition(field, is_absent, "an engine without it", "no preset with engine.exact has it, and so no circuit")
+    return Condition(
+        field, is_absent, "an engine without it", "no preset with engine.step.exact has it, and so no circuit"
+    )
 
 
 CIRCUITS = Circuits(
-    "a mac with engine.exact",
+    "a mac with engine.step.exact",
     Mac,
     (
         Condition(
-            "engine.result",
+            "engine.result.format",
             lambda _, value: _has_rounder(value),
             "fp32, e8m13, fp16, bf16, dlfloat16, or another format with IEEE or merged special codes and "
             f"{LEAST_RESULT_BITS} bits or more",
             "the rounder counts up from the largest number into infinity or NaN-Inf",
         ),
-        _without("engine.zero_bypass"),
-        _without("engine.flush_result"),
-        _without("engine.flush_addend"),
-        _without("engine.nan"),
-        _without("engine.invalid_nan"),
-        _without("engine.infinity_run"),
+        _without("engine.nan.zero_bypass"),
+        _without("engine.result.flush"),
+        _without("engine.result.flush_addend"),
+        _without("engine.nan.code"),
+        _without("engine.nan.invalid_code"),
+        _without("engine.nan.infinity_run"),
     ),
-    lambda unit: unit.engine.exact,
+    lambda unit: unit.engine.step.exact,
 )
 """Conditions that a unit must meet for a Kulisch accumulator."""
 
@@ -107,7 +109,7 @@ class PlaceProducts(Step):
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._unit = unit
         products = product_range(unit.a, unit.b, unit.bias_port)
-        total = signed(products.signed_bits(unit.engine.products))
+        total = signed(products.signed_bits(unit.engine.step.products))
         o = {"op": i["op"].shape, "total": total, "carry": 1, **dict.fromkeys(_STICKY, 1)}
         super().__init__(i, data.StructLayout(o))
 
@@ -214,7 +216,7 @@ class Magnitude(Step):
 
 def rounding_steps(unit: Mac, i: data.StructLayout) -> list[Step]:
     """Return the stages from the register to result and flags."""
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     window = register_window(unit)
     magnitude = Magnitude(window, i)
     normalise = Normalise(fmt, window, magnitude.o.shape())

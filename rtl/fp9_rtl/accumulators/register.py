@@ -20,7 +20,7 @@ class StepLoop:
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._names = tuple(name for name, _ in i if name not in ("op", "c"))
         step = replace(unit, engine=unit.engine.within_chunk)
-        addend = {"c": step.engine.result.bits}
+        addend = {"c": step.engine.result.format.bits}
         terms = data.StructLayout({name: addend.get(name, i[name].shape) for name, _ in i if name != "op"})
         self._steps = sum_steps(step, terms)
 

@@ -176,10 +176,11 @@ def _scaled(unit: Dot, scale: Format) -> str:
     """Return a sentence that says what is multiplied by the scales."""
     engine, several = unit.engine, unit.products_of_scales < unit.products
     each = f" of each {unit.products_of_scales} products" if several else ""
-    if engine.group is not None:
-        sums = f"the exact sum of {engine.group} products is multiplied, exactly, by the two {scale.name} scales{each}"
+    if engine.step.group is not None:
+        factors = f"the two {scale.name} scales{each}"
+        sums = f"the exact sum of {engine.step.group} products is multiplied, exactly, by {factors}"
         return f"A term is a group: {sums}, and aligned with the exponents of these alone."
-    if engine.window is not None:
+    if engine.window.width is not None:
         return f"Before they are aligned, products are multiplied by two {scale.name} scales{each}."
     sums = f"the sum{each} is" if several else "the products' sum is"
     return f"Before it meets the addend, {sums} multiplied, exactly, by two {scale.name} scales."
@@ -187,32 +188,35 @@ def _scaled(unit: Dot, scale: Format) -> str:
 
 def _step(engine: Engine) -> str:
     """Return a sentence that says what an engine's step rounds."""
-    terms = f"{engine.products} products and the addend" if engine.products > 1 else "the product and the addend"
+    terms = (
+        f"{engine.step.products} products and the addend" if engine.step.products > 1 else "the product and the addend"
+    )
     summed = f"Engine {engine.name}: the exact sum of {terms}"
-    if engine.window is not None:
+    if engine.window.width is not None:
         summed = (
-            f"Engine {engine.name}: the sum of {terms}, of which {engine.window} fraction bits below the largest "
-            f"exponent are kept (truncation: {engine.truncation.value}; addend: {engine.addend.value}),"
+            f"Engine {engine.name}: the sum of {terms}, of which {engine.window.width} fraction bits below the largest "
+            f"exponent are kept (truncation: {engine.window.truncation.value}; addend: {engine.window.addend.value}),"
         )
     sentence = f"{summed} is rounded once to {_rounded_to(engine)}."
-    if engine.chunk is None:
+    if engine.chunk.length is None:
         return sentence
     return (
-        f"{sentence} The addend of a step is the open chunk; after {engine.chunk} products the exact sum of chunk and "
-        f"total is rounded once to {_rounded_to(engine.joining)}.{_interleaved(engine)}"
+        f"{sentence} The addend of a step is the open chunk; after {engine.chunk.length} products the exact sum of "
+        f"chunk and total is rounded once to {_rounded_to(engine.joining)}.{_interleaved(engine)}"
     )
 
 
 def _interleaved(engine: Engine) -> str:
     """Return how a chunk's elements are distributed to its steps; empty if they are consecutive."""
-    if engine.interleave is None:
+    if engine.chunk.interleave is None:
         return ""
-    return f" The elements of a chunk go to its {engine.steps_of_chunk} steps in turn, {engine.interleave} at a time."
+    steps, run = engine.steps_of_chunk, engine.chunk.interleave
+    return f" The elements of a chunk go to its {steps} steps in turn, {run} at a time."
 
 
 def _rounded_to(engine: Engine) -> str:
-    beyond = "" if engine.overflow is Overflow.INF else f", overflow {engine.overflow.value}"
-    return f"{engine.result.name}, {engine.rounding.value} ({engine.rounding.words}){beyond}"
+    beyond = "" if engine.result.overflow is Overflow.INF else f", overflow {engine.result.overflow.value}"
+    return f"{engine.result.format.name}, {engine.result.rounding.value} ({engine.result.rounding.words}){beyond}"
 
 
 def _offered(what: str, lines: Iterable[str]) -> list[str]:

@@ -34,7 +34,7 @@ class RoundFpu(Step):
     name = "round"
 
     def __init__(self, unit: Fpu, i: data.StructLayout) -> None:
-        self._format = unit.engine.result
+        self._format = unit.engine.result.format
         self._targets = unit.a
         super().__init__(i, data.StructLayout({"result": self._format.bits, "flags": flags_layout()}))
 

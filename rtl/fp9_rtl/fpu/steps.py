@@ -44,8 +44,8 @@ CIRCUITS = Circuits(
     (
         Condition("a", _is_merged, "formats of HFP8: hfp8_143, hfp8_152", _SHARED),
         Condition("b", _is_merged, "formats of HFP8: hfp8_143, hfp8_152", _SHARED),
-        Condition("engine.result", _is_merged, "dlfloat16", _SHARED),
-        Condition("engine.rounding", lambda _, value: value is Rounding.RNA, "rna", _SHARED),
+        Condition("engine.result.format", _is_merged, "dlfloat16", _SHARED),
+        Condition("engine.result.rounding", lambda _, value: value is Rounding.RNA, "rna", _SHARED),
     ),
 )
 """Conditions that an fpu must meet for the shared datapath."""
@@ -55,7 +55,7 @@ def fpu_steps(unit: Fpu) -> list[Step]:
     """Return all stages of the unit."""
     decode = DecodeFpu(unit)
     multiply = MultiplyFpu(unit, decode.products)
-    added = addition(unit.engine.result, multiply.o.shape())
+    added = addition(unit.engine.result.format, multiply.o.shape())
     if not unit.casts:
         facts = SumFacts(multiply.exponents, below_normal=True, overflow=True)
         return [decode, multiply, *added, Round(unit.engine, facts, added[-1].o.shape())]
@@ -90,7 +90,7 @@ class DecodeFpu(Step):
     name = "decode"
 
     def __init__(self, unit: Fpu) -> None:
-        fmt = unit.engine.result
+        fmt = unit.engine.result.format
         self._unit, self._format = unit, fmt
         self.products = data.StructLayout({"a": _factors(fmt), "b": _factors(fmt), "pair": 1, "c": fmt.bits})
         i = ports_layout(unit.inputs)
@@ -176,7 +176,7 @@ class MultiplyFpu(Step):
     name = "multiply"
 
     def __init__(self, unit: Fpu, i: data.StructLayout) -> None:
-        fmt = unit.engine.result
+        fmt = unit.engine.result.format
         self._bias = fmt.bias
         self._wide = fmt.precision
         self.exponents = range(-fmt.bias, 2 * (1 << fmt.exponent_bits) - fmt.bias)

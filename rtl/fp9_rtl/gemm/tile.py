@@ -62,7 +62,7 @@ class GemmTile:
             raise ValueError(
                 f"{self.name}: {self.rounding.value} given; a tile has no random bits, give another rounding"
             )
-        if self.engine.chunk is not None:
+        if self.engine.chunk.length is not None:
             raise ValueError(
                 f"{self.name}: engine {self.engine.name} sums in chunks, and a tile has no step that folds the last "
                 "one; give an engine without chunks"
@@ -101,7 +101,7 @@ class GemmTile:
     @property
     def products(self) -> int:
         """Return the number of products that each element adds in a step."""
-        return self.engine.products
+        return self.engine.step.products
 
     @property
     def row_bits(self) -> int:
@@ -218,7 +218,7 @@ class GemmComponent(wiring.Component):
         """Connect one element: the first step loads its product, later steps accumulate; the result is always
         accepted.
         """
-        if not self._tile.engine.exact:
+        if not self._tile.engine.step.exact:
             m.d.comb += mac.c.eq(0)
         m.d.comb += [
             mac.op.eq(Mux(a.first, MacOp.LOAD, MacOp.ACCUMULATE)),

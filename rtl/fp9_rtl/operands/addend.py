@@ -36,7 +36,7 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
     """Return the stage that flushes subnormal addends, or no stage if the engine or format needs none."""
     fmt = engine.addend_format
-    return [FlushAddend(fmt, i)] if engine.flush_addend and fmt.subnormals else []
+    return [FlushAddend(fmt, i)] if engine.result.flush_addend and fmt.subnormals else []
 
 
 class FlushAddend(Step):

@@ -34,7 +34,7 @@ def sum_facts(unit: Dot) -> SumFacts:
 
 def join_facts(engine: Engine) -> SumFacts:
     """Return facts about the sum of a chunk, which takes the products' role, and the total."""
-    chunk = engine.result
+    chunk = engine.result.format
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
     exponents = range(smallest, chunk.highest_exponent + 1)
     return _facts(engine.joining, exponents, chunk.quantum(smallest))
@@ -42,20 +42,20 @@ def join_facts(engine: Engine) -> SumFacts:
 
 def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     """Return facts about sums of an engine's addend and products that are multiples of 2^product_ulp."""
-    result, addend = engine.result, engine.addend_format
+    result, addend = engine.result.format, engine.addend_format
     # A sum that does not cancel is at least the product; one that cancels is a multiple of both terms' last places,
     # and the addend's is then within its precision of the product's exponent.
     smallest_sum = min(product_ulp, products[0] - 1 - addend.fraction_bits)
     # To nearest and toward zero the largest number stays where it is while the product is below half its ulp.
     half_ulp = result.highest_exponent - addend.fraction_bits - 1
-    highest_sum = products[-1] + (engine.products - 1).bit_length()
-    reaches = highest_sum >= half_ulp or not engine.rounding.grows_from_half
+    highest_sum = products[-1] + (engine.step.products - 1).bit_length()
+    reaches = highest_sum >= half_ulp or not engine.result.rounding.grows_from_half
     # Floor may take one unit off the largest negative number, jam may add one beyond it.
-    reaches |= engine.truncation is not Truncation.ZERO or engine.interleaved is not None
+    reaches |= engine.window.truncation is not Truncation.ZERO or engine.window.interleaved is not None
     longer = rounds_addend(engine)
-    reaches |= longer and engine.rounding is not Rounding.RTZ
-    below_normal = longer or engine.flush_result or smallest_sum < result.min_normal_exponent + (not result.subnormals)
-    return SumFacts(products, below_normal or engine.products > 1, reaches)
+    reaches |= longer and engine.result.rounding is not Rounding.RTZ
+    below_normal = longer or engine.result.flush or smallest_sum < result.min_normal_exponent + (not result.subnormals)
+    return SumFacts(products, below_normal or engine.step.products > 1, reaches)
 
 
 def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
@@ -68,5 +68,5 @@ def rounds_addend(engine: Engine) -> bool:
 
     Such an addend alone must be rounded, too, as a subnormal number or above the largest number.
     """
-    result, addend = engine.result, engine.addend_format
+    result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

@@ -56,14 +56,14 @@ class Round(Step):
     name = "round"
 
     def __init__(self, engine: Engine, facts: SumFacts, i: data.StructLayout) -> None:
-        self._format = engine.result
-        self._rounding = engine.rounding
-        self._policy = CastPolicy(engine.rounding, engine.overflow)
+        self._format = engine.result.format
+        self._rounding = engine.result.rounding
+        self._policy = CastPolicy(engine.result.rounding, engine.result.overflow)
         self._facts = facts
-        self._flushes = engine.flush_result
-        self._nans = (engine.nan, engine.nan if engine.invalid_nan is None else engine.invalid_nan)
-        self._aligned = engine.window is not None
-        super().__init__(i, data.StructLayout({"result": engine.result.bits, "flags": flags_layout()}))
+        self._flushes = engine.result.flush
+        self._nans = (engine.nan.code, engine.nan.code if engine.nan.invalid_code is None else engine.nan.invalid_code)
+        self._aligned = engine.window.width is not None
+        super().__init__(i, data.StructLayout({"result": engine.result.format.bits, "flags": flags_layout()}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -58,7 +58,7 @@ def _fma(a: _Names, b: _Names, step: Engine | str, *, flags: bool = True, bias: 
 
 def _dot(operands: _Names, step: str) -> Dot:
     formats, sums = _formats(operands), engine(step)
-    kind = Fma if sums.products == 1 else Dot
+    kind = Fma if sums.step.products == 1 else Dot
     return kind(_name(kind.kind, sums.name, *(f.name for f in formats)), formats, formats, sums)
 
 
@@ -172,12 +172,12 @@ def _blocks(products: int) -> Study:
 
 def _subnormals(result: str, step: str) -> Study:
     base = engine(step)
-    kept = base.result if base.result.subnormals else _with_subnormals(base.result)
-    flushed = _without_subnormals(base.result) if base.result.subnormals else base.result
+    kept = base.result.format if base.result.format.subnormals else _with_subnormals(base.result.format)
+    flushed = _without_subnormals(base.result.format) if base.result.format.subnormals else base.result.format
     plain = [_without_subnormals(format(name)) for name in _OCP]
 
     def unit(operands: _Names, fmt: FixedFormat) -> Fma:
-        return _fma(operands, operands, dataclasses.replace(base, name=f"{step} to {fmt.name}", result=fmt))
+        return _fma(operands, operands, base.changed(name=f"{step} to {fmt.name}", result=fmt))
 
     with_result = (
         Variant("of the result and addend", unit(plain, kept)),

@@ -190,5 +190,5 @@ class Normalise(Step):
 def addition(engine: Engine, facts: SumFacts, i: data.StructLayout) -> list[Step]:
     """Return the stages from fields `product` and `c` of layout `i` to the normalised sum, ready for rounding."""
     align = Align(engine.addend_format, facts, i)
-    add = Add(engine.result, facts, align.o.shape())
-    return [align, add, Normalise(engine.result, facts, add.o.shape())]
+    add = Add(engine.result.format, facts, align.o.shape())
+    return [align, add, Normalise(engine.result.format, facts, add.o.shape())]

@@ -33,12 +33,12 @@ def scaled_places(unit: Dot, size: int) -> int:
     assert unit.scale is not None
     scale = ScaleFields(unit.scale)
     first = scale.first_place(unit, sum_bits(unit, size) + scale.product_bits)
-    return first.start - 2 * (scale.lowest_field + scale.offset) - unit.engine.result.bias
+    return first.start - 2 * (scale.lowest_field + scale.offset) - unit.engine.result.format.bias
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
     """Return the extra fields of an exact sum: the sign of a zero sum. Aligned sums need none."""
-    return ("zero_sign",) if unit.engine.window is None else ()
+    return ("zero_sign",) if unit.engine.window.width is None else ()
 
 
 class SumBlocks(Step):
@@ -67,7 +67,7 @@ class SumBlocks(Step):
             self._sum(m, lanes[number * self._size :][: self._size], self.o[name], name)
         if self._ends:
             signs = Cat(self.i[lane].sign for lane in lanes)
-            cancels = self._unit.engine.rounding.cancels_to_minus
+            cancels = self._unit.engine.result.rounding.cancels_to_minus
             m.d.comb += self.o.zero_sign.eq(Mux(signs.any() & ~signs.all(), cancels, signs[0]))
         forward(m, self.i, self.o, *self._passed)
         return m

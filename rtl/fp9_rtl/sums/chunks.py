@@ -45,11 +45,11 @@ class Chunk(Step):
         self._lanes = (
             [[products[k] for k in order] for order in interleaved(engine)] if unit.scale is None else [["product"]]
         )
-        own = ("product",) if len(self._lanes[0]) == 1 else products[: engine.products]
-        terms = data.StructLayout({**dict.fromkeys(own, i[self._lanes[0][0]].shape), "c": engine.result.bits})
+        own = ("product",) if len(self._lanes[0]) == 1 else products[: engine.step.products]
+        terms = data.StructLayout({**dict.fromkeys(own, i[self._lanes[0][0]].shape), "c": engine.result.format.bits})
         self._own = own
         self._steps = [step(terms) for _ in self._lanes]
-        o = {"chunk": engine.result.bits, "c": i["c"].shape, "raised": flags_layout()}
+        o = {"chunk": engine.result.format.bits, "c": i["c"].shape, "raised": flags_layout()}
         super().__init__(i, data.StructLayout(o))
 
     def elaborate(self, platform: object) -> Module:
@@ -96,9 +96,11 @@ class Raise(Step):
 
 def interleaved(engine: Engine) -> list[list[int]]:
     """Return, for each step, the indices of its products within the chunk."""
-    assert engine.chunk is not None, "the steps of a chunk"
-    order = engine.order(engine.chunk)
-    return [order[start : start + engine.products] for start in range(0, engine.chunk, engine.products)]
+    assert engine.chunk.length is not None, "the steps of a chunk"
+    order = engine.order(engine.chunk.length)
+    return [
+        order[start : start + engine.step.products] for start in range(0, engine.chunk.length, engine.step.products)
+    ]
 
 
 def join_steps(engine: Engine) -> list[Step]:
@@ -118,7 +120,7 @@ class UnpackChunk(Step):
     name = "unpack"
 
     def __init__(self, engine: Engine) -> None:
-        chunk, total = engine.result, engine.output
+        chunk, total = engine.result.format, engine.output
         self._format = chunk
         self._rebias = total.bias - chunk.bias
         same_lowest = total.subnormals and chunk.lowest_exponent <= total.lowest_exponent

@@ -33,7 +33,7 @@ from fp9_rtl.sums.window import window_sum as window
 def _is_one_sum_of_several(unit: Dot) -> bool:
     """Return whether several products are summed exactly, without scales."""
     engine = unit.engine
-    return engine.products > 1 and engine.window is None and not engine.exact and unit.scale is None
+    return engine.step.products > 1 and engine.window.width is None and not engine.step.exact and unit.scale is None
 
 
 CIRCUITS = (
@@ -42,7 +42,7 @@ CIRCUITS = (
         Dot,
         (
             Condition(
-                "engine.exact",
+                "engine.step.exact",
                 is_absent,
                 "false, or a mac",
                 "the fixed-point register of an exact sum over all of K is that of an accumulator",
@@ -55,7 +55,7 @@ CIRCUITS = (
         Dot,
         (
             Condition(
-                "engine.zero_bypass",
+                "engine.nan.zero_bypass",
                 lambda unit, value: is_absent(unit, value) or is_pair(unit),
                 "false",
                 "no preset of exact sums has it, and so no circuit but the sum of two normal products",
@@ -72,7 +72,7 @@ CIRCUITS = (
 def is_fixed_point(unit: Dot) -> bool:
     """Return whether several products are summed exactly in fixed point, over their whole range."""
     engine = unit.engine.within_chunk
-    return engine.products > 1 and engine.is_fused and not is_pair(unit)
+    return engine.step.products > 1 and engine.is_fused and not is_pair(unit)
 
 
 def has_integers(unit: Dot) -> bool:
@@ -86,27 +86,27 @@ def is_pair(unit: Dot) -> bool:
     """
     engine = unit.engine.within_chunk
     return (
-        engine.products == 2
+        engine.step.products == 2
         and not has_integers(unit)
-        and engine.window is None
-        and engine.infinity_run is None
-        and not engine.exact
-        and engine.rounding.is_nearest
-        and engine.addend_format == engine.result
-        and sum_facts(unit).products.start >= engine.result.min_normal_exponent
+        and engine.window.width is None
+        and engine.nan.infinity_run is None
+        and not engine.step.exact
+        and engine.result.rounding.is_nearest
+        and engine.addend_format == engine.result.format
+        and sum_facts(unit).products.start >= engine.result.format.min_normal_exponent
     )
 
 
 def dot_steps(unit: Dot) -> list[Step]:
     """Return all stages of an `fma` or `dot`, or of all steps of a chunk."""
-    if unit.engine.chunk is not None:
+    if unit.engine.chunk.length is not None:
         return _chunk_steps(unit)
     products = product_steps(unit, ("c",))
     return [*products, *sum_steps(unit, products[-1].o.shape())]
 
 
 def _chunk_steps(unit: Dot) -> list[Step]:
-    kind = Fma if unit.engine.products == 1 else Dot
+    kind = Fma if unit.engine.step.products == 1 else Dot
     of_step = {"name": f"{unit.name}_step", "engine": unit.engine.within_chunk}
     step = kind(**{field.name: getattr(unit, field.name) for field in fields(unit)} | of_step)
 
@@ -126,7 +126,7 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     the sum of the products. With scales, they end with this sum times the scales.
     """
     if unit.scale is not None:
-        aligned = unit.engine.window is not None and unit.engine.group is None
+        aligned = unit.engine.window.width is not None and unit.engine.step.group is None
         exact = (_exact_products if aligned else fixed_point.product_steps)(unit, (*scale_names(unit), *passed))
         return [*exact, *scaled.product_steps(unit, exact[-1].o.shape(), passed)]
     products = _exact_products(unit, passed)
@@ -136,14 +136,14 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
 def _exact_products(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     if is_fixed_point(unit):
         return fixed_point.product_steps(unit, passed)
-    windowed = unit.engine.window is not None
+    windowed = unit.engine.window.width is not None
     decode = DecodeOperands(unit, passed, not windowed, aligned=windowed)
     multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, not windowed)
     return gating.product_steps(unit, decode, multiply)
 
 
 def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    return window.product_steps(unit, i, passed) if unit.engine.window is not None else []
+    return window.product_steps(unit, i, passed) if unit.engine.window.width is not None else []
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
@@ -156,8 +156,8 @@ def _sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
         return scaled.sum_steps(unit, i)
     if is_fixed_point(unit):
         return fixed_point.sum_steps(unit, i)
-    if unit.engine.window is not None:
+    if unit.engine.window.width is not None:
         return window.sum_steps(unit, i)
     facts = sum_facts(unit)
-    added = pair.addition(unit.engine.result, i) if is_pair(unit) else adder.addition(unit.engine, facts, i)
+    added = pair.addition(unit.engine.result.format, i) if is_pair(unit) else adder.addition(unit.engine, facts, i)
     return [*added, Round(unit.engine, facts, added[-1].o.shape())]

@@ -27,12 +27,12 @@ def stages_before_sum(unit: Dot) -> int:
     """Return the number of register stages before the accumulation loop, or of the whole unit if it has no loop."""
     if not isinstance(unit, Mac):
         return unit.stages
-    return unit.stages - (1 if unit.engine.chunk is None else 2)
+    return unit.stages - (1 if unit.engine.chunk.length is None else 2)
 
 
 def holds(unit: Dot) -> bool:
     """Return whether a register holds the factors; this needs one stage after the decoders and at least one more."""
-    return unit.gate_zeros and not unit.engine.exact and stages_before_sum(unit) > 1
+    return unit.gate_zeros and not unit.engine.step.exact and stages_before_sum(unit) > 1
 
 
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:

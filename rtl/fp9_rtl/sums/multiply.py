@@ -40,7 +40,7 @@ class DecodeOperands(Step):
             for name in unit.lane_names(operand)
         }
         self._passed = passed
-        self._bypasses = unit.engine.zero_bypass
+        self._bypasses = unit.engine.nan.zero_bypass
         i = ports_layout(unit.inputs)
         fields = {name: decoder.operand.shape() for name, (_, decoder) in self._decoders.items()}
         super().__init__(i, data.StructLayout({**fields, **{name: i[name].shape for name in passed}}))
@@ -99,7 +99,7 @@ class Multiply(Step):
         """Build the layouts. Exponents have `bias`, by default the result's; `normalise` moves the leading 1 to the
         front.
         """
-        result = unit.engine.result
+        result = unit.engine.result.format
         bias = result.bias if bias is None else bias
         self._passed = passed
         self._normalise = normalise

@@ -46,13 +46,13 @@ def _span(scale: Format) -> int:
 
 _SCALED = (
     Condition[Dot](
-        "engine.scaling",
+        "engine.step.scaling",
         lambda _, value: value is Scaling.PRODUCTS,
         "products",
         "the circuits scale products, and not the sums of chunks",
     ),
     Condition[Dot](
-        "engine.result",
+        "engine.result.format",
         lambda _, value: value.subnormals,
         "a format with subnormal numbers, such as fp32 or fp16",
         "a scaled sum below the normal numbers is shifted to the places of subnormal ones",
@@ -67,19 +67,19 @@ _SCALED = (
 
 _SCALED_WINDOW = (
     Condition[Dot](
-        "engine.addend",
+        "engine.window.addend",
         lambda _, value: value is Addend.INSIDE,
         "inside",
         "the circuits align scaled products and the addend in one step",
     ),
     Condition[Dot](
-        "engine.zero_exponent",
+        "engine.window.zero_exponent",
         lambda _, value: value is not None,
         "an integer, such as -133",
         "the circuits align a zero that a scale multiplies with this exponent",
     ),
     Condition[Dot](
-        "engine.interleaved",
+        "engine.window.interleaved",
         is_absent,
         "a window without it",
         "the circuits join the sums of even and odd products without scales",
@@ -90,19 +90,19 @@ _ONE_TERM = "the products of a chunk come to its join as one term, the scaled su
 
 _SCALED_CHUNK = (
     Condition[Dot](
-        "engine.window",
+        "engine.window.width",
         is_absent,
         "an exact step, which has none, or a mac",
         _ONE_TERM,
     ),
     Condition[Dot](
-        "engine.chunk",
-        lambda unit, value: value == unit.engine.products,
+        "engine.chunk.length",
+        lambda unit, value: value == unit.engine.step.products,
         "the products of one step, or a mac",
         _ONE_TERM,
     ),
     Condition[Dot](
-        "engine.promotion",
+        "engine.chunk.promotion",
         is_absent,
         "chunks without it, or a mac",
         _ONE_TERM,
@@ -117,7 +117,7 @@ _SCALED_BLOCKS = (
         "the sums of blocks are added in fixed point, which has a place for every distance of their scales",
     ),
     Condition[Dot](
-        "engine.infinity_run",
+        "engine.nan.infinity_run",
         is_absent,
         "steps without it, or leave out block",
         "infinities cancel among products, and the sums of blocks no longer say which products were infinite",
@@ -135,19 +135,19 @@ CIRCUITS = (
         "windows of scaled products",
         Dot,
         _SCALED_WINDOW,
-        lambda unit: _is_scaled(unit) and unit.engine.window is not None,
+        lambda unit: _is_scaled(unit) and unit.engine.window.width is not None,
     ),
     Circuits(
         "scaled chunks of a dot or fma",
         Dot,
         _SCALED_CHUNK,
-        lambda unit: _is_scaled(unit) and unit.engine.chunk is not None and not isinstance(unit, Mac),
+        lambda unit: _is_scaled(unit) and unit.engine.chunk.length is not None and not isinstance(unit, Mac),
     ),
     Circuits(
         "an exact sum of scaled blocks",
         Dot,
         _SCALED_BLOCKS,
-        lambda unit: _is_scaled(unit) and unit.engine.window is None and not has_one_block(unit),
+        lambda unit: _is_scaled(unit) and unit.engine.window.width is None and not has_one_block(unit),
     ),
 )
 
@@ -156,7 +156,7 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
     """Return the stages from products and scales to one scaled sum or to window terms; fields in `passed` pass
     through.
     """
-    if unit.engine.window is not None:
+    if unit.engine.window.width is not None:
         return scaled_terms(unit, i, passed)
     if has_one_block(unit):
         summed = SumProducts(unit, i, passed)
@@ -169,9 +169,9 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the stages from the outputs of `product_steps` and `c` to result and flags, with one rounding."""
-    if unit.engine.window is not None:
+    if unit.engine.window.width is not None:
         return window.sum_steps(unit, i)
-    bias = unit.engine.result.bias
+    bias = unit.engine.result.format.bias
     exponents = i["product"].shape["exponent"].shape
     facts = SumFacts(range(exponents.start - bias, exponents.stop - bias), below_normal=True, overflow=True)
     added = adder.addition(unit.engine, facts, i)
@@ -184,7 +184,7 @@ class SumProducts(Step):
     name = "sum"
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> None:
-        self._unit, self._rounding, self._passed = unit, unit.engine.rounding, (*scale_names(unit), *passed)
+        self._unit, self._rounding, self._passed = unit, unit.engine.result.rounding, (*scale_names(unit), *passed)
         self._bits = product_range(unit.a, unit.b, unit.bias_port).signed_bits(unit.products) - 1
         beside = {name: i[name].shape for name in self._passed}
         super().__init__(i, data.StructLayout({"sum": self._bits, "sign": 1, "zero_sign": 1, **SPECIAL, **beside}))
@@ -199,7 +199,7 @@ class SumProducts(Step):
         terms = [(bits, product.sign) for bits, product in zip(placed, products, strict=True)]
         magnitude, negative = signed_sum(m, terms, self._bits)
         special = Signal(data.StructLayout({**SPECIAL, "subtract": 1}))
-        infinite_sign = classify(m, products, None, special, self._unit.engine.infinity_run)
+        infinite_sign = classify(m, products, None, special, self._unit.engine.nan.infinity_run)
         m.d.comb += [
             o.sum.eq(magnitude),
             o.sign.eq(Mux(special.inf, infinite_sign, negative)),

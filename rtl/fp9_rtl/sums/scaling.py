@@ -30,7 +30,7 @@ class ScaledTerm:
         self._bits = bits
         lowest = first.start - (bits - 1)
         self._sinks = lowest < 1
-        width = max(bits, unit.engine.result.precision + EXTRA_BITS)
+        width = max(bits, unit.engine.result.format.precision + EXTRA_BITS)
         self.layout = product_layout(range(max(lowest, 1), max(first.stop, 2)), width)
 
     def drive(self, m: Module, product: data.View[data.StructLayout], exact: Value, first: Value, zero: Value) -> None:
@@ -87,7 +87,7 @@ class ScaleFields:
         The range goes from both scale fields at their lowest to both at their highest.
         """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
-        at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.bias
+        at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.format.bias
         return range(at_zero + 2 * self.lowest_field, at_zero + 2 * self.highest_field + 1)
 
     def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:

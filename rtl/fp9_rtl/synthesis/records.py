@@ -222,7 +222,7 @@ _result_formats: Hook[[], tuple[Format, ...]] = Hook(
     "formats that area is compared by",
     {
         Mul: lambda unit: (unit.result,),
-        Dot: lambda unit: (unit.engine.result,),
+        Dot: lambda unit: (unit.engine.result.format,),
         Quantiser: lambda unit: (unit.block.element,),
         Cast: lambda unit: unit.targets,
     },

@@ -106,15 +106,15 @@ def _terms(
     """Return what a window aligns: each product with its exponent, or each group of products with the exponent of its
     scales.
     """
-    if engine.window is None:
+    if engine.window.width is None:
         return []
-    if engine.group is None:
+    if engine.step.group is None:
         return [
             (x.exponent + y.exponent + scale.exponent, product < 0) if product and scale.factor else None
             for (x, y), product, scale in zip(codes, products, scales, strict=True)
         ]
-    starts = range(0, len(products), engine.group)
-    groups = [(products[start : start + engine.group], scales[start]) for start in starts]
+    starts = range(0, len(products), engine.step.group)
+    groups = [(products[start : start + engine.step.group], scales[start]) for start in starts]
     return [(scale.exponent, sum(some) < 0) if any(some) and scale.factor else None for some, scale in groups]
 
 

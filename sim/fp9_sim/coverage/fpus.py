@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,7 @@ def fpu_model(unit: Fpu) -> Model:
 
 def _part(unit: Fpu, op: FpuOp) -> Model:
     """Return the coverage model of one operation."""
-    wide = unit.engine.result
+    wide = unit.engine.result.format
     match op:
         case FpuOp.FMMA:
             return dot_model(Dot(unit.name, unit.a, unit.b, unit.engine, unit.flags))
@@ -56,8 +55,8 @@ def _part(unit: Fpu, op: FpuOp) -> Model:
 
 def _wide_model(unit: Fpu) -> Model:
     """Return the model of a fused multiply-add whose operands have the result's format."""
-    wide = (unit.engine.result,)
-    engine = replace(unit.engine, name="fma", products=1, window=None)
+    wide = (unit.engine.result.format,)
+    engine = unit.engine.changed(name="fma", products=1, window=None)
     covered = SumCoverage(Sum(engine, wide, wide, product_range(wide, wide), 1), unit.flags)
 
     def facts(inputs: Columns, outputs: Columns) -> Iterator[Facts]:
@@ -77,7 +76,7 @@ def _ports(unit: Fpu, op: FpuOp, inputs: Columns) -> Columns:
     select = inputs.get("a_format")
     match op:
         case FpuOp.FMMA:
-            lanes = range(unit.engine.products)
+            lanes = range(unit.engine.step.products)
             codes = {f"{name}{lane}": _byte(inputs[name] >> 8 * lane) for name in ("a", "b") for lane in lanes}
             return codes | {name: column for name, column in inputs.items() if name not in ("a", "b", "op")}
         case FpuOp.FMA:

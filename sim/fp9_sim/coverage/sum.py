@@ -40,7 +40,7 @@ class Sum:
     def results(self) -> tuple[str, ...]:
         """Return the classes that the rounded sum can reach."""
         classes = classes_of(self.result)
-        return tuple(name for name in classes if name != "subnormal") if self.engine.flush_result else classes
+        return tuple(name for name in classes if name != "subnormal") if self.engine.result.flush else classes
 
     @property
     def longest(self) -> int:
@@ -56,13 +56,13 @@ class Sum:
     @property
     def lowest_cut(self) -> int | None:
         """Return the lowest exponent below which a window truncates terms, or None for an engine without a window."""
-        if self.engine.window is None:
+        if self.engine.window.width is None:
             return None
         lowest = self.products.ulp
-        if self.engine.addend is Addend.INSIDE:
-            zero = -FAR if self.engine.zero_exponent is None else self.engine.zero_exponent
+        if self.engine.window.addend is Addend.INSIDE:
+            zero = -FAR if self.engine.window.zero_exponent is None else self.engine.window.zero_exponent
             lowest = max(self.result.min_normal_exponent, zero)
-        return min(lowest, self.products.ulp) - self.engine.window
+        return min(lowest, self.products.ulp) - self.engine.window.width
 
     @property
     def exact_when_small(self) -> bool:
@@ -76,7 +76,7 @@ class Sum:
             return False
         if self.lowest_cut is None or not self.result.subnormals:
             return lowest_place(self.engine.addend_format) >= lowest_place(self.result)
-        with_products = self.products.ulp - (self.engine.window or 0) > self.result.min_normal_exponent
+        with_products = self.products.ulp - (self.engine.window.width or 0) > self.result.min_normal_exponent
         return with_products and self.lowest_cut <= lowest_place(self.engine.addend_format)
 
     def raises(self, flags: str) -> bool:
@@ -96,7 +96,7 @@ class Sum:
             place = self.result.quantum(floor_log2(self.result.max_magnitude))
             rounding = self.engine.output_rounding
             needed = pow2(place - 1) if rounding.is_nearest else pow2(place)
-            floors = self.engine.window is not None and self.engine.truncation is Truncation.FLOOR
+            floors = self.engine.window.width is not None and self.engine.window.truncation is Truncation.FLOOR
             stays = rounding is Rounding.RTO and self.result.max_code % 2 == 1
             away = floors or not (rounding.grows_from_half or stays)
             return away or self.depth * self.products.largest >= needed
@@ -114,7 +114,7 @@ class Sum:
         }
         if self.within is not None:
             return next((reason for reason, holds in lasting.items() if holds), None)
-        cut_to_zero = self.engine.window is not None and (outcome, flags) == ("zero", "inexact")
+        cut_to_zero = self.engine.window.width is not None and (outcome, flags) == ("zero", "inexact")
         reasons = lasting | {
             "sums as small as this are exact": outcome in ("subnormal", "smallest normal")
             and flags in ("inexact", "underflow")
@@ -143,7 +143,7 @@ def sum_of(unit: Dot) -> Sum:
         products = ProductRange(products.ulp + place, products.largest * largest)
     operands = unit.a, unit.b, products, unit.products
     scales = tuple(zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)) if unit.scale else ()
-    if unit.engine.chunk is None or isinstance(unit, Mac):
+    if unit.engine.chunk.length is None or isinstance(unit, Mac):
         return Sum(unit.engine, *operands, None, unit.scale, scales)
     within = Sum(unit.engine.within_chunk, *operands, None, unit.scale, scales)
     return Sum(unit.engine.joining, *operands, within, unit.scale, scales)

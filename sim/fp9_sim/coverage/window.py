@@ -23,13 +23,13 @@ class Window:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._beyond = (engine.window or 0) + 2
-        self._lowest = 0 if engine.addend is Addend.INSIDE else -_ABOVE
+        self._beyond = (engine.window.width or 0) + 2
+        self._lowest = 0 if engine.window.addend is Addend.INSIDE else -_ABOVE
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
         """Return the bins of every point."""
-        if self._engine.window is None:
+        if self._engine.window.width is None:
             return {}
         return {
             "product_shift": tuple(range(self._beyond + 1)),
@@ -41,16 +41,16 @@ class Window:
     @property
     def crosses(self) -> tuple[Cross, ...]:
         """Return the crosses of shift and sign, for products and for the addend."""
-        names = ("product", "addend") if self._engine.window is not None else ()
+        names = ("product", "addend") if self._engine.window.width is not None else ()
         return tuple(Cross(f"{name}_alignment", (f"{name}_shift", f"{name}_sign")) for name in names)
 
     def facts(self, operation: Operation, addend: Code) -> Iterator[dict[str, Bin]]:
         """Yield the bins of each term. An operation with an infinity or NaN has none."""
-        if self._engine.window is None or operation.summed is None or not addend.is_number:
+        if self._engine.window.width is None or operation.summed is None or not addend.is_number:
             return
         products = operation.terms
         own = (addend.exponent, addend.negative) if addend.units else None
-        halves = [products] if self._engine.interleaved is None else [products[::2], products[1::2]]
+        halves = [products] if self._engine.window.interleaved is None else [products[::2], products[1::2]]
         tops = [self._top(half, own) for half in halves]
         for half, top in zip(halves, tops, strict=True):
             for term in half:
@@ -58,16 +58,16 @@ class Window:
                     yield {"product_shift": min(top - term[0], self._beyond), "product_sign": SIGNS[term[1]]}
         reached = [top for top in tops if top is not None]
         if own is not None and reached:
-            highest = max(*reached, own[0]) if self._engine.addend is Addend.INSIDE else max(reached)
+            highest = max(*reached, own[0]) if self._engine.window.addend is Addend.INSIDE else max(reached)
             shift = max(self._lowest, min(highest - own[0], self._beyond))
             yield {"addend_shift": shift, "addend_sign": SIGNS[own[1]]}
 
     def _top(self, products: list[Aligned | None], addend: Aligned | None) -> int | None:
         """Return the exponent at which the window aligns some products, or None if all terms are zero."""
         terms = list(products)
-        if self._engine.addend is Addend.INSIDE and self._engine.interleaved is None:
+        if self._engine.window.addend is Addend.INSIDE and self._engine.window.interleaved is None:
             terms.append(addend)
         exponents = [term[0] for term in terms if term is not None]
-        if self._engine.zero_exponent is not None and None in terms:
-            exponents.append(self._engine.zero_exponent)
+        if self._engine.window.zero_exponent is not None and None in terms:
+            exponents.append(self._engine.window.zero_exponent)
         return max(exponents, default=None)

@@ -164,7 +164,7 @@ products_of: Hook[[], int] = Hook(
     {
         Quantiser: lambda unit: unit.width,
         Dot: lambda unit: unit.products,
-        Fpu: lambda unit: unit.engine.products,
+        Fpu: lambda unit: unit.engine.step.products,
         Cast: lambda unit: unit.lanes,
     },
     otherwise=lambda unit: 1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import fp9_rtl
 from fp9.engines import ENGINES
@@ -155,7 +155,7 @@ _PLAIN = ENGINES["fma_fp32"]
 def _sum_claims(unit: Dot) -> list[Claim]:
     if holds(unit):
         return _only_handshake(unit, "held factors")
-    if isinstance(unit, Fma) and replace(unit.engine, name=_PLAIN.name) == _PLAIN and not unit.bias_port:
+    if isinstance(unit, Fma) and unit.engine.changed(name=_PLAIN.name) == _PLAIN and not unit.bias_port:
         proves = (
             "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 "
             "says where one is zero, infinite or NaN"
@@ -163,7 +163,7 @@ def _sum_claims(unit: Dot) -> list[Claim]:
         return [_values(unit, proves, [], tuple(sum_cases(unit)), hard), *_handshake(unit)]
     if _is_by_parts(unit):
         return [_by_parts("values", unit), *_handshake(unit)]
-    if not unit.stages or (unit.engine.chunk is not None and isinstance(unit, Mac)) or unit.engine.exact:
+    if not unit.stages or (unit.engine.chunk.length is not None and isinstance(unit, Mac)) or unit.engine.step.exact:
         return _only_handshake(unit, "this kind of sum")
     step = step_of(unit)
     what = f"the {step.kind} of the same spec without stages"
@@ -237,7 +237,7 @@ def _handshake(unit: Unit) -> list[Claim]:
     proves, oblige = handshake.PROVES[unit.handshake], functools.partial(oblige_handshake, unit)
     claims = [Claim(HANDSHAKE, proves, handshake.ASSUMES, handshake_cases(unit), oblige)]
     # A held factor is another operation's by intent, and a Kulisch register is read by more than one stage.
-    if not (isinstance(unit, Dot) and (holds(unit) or unit.engine.exact)):
+    if not (isinstance(unit, Dot) and (holds(unit) or unit.engine.step.exact)):
         claims.append(Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), functools.partial(oblige_order, unit)))
     return claims
 

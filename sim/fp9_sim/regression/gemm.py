@@ -84,7 +84,9 @@ def expected(tile: GemmTile, product: Product) -> NDArray[np.uint8]:
     """Return the golden result of a product, shape (rows, columns): the sums after the cast."""
     fa, fb = tile.a[product.a_format], tile.b[product.b_format]
     sums = fp9.matmul(product.a, product.b, fa, fb, engine=tile.engine)
-    return np.asarray(fp9.cast(sums, tile.engine.result, tile.target, tile.rounding, tile.overflow), dtype=np.uint8)
+    return np.asarray(
+        fp9.cast(sums, tile.engine.result.format, tile.target, tile.rounding, tile.overflow), dtype=np.uint8
+    )
 
 
 def check_tile(

@@ -30,7 +30,7 @@ def box(path: Path) -> Box:
         raise ValueError(
             f"{path}: a unit of kind {spec.kind} given; give one of kind dot, fma or mac, whose sums are fitted"
         )
-    if isinstance(spec, Mac) and (spec.engine.exact or spec.engine.chunk):
+    if isinstance(spec, Mac) and (spec.engine.step.exact or spec.engine.chunk.length):
         raise ValueError(f"{path}: engine {spec.engine.name} given; give one of a mac whose every sum is its result")
     numbers = {port.name for port in spec.inputs if port.formats}
     if lacking := [*(name for name in design.held if name in numbers), *({"result"} & {*design.without})]:

@@ -5,7 +5,7 @@ refused.
 from __future__ import annotations
 
 import itertools
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.support.rosters import PRESETS
 
 import fp9
-from fp9.engines import ENGINES, Engine, engine
+from fp9.engines import ENGINES, PARAMETERS, Chunk, Engine, Step, engine
 from fp9.formats import fixed_format, format
 from fp9_compare.identify import Box, Fit, Interface, fit, identification, neighbourhood, search
 from fp9_compare.identify import fields as hypotheses
@@ -51,7 +51,7 @@ def unknown() -> Fit:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in PRESETS if (ENGINES[name].chunk or 0) <= 32][::16])
+@pytest.mark.parametrize("name", [name for name in PRESETS if (ENGINES[name].chunk.length or 0) <= 32][::16])
 def test_a_preset_is_recovered_from_few_sums(name: str) -> None:
     """All of the catalogue: python -m fp9_compare.identify.trials presets."""
     found = trial(ENGINES[name], interface_of(ENGINES[name]), dots=2000)
@@ -120,7 +120,7 @@ def test_every_order_of_few_elements_is_tried() -> None:
     tried = {_groups(each, 6) for each in neighbourhood.orders(engine("fma_fp32(chunk=1)"), rows)}
     for products, steps in itertools.product(range(1, 9), repeat=2):
         for run in [None, *(run for run in range(1, products + 1) if products % run == 0)]:
-            given = replace(Engine(products=products, chunk=products * steps), interleave=run)
+            given = Engine(step=Step(products), chunk=Chunk(products * steps)).changed(interleave=run)
             assert _groups(given, 6) in tried, given
 
 
@@ -128,16 +128,16 @@ def _groups(engine: Engine, depth: int) -> tuple[tuple[int, ...], ...]:
     """The elements of each step: as the record's own words have it, `interleave` neighbours to each step in turn; and a
     step of zeros alone at the end, where there is one.
     """
-    assert engine.chunk is not None
+    assert engine.chunk.length is not None
     found: dict[tuple[int, int], list[int]] = {}
     for k in range(depth):
-        place = k % engine.chunk
-        step = place // engine.products
-        if engine.interleave is not None:
-            step = place // engine.interleave % engine.steps_of_chunk
-        found.setdefault((k // engine.chunk, step), []).append(k)
-    last = sum(chunk == (depth - 1) // engine.chunk for chunk, _ in found)
-    empty = [(-1,)] if engine.interleave is not None and last < engine.steps_of_chunk else []
+        place = k % engine.chunk.length
+        step = place // engine.step.products
+        if engine.chunk.interleave is not None:
+            step = place // engine.chunk.interleave % engine.steps_of_chunk
+        found.setdefault((k // engine.chunk.length, step), []).append(k)
+    last = sum(chunk == (depth - 1) // engine.chunk.length for chunk, _ in found)
+    empty = [(-1,)] if engine.chunk.interleave is not None and last < engine.steps_of_chunk else []
     return (*((chunk, *group) for (chunk, _), group in sorted(found.items())), *empty)
 
 
@@ -169,7 +169,7 @@ def test_residuals_show_what_the_rounding_of_the_result_hides() -> None:
     """Zeros at the end of a last chunk are cut with it, far below the last bit of a total in FP16."""
     interface = random_interface(2)
     given = engine("fma_fp32(rounding=rto,window=16,chunk=5,promotion=fp16,interleave=1)")
-    other = replace(given, interleave=None)
+    other = given.changed(interleave=None)
     vectors = drawn(interface, 6000, np.random.default_rng(5))
 
     def differing(asked: Vectors) -> int:
@@ -191,9 +191,9 @@ def test_what_cannot_show_is_no_difference() -> None:
 
 def test_every_field_of_the_record_is_a_hypothesis() -> None:
     named = {field.name for field in hypotheses.hypotheses(OPERANDS)}
-    assert named == {field.name for field in fields(Engine)} - {"name"}
+    assert named == {*PARAMETERS}
     for field in hypotheses.hypotheses(OPERANDS):
-        assert {getattr(preset, field.name) for preset in ENGINES.values()} <= set(field.values)
+        assert {PARAMETERS[field.name].of(preset) for preset in ENGINES.values()} <= set(field.values)
         assert len(field.values) > 1
 
 
@@ -201,7 +201,7 @@ def test_every_field_of_the_record_is_a_hypothesis() -> None:
 def test_the_answer_is_an_expression_that_gives_the_engine(unknown: Fit) -> None:
     assert unknown.engine is not None
     assert engine(unknown.engine.name) == unknown.engine
-    assert unknown.engine.window == 17 and unknown.engine.products == 16
+    assert unknown.engine.window.width == 17 and unknown.engine.step.products == 16
 
 
 @pytest.mark.slow
@@ -244,7 +244,7 @@ def test_a_limit_of_calls_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_code_of_nan_is_found_that_no_preset_has() -> None:
     given = engine("hopper(nan=0x7fffffff)")
     found = fit(boxed(given, OPERANDS))
-    assert found.engine is not None and found.engine.nan == 0x7FFFFFFF
+    assert found.engine is not None and found.engine.nan.code == 0x7FFFFFFF
 
 
 def test_no_sum_adds_a_value_that_is_still_possible(unknown: Fit) -> None:

@@ -96,7 +96,11 @@ def test_an_unknown_unit_is_found_from_rows(tmp_path: Path) -> None:
     file.write_text("\n".join([header(FP32), "# a comment", *rows]))
     found = fit_rows(read(file))
     assert found.engine is not None
-    assert (found.engine.products, found.engine.window, found.engine.rounding.value) == (16, 15, "rne")
+    assert (found.engine.step.products, found.engine.window.width, found.engine.result.rounding.value) == (
+        16,
+        15,
+        "rne",
+    )
 
 
 def test_rows_of_no_engine_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fp9
-from fp9.engines import ENGINES, Engine
+from fp9.engines import ENGINES, Engine, Step
 from fp9.units import Cast, Dot, unit
 from fp9_ml.recipes import LOSSES, RECIPES, SCALES, Place, Product, Recipe, Role, dumps, loads, recipe
 from fp9_ml.recipes.fields import READERS
@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_is_one_sentence(text: str, sentence: str) -> None
 
 def test_an_engine_that_no_name_spells_has_no_toml() -> None:
     with pytest.raises(ValueError, match="no preset with parameters"):
-        dumps(replace(RECIPES["hif8"], forward=Engine("mine", products=3)))
+        dumps(replace(RECIPES["hif8"], forward=Engine("mine", step=Step(3))))
 
 
 def test_something_that_is_no_name_is_refused() -> None:
@@ -207,7 +207,7 @@ def test_the_units_take_the_formats_and_sum_as_the_engine(spec: Recipe) -> None:
         for name in found.get(product.value, ()):
             step = unit(name)
             assert isinstance(step, Dot)
-            assert replace(step.engine, name="") == replace(spec.engine_of(product), name="")  # type: ignore[type-var]
+            assert step.engine.changed(name="") == spec.engine_of(product).changed(name="")  # type: ignore[type-var]
 
 
 def test_the_units_of_hfp8() -> None:

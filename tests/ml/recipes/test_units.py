@@ -50,7 +50,7 @@ def summed(spec: Dot, a: Operand, b: Operand) -> NDArray[Any]:
     (rows, depth), columns = a.codes.shape, b.codes.shape[1]
     left, right = (np.repeat(a.codes, columns, axis=0), np.tile(b.codes.T, (rows, 1)))
     if isinstance(spec, Mac):
-        ops = [MacOp.LOAD, *[MacOp.ACCUMULATE] * (depth - 1), *([MacOp.FOLD] if spec.engine.chunk else [])]
+        ops = [MacOp.LOAD, *[MacOp.ACCUMULATE] * (depth - 1), *([MacOp.FOLD] if spec.engine.chunk.length else [])]
         idle = np.zeros((len(left), len(ops) - depth), dtype=np.uint8)
         flat = [np.concatenate([side, idle], axis=1).ravel() for side in (left, right)]
         inputs = {"op": np.tile(np.array(ops), len(left)), "a": flat[0], "b": flat[1], "c": np.zeros_like(flat[0])}

@@ -104,7 +104,7 @@ def test_cuda_compiles(architecture: str, tmp_path: Path) -> None:
     """Compiled, not run."""
     nvcc = _nvcc()
     units = [unit(name) for name in ("fma_fp32", "mac4_kulisch_ocp", "quantiser_nvfp4", "cast_fp32_x4")]
-    every = [entry for entry in ENGINES.values() if entry.group is None]
+    every = [entry for entry in ENGINES.values() if entry.step.group is None]
     header = library_header([format("e4m3"), format("hif8"), format("e8m0")], every)
     write(tmp_path, {"fp9_formats.h": header} | {name: text for u in units for name, text in files(u).items()})
     lines = ['#include "fp9_formats.h"', *(f'#include "fp9_{u.name}.h"' for u in units)]

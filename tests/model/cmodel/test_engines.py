@@ -17,7 +17,7 @@ from fp9.cmodel.text import identifier
 from fp9.engines import ENGINES, Engine, Scaling, engine
 from fp9.formats import format
 
-TAKEN = [entry for entry in ENGINES.values() if entry.group is None]
+TAKEN = [entry for entry in ENGINES.values() if entry.step.group is None]
 """Engines that have C functions of their own; one that scales groups has those of units."""
 
 CHANGED = [
@@ -81,7 +81,7 @@ def addends(entry: Engine, random: np.random.Generator, size: int) -> NDArray[An
 def test_dot_products_are_those_of_the_model(entry: Engine, formats: tuple[str, str], tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     library = built(tmp_path, entry, *formats)
-    for depth in (1, 3, entry.products, 70, 300):
+    for depth in (1, 3, entry.step.products, 70, 300):
         size = 300
         a, b = (random.integers(0, 256, (size, depth)).astype(np.uint8) for _ in formats)
         # Special codes would hide the numbers of long sums.
@@ -105,15 +105,15 @@ def test_dot_products_are_those_of_the_model(entry: Engine, formats: tuple[str, 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     "entry",
-    [entry for entry in TAKEN if entry.exact or entry.scaling is Scaling.PRODUCTS or entry.chunk],
+    [entry for entry in TAKEN if entry.step.exact or entry.step.scaling is Scaling.PRODUCTS or entry.chunk.length],
     ids=lambda entry: entry.name,
 )
 def test_scaled_dot_products_are_those_of_the_model(entry: Engine, tmp_path: Path) -> None:
     random = np.random.default_rng(2)
     library = built(tmp_path, entry, "e4m3", "e5m2")
-    block, size = entry.chunk if entry.scaling is Scaling.SUMS and entry.chunk else 32, 300
-    if entry.chunk and block % entry.chunk:
-        block = entry.chunk
+    block, size = entry.chunk.length if entry.step.scaling is Scaling.SUMS and entry.chunk.length else 32, 300
+    if entry.chunk.length and block % entry.chunk.length:
+        block = entry.chunk.length
     blocks = 2
     a, b = (random.integers(0, 120, (size, block * blocks)).astype(np.uint8) for _ in range(2))
     scale = random.integers(110, 140, (size, blocks)).astype(np.uint8)

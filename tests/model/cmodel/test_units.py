@@ -106,10 +106,10 @@ def test_headers_of_several_units_stand_in_one_file(tmp_path: Path) -> None:
 
 UNUSUAL = (
     ("decoder_ocp", ("formats=int8(bias=1),hfp8_152",)),
-    ("fma_fp32", ("engine.rounding=rdn", "engine.overflow=directed")),
-    ("fma_dlfloat16_hfp8", ("engine.zero_bypass=true",)),
-    ("dot4_fp32_ocp", ("engine.rounding=rto", "a=e4m3,e3m2", "b=hif8,e4m3fnuz")),
-    ("dot4_e8m13_ocp", ("engine.truncation=floor", "engine.addend=outside")),
+    ("fma_fp32", ("engine.result.rounding=rdn", "engine.result.overflow=directed")),
+    ("fma_dlfloat16_hfp8", ("engine.nan.zero_bypass=true",)),
+    ("dot4_fp32_ocp", ("engine.result.rounding=rto", "a=e4m3,e3m2", "b=hif8,e4m3fnuz")),
+    ("dot4_e8m13_ocp", ("engine.window.truncation=floor", "engine.window.addend=outside")),
     ("dot4_e8m13_ocp", ("engine=amx_fp8(G=4,L=8)",)),
     ("dot4_fp32_mxfp8", ("engine=ada(G=4)", "a=e4m3,binary8p3se", "flags=false")),
     ("dot2_dlfloat16_hfp8_k", ("bias_port=true",)),

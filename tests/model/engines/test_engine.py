@@ -9,7 +9,20 @@ import pytest
 from tests.support.rosters import GROUPED, PRESETS
 
 import fp9
-from fp9.engines import ENGINES, Addend, Engine, Scaling, Truncation
+from fp9.engines import (
+    ENGINES,
+    GROUPS,
+    PARAMETERS,
+    Addend,
+    Chunk,
+    Engine,
+    Result,
+    Scaling,
+    Step,
+    Truncation,
+    Window,
+    parameters,
+)
 from fp9.formats import format
 from fp9.rounding import Overflow, Rounding
 
@@ -54,7 +67,10 @@ SPEC = {
 
 
 def test_every_preset_is_that_of_the_specification() -> None:
-    rows = {e.name: (e.products, e.window, e.result.name, e.rounding.value) for e in ENGINES.values()}
+    rows = {
+        e.name: (e.step.products, e.window.width, e.result.format.name, e.result.rounding.value)
+        for e in ENGINES.values()
+    }
     assert rows == SPEC
 
 
@@ -62,7 +78,7 @@ def test_every_preset_is_that_of_the_specification() -> None:
 def test_a_preset_is_found_by_its_name(name: str) -> None:
     assert fp9.engine(name) is ENGINES[name]
     assert fp9.engine(ENGINES[name]) is ENGINES[name]
-    assert fp9.engine(f"{name}(G={ENGINES[name].products})") is ENGINES[name]
+    assert fp9.engine(f"{name}(G={ENGINES[name].step.products})") is ENGINES[name]
 
 
 @pytest.mark.parametrize(
@@ -84,13 +100,19 @@ def test_a_preset_is_found_by_its_name(name: str) -> None:
 )
 def test_parameters_change_a_preset_and_its_name_finds_it_again(text: str, changes: dict[str, object]) -> None:
     found = fp9.engine(text)
-    assert found == dataclasses.replace(ENGINES[text.partition("(")[0]], name=found.name, **changes)
+    assert found == ENGINES[text.partition("(")[0]].changed(name=found.name, **changes)
     assert fp9.engine(found.name) == found
 
 
 def test_an_engine_takes_names_for_its_parts() -> None:
-    built = Engine(products=2, window=None, addend="inside", result="dlfloat16", rounding="rna", chunk=None)  # type: ignore[arg-type]
-    assert (built.result, built.rounding, built.addend) == (format("dlfloat16"), Rounding.RNA, Addend.INSIDE)
+    built = Engine(
+        result=Result("dlfloat16", "rna"), step=Step(2), window=Window(None, addend="inside"), chunk=Chunk(None)
+    )  # type: ignore[arg-type]
+    assert (built.result.format, built.result.rounding, built.window.addend) == (
+        format("dlfloat16"),
+        Rounding.RNA,
+        Addend.INSIDE,
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +159,7 @@ def test_what_cannot_be_is_said_in_a_sentence(text: str, words: str) -> None:
 )
 def test_an_addend_has_the_result_s_format_but_for_fp32_with_fewer_bits(result: str, addend: str) -> None:
     """Not every format of 32 bits is FP32."""
-    assert Engine(result=result).addend_format == fp9.format(addend)
+    assert Engine(result=Result(result)).addend_format == fp9.format(addend)
 
 
 def test_roundings_on_the_way_are_those_of_steps_and_chunks() -> None:
@@ -163,7 +185,7 @@ def test_a_short_chunk_is_filled_with_zeros() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 120, (2, 50, 37))
     filled = [np.concatenate([x, np.zeros((50, 27), dtype=x.dtype)], axis=1) for x in (a, b)]
-    for name in (name for name in PRESETS if ENGINES[name].interleave):
+    for name in (name for name in PRESETS if ENGINES[name].chunk.interleave):
         assert np.array_equal(fp9.dot(a, b, "e4m3", "e5m2", name), fp9.dot(*filled, "e4m3", "e5m2", name))
 
 
@@ -179,3 +201,17 @@ def test_saturating_sums_stop_at_the_largest_number_and_infinities_stay() -> Non
     assert fp9.dot(top, top, "e5m2", "e5m2", "arm_fdot2").item() == infinity
     assert fp9.dot(top, top, "e5m2", "e5m2", "arm_fdot2(overflow=saturate)").item() == largest
     assert fp9.dot([0x7C], [0x3C], "e5m2", "e5m2", "arm_fdot2(overflow=saturate)").item() == infinity
+
+
+def test_each_field_of_a_group_has_one_parameter() -> None:
+    fields = [f"{group}.{field.name}" for group, record in GROUPS.items() for field in dataclasses.fields(record)]
+    assert sorted(parameter.path for parameter in PARAMETERS.values()) == sorted(fields)
+    assert [field.name for field in dataclasses.fields(Engine)] == ["name", *GROUPS]
+
+
+def test_changed_takes_the_parameters_of_names() -> None:
+    found = fp9.engine("hopper(window=20,chunk=64,promotion=fp32)")
+    assert ENGINES["hopper"].changed(found.name, window=20, chunk=64, promotion="fp32") == found
+    assert parameters(found)["chunk"] == found.chunk.length == 64
+    with pytest.raises(TypeError, match="'gears' given; give one of result, rounding"):
+        found.changed(gears=3)

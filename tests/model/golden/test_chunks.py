@@ -30,7 +30,11 @@ ENGINES = (
 
 def sums(unit: Mac, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], pauses: NDArray[np.bool_]) -> dict[str, Any]:
     """Operations that sum the rows of a and b (n, k) from c (n,), with a HOLD before a step where it pauses."""
-    lanes, ops, codes = unit.engine.products, [], {name: [] for name in (*unit.lane_names("a"), *unit.lane_names("b"))}
+    lanes, ops, codes = (
+        unit.engine.step.products,
+        [],
+        {name: [] for name in (*unit.lane_names("a"), *unit.lane_names("b"))},
+    )
     addends = []
 
     def operation(op: MacOp, row: int, step: int) -> None:
@@ -57,9 +61,9 @@ def test_load_accumulate_fold_is_the_dot_product(name: str, steps: int) -> None:
     """Value and flags, for sums that end within a chunk, at its end and behind it; every code of c, NaN included."""
     rng = np.random.default_rng(steps)
     chosen = engine(name)
-    fmt = HFP8[0] if chosen.result.name == "dlfloat16" else OCP[0]
+    fmt = HFP8[0] if chosen.result.format.name == "dlfloat16" else OCP[0]
     unit = Mac("mac", (fmt,), (fmt,), chosen, stages=2)
-    depth, rows = steps * chosen.products, 60
+    depth, rows = steps * chosen.step.products, 60
     a, b = (rng.integers(0, 256, (rows, depth)).astype(np.uint8) for _ in range(2))
     a[:, 1::2] = np.where(rng.random((rows, depth // 2)) < 0.3, a[:, : depth - 1 : 2] ^ 0x80, a[:, 1::2])
     c = rng.integers(0, 1 << chosen.output.bits, rows, dtype=np.uint64).astype(chosen.output.dtype)

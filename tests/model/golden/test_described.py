@@ -13,7 +13,7 @@ from tests.support import described
 from tests.support.rosters import DETERMINISTIC, overflows
 
 import fp9
-from fp9.engines import Engine
+from fp9.engines import Chunk, Engine, Result, Step, Window
 from fp9.engines.operands import OPERAND_EXPONENTS
 from fp9.formats import FixedFormat, Kind, pow2
 from fp9.golden import evaluate
@@ -83,15 +83,16 @@ def engines(draw: st.DrawFn) -> Engine:
     flushes = subnormal and draw(st.booleans())
     return Engine(
         "described",
-        result,
-        draw(st.sampled_from(DETERMINISTIC)),
-        products,
-        draw(st.sampled_from([None, None, 3, 14, 29])),
-        chunk=chunk,
-        promotion=promotion,
-        overflow=draw(st.sampled_from([Overflow.INF, *Overflow])),
-        flush_result=flushes,
-        flush_addend=flushes,
+        Result(
+            result,
+            draw(st.sampled_from(DETERMINISTIC)),
+            overflow=draw(st.sampled_from([Overflow.INF, *Overflow])),
+            flush=flushes,
+            flush_addend=flushes,
+        ),
+        Step(products),
+        Window(draw(st.sampled_from([None, None, 3, 14, 29]))),
+        Chunk(chunk, promotion=promotion),
     )
 
 
@@ -109,7 +110,7 @@ def problem(
 def in_window(result: str, window: int | None = None, rounding: str = "rne") -> dict[str, Any]:
     """Of E4M3 operands by an engine whose result lies where float32 has other numbers, or none."""
     e4m3 = fp9.format("e4m3")
-    engine = Engine("described", fp9.format(result), rounding, window=window)
+    engine = Engine("described", Result(fp9.format(result), rounding), window=Window(window))
     return {"engine": engine, "a": e4m3, "b": e4m3, "depth": 5, "seed": 10}
 
 

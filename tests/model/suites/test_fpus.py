@@ -16,4 +16,4 @@ def test_operands_that_an_operation_does_not_read_are_special_too(unit: Fpu) -> 
     made, unread = generate(unit, "corner").inputs, {FpuOp.UPCAST: "bc", FpuOp.DOWNCAST: "ab"}
     for op, names in unread.items():
         for name in names:
-            assert {*classes(unit.engine.result)} <= {*made[name][made["op"] == op].tolist()}, (op, name)
+            assert {*classes(unit.engine.result.format)} <= {*made[name][made["op"] == op].tolist()}, (op, name)

@@ -23,7 +23,7 @@ PAIRS = [
 ]
 """Of other widths than each other, with changing fields, of few exponents, with a NaN for the negative zero."""
 
-SUMS = [unit for unit in CATALOGUE.values() if isinstance(unit, Dot) and unit.engine.group is None]
+SUMS = [unit for unit in CATALOGUE.values() if isinstance(unit, Dot) and unit.engine.step.group is None]
 """Groups take numbers without specials alone."""
 
 
@@ -44,7 +44,7 @@ def test_suites_are_made_of_any_operands(unit: Dot, pair: tuple[tuple[str, ...],
 @pytest.mark.parametrize("name", thinned(PRESETS))
 def test_suites_are_made_of_scales_with_any_engine(name: str) -> None:
     """As it is, or where it sums one product, with four."""
-    engine = ENGINES[name] if ENGINES[name].products > 1 else fp9.engine(f"{name}(products=4)")
+    engine = ENGINES[name] if ENGINES[name].step.products > 1 else fp9.engine(f"{name}(products=4)")
     other = replace(CATALOGUE["dot4_fp32_mxfp8"], engine=engine)
     assert len(from_inputs(other, inputs_of(other, "corner", None, 0))) > 1000
 

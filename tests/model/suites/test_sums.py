@@ -118,7 +118,7 @@ def test_the_last_bits_of_every_step_are_seen(change: dict[str, Any]) -> None:
     """An engine that differs behind a step's last bit gives other results, or other flags."""
     for unit in units_of(loss_before_last_step_corner):
         made = operations(loss_before_last_step_corner, unit)
-        other = replace(unit, engine=replace(unit.engine, **change))
+        other = replace(unit, engine=unit.engine.changed(**change))
         right, changed = evaluate(unit, made), evaluate(other, made)
         assert np.any([right[name] != changed[name] for name in right], axis=0).sum() > 10, unit.name
 
@@ -246,7 +246,7 @@ def test_addends_are_nan_with_every_walking_payload(unit: Dot) -> None:
 def test_only_the_addend_lifts_full_sums_over_a_power_of_two() -> None:
     for unit in units_of(carry_out_corner):
         made = operations(carry_out_corner, unit)
-        products = np.abs(exact_products(unit, made)[: unit.engine.products].sum(axis=0))
+        products = np.abs(exact_products(unit, made)[: unit.engine.step.products].sum(axis=0))
         together = products + np.abs(fp9.decode(made["c"], unit.engine.output).astype(np.float64))
         above = np.exp2(np.floor(np.log2(products)) + 1)
         assert (together >= above).mean() > 0.5, unit.name
@@ -266,7 +266,7 @@ def test_low_sums_just_carry_into_places_of_normal_and_subnormal_numbers() -> No
         sums = np.abs(exact_products(unit, operations(carry_into_normal_corner, unit)).sum(axis=0))
         carried = np.frexp(sums)[0] < (1 + 1 / 7) / 2
         assert carried.mean() > 0.6, unit.name
-        normal = sums >= fixed(unit.engine.result).smallest_normal
+        normal = sums >= fixed(unit.engine.result.format).smallest_normal
         assert (carried & normal).mean() > 0.1 and (carried & ~normal).mean() > 0.1, unit.name
 
 
@@ -275,14 +275,14 @@ def test_sums_of_blocks_lose_every_number_of_leading_bits_that_a_window_holds() 
     are what a truncated product keeps."""
     for unit in units_of(second_block_corner):
         made, output = operations(second_block_corner, unit), unit.engine.output
-        assert unit.engine.window is not None
+        assert unit.engine.window.width is not None
         addend, left = (fp9.decode(codes, output) for codes in (made["c"], evaluate(unit, made)["result"]))
         both = np.isfinite(addend) & np.isfinite(left) & (addend != 0) & (left != 0)
         lost = np.frexp(addend[both])[1] - np.frexp(left[both])[1]
-        assert {*range(1, unit.engine.window - 2)} <= {*lost.tolist()}, unit.name
+        assert {*range(1, unit.engine.window.width - 2)} <= {*lost.tolist()}, unit.name
 
 
-@pytest.mark.parametrize("unit", [u for u in units(Mac) if u.engine.exact], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", [u for u in units(Mac) if u.engine.step.exact], ids=lambda unit: unit.name)
 def test_a_register_of_fixed_point_gets_to_its_lowest_sum(unit: Mac) -> None:
     """Minus a power of two, which it holds, and whose opposite is too large for it."""
     corner = inputs_of(unit, "corner", None, 0)

@@ -159,7 +159,7 @@ def test_scales_of_a_batch_broadcast_to_it(shapes: tuple[tuple[int, ...], ...], 
         scale_a, scale_b = rng.integers(-9, 9, (*own, 4)), rng.integers(-9, 9, (*own, 5))
         ours = fp9.matmul(a, b, "e4m3", "e5m2", engine, scale_a=scale_a, scale_b=scale_b)
         assert np.array_equal(ours, one_by_one(a, b, engine, 0, scale_a=(scale_a, 1), scale_b=(scale_b, 1))[0])
-        if ENGINES[engine].scaling is Scaling.PRODUCTS:
+        if ENGINES[engine].step.scaling is Scaling.PRODUCTS:
             scale_a, scale_b = rng.integers(-9, 9, (*own, 4, 3)), rng.integers(-9, 9, (*own, 3, 5))
             ours = fp9.matmul(a, b, "e4m3", "e5m2", engine, scale_a=scale_a, scale_b=scale_b, block=8)
             assert np.array_equal(ours, one_by_one(a, b, engine, 0, scale_a=(scale_a, 2), scale_b=(scale_b, 2))[0])

@@ -171,7 +171,7 @@ def test_a_sum_of_no_products_is_c_with_the_nan_of_the_engine(name: str) -> None
     )
     assert list(zip(codes.reshape(-1).tolist(), flags.reshape(-1).tolist(), strict=True)) == want
     is_nan = np.isnan(fp9.decode(c, engine.addend_format))
-    nan = engine.output.nan_code(False) if engine.nan is None else engine.nan
+    nan = engine.output.nan_code(False) if engine.nan.code is None else engine.nan.code
     assert is_nan.any()
     assert {want[i][0] for i in np.flatnonzero(is_nan)} == {nan}
 
@@ -207,7 +207,7 @@ def problems(draw: st.DrawFn, wide: list[str]) -> tuple[tuple[str, str], int, st
 @given(data=st.data())
 def test_sums_are_those_of_the_oracle(name: str, data: st.DataObject) -> None:
     engine = fp9.engine(name)
-    wide = [] if engine.window is not None else WIDE
+    wide = [] if engine.window.width is not None else WIDE
     formats, depth, kind, addend, cancels, seed = data.draw(problems(wide))
     rng = np.random.default_rng(seed)
     a, b = (operands(fmt, (3, depth), kind, rng) for fmt in formats)
@@ -216,7 +216,11 @@ def test_sums_are_those_of_the_oracle(name: str, data: st.DataObject) -> None:
         a[:, half : 2 * half] = a[:, :half]
         b[:, half : 2 * half] = negated(b[:, :half], formats[1])
     c = addends(engine, 3, addend, rng)
-    if engine.interleave and depth % (engine.chunk or 1) and not any(format(fmt).has_zero for fmt in formats):
+    if (
+        engine.chunk.interleave
+        and depth % (engine.chunk.length or 1)
+        and not any(format(fmt).has_zero for fmt in formats)
+    ):
         with pytest.raises(ValueError, match="neither has a zero that fills the chunks"):
             by_model(engine, a, b, formats, c)
         return
@@ -286,7 +290,7 @@ def test_scales_enter_where_the_engine_says(name: str) -> None:
         assert np.diag(product).tolist() == [code for code, _ in want]
 
 
-SCALED_PRODUCTS = [name for name in PRESETS if ENGINES[name].scaling is Scaling.PRODUCTS]
+SCALED_PRODUCTS = [name for name in PRESETS if ENGINES[name].step.scaling is Scaling.PRODUCTS]
 
 
 @pytest.mark.parametrize("name", [*SCALED_PRODUCTS, "hopper(chunk=32)", "deepseek(chunk=32)"])

@@ -146,7 +146,7 @@ def test_codes_of_e8m0_scale_as_their_exponents() -> None:
 def is_refused(name: str, scale: str) -> bool:
     """Whether an engine aligns products by their scales' exponents, and the scale has more than that."""
     engine = fp9.engine(name)
-    aligned = engine.window is not None and engine.group is None and engine.scaling is Scaling.PRODUCTS
+    aligned = engine.window.width is not None and engine.step.group is None and engine.step.scaling is Scaling.PRODUCTS
     return aligned and fp9.format(scale).precision > 1
 
 
@@ -163,7 +163,7 @@ def test_scales_as_codes_are_those_of_the_oracle_in_every_engine(name: str, scal
             fp9.dot([0], [0], fmt, fmt, engine, scale_a=1, scale_format=scale)
         return
     one = int(fp9.encode(1.0, shared))
-    blocks = engine.chunk or (32 if engine.scaling is Scaling.PRODUCTS or engine.exact else 72)
+    blocks = engine.chunk.length or (32 if engine.step.scaling is Scaling.PRODUCTS or engine.step.exact else 72)
     for seed in range(8):
         a, b = (rng.integers(0, 0x7F, (1, 72)) | rng.integers(0, 2, (1, 72)) << 7 for _ in range(2))
         count = -(-72 // blocks)
@@ -171,7 +171,7 @@ def test_scales_as_codes_are_those_of_the_oracle_in_every_engine(name: str, scal
         sa, sb = rng.integers(low, high, (2, 1, count))
         c = np.asarray(fp9.encode(rng.standard_normal(1), engine.addend_format))
         options: dict[str, Any] = {"scale_a": sa, "scale_b": sb, "scale_format": scale, "block": blocks}
-        if blocks == 72 and engine.chunk is None:
+        if blocks == 72 and engine.chunk.length is None:
             options |= {"scale_a": sa[:, 0], "scale_b": sb[:, 0], "block": None}
         pairs = zip(np.repeat(sa[0], blocks)[:72].tolist(), np.repeat(sb[0], blocks)[:72].tolist(), strict=True)
         terms = dot_oracle.product_terms(engine, a[0].tolist(), b[0].tolist(), fmt, fmt)
@@ -241,7 +241,7 @@ def test_codes_given_as_exponents_are_refused() -> None:
 @pytest.mark.parametrize(
     ("kind", "elements", "name", "given", "words"),
     [
-        (Dot, "e2m1", "blackwell_nvfp4", {}, "engine.group=16 given; give the format of scales as well"),
+        (Dot, "e2m1", "blackwell_nvfp4", {}, "engine.step.group=16 given; give the format of scales as well"),
         (Dot, "e2m1", "mx(G=4)", {"block": 2}, "block of 2 given; give the format of scales as well"),
         (Dot, "e2m1", "mx(G=4)", {"block": 3, "scale": "ue4m3"}, "block of 3 given; give a divisor of the 4 products"),
         (Dot, "e2m1", "blackwell_nvfp4", {"block": 8, "scale": "ue4m3"}, "scales groups of 16; give a multiple"),

@@ -22,7 +22,7 @@ from fp9.sums.general import GeneralSums
 from fp9.sums.sides import side
 
 PAIRS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
-ENGINES = [name for name in PRESETS if engine(name).group is None]
+ENGINES = [name for name in PRESETS if engine(name).step.group is None]
 _FEW = 40  # products of one block, whose end nothing looks at
 SHAPE = (25, 75, 140)
 """Rows and columns beyond whole tiles, and a depth of whole and broken steps."""
@@ -183,7 +183,7 @@ def test_ordinary_sums_among_the_lowest_binades_stay_in_tiles(name: str, formats
         side(fp9.operand(codes, fmt), lambda array: array, 512, engine(name), None, None)
         for codes, fmt in ((a, formats[0]), (b.T, formats[1]))
     )
-    sums = tiles.fast_sums(engine(name), left, right, joins=engine(name).chunk is not None)
+    sums = tiles.fast_sums(engine(name), left, right, joins=engine(name).chunk.length is not None)
     sums.run(slice(0, 64), np.zeros((64, 64)))
     assert isinstance(sums, tiles.Rounded)
     assert "_others" not in vars(sums)
@@ -247,9 +247,12 @@ def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatc
     assert not isinstance(taken[0], tiles.Tiled) or "_others" not in vars(taken[0])
     chosen = engine(name)
     steps = (
-        not chosen.exact and chosen.ends_plainly and chosen.truncation is Truncation.ZERO and chosen.interleaved is None
+        not chosen.step.exact
+        and chosen.ends_plainly
+        and chosen.window.truncation is Truncation.ZERO
+        and chosen.window.interleaved is None
     )
-    if steps and chosen.rounding is not Rounding.RTO:
+    if steps and chosen.result.rounding is not Rounding.RTO:
         assert isinstance(taken[0], (tiles.Tiled, fast.Chain))
 
 
@@ -286,7 +289,11 @@ def test_flags_of_ordinary_numbers_are_those_of_tiles(name: str, monkeypatch: py
     a, b = (ordinary("e4m3", shape, rng) for shape in ((64, 512), (512, 64)))
     chosen = engine(name)
     fp9.matmul(a, b, "e4m3", "e4m3", name, flags=True)
-    if chosen.ends_plainly and chosen.truncation is Truncation.ZERO and chosen.rounding is not Rounding.RTO:
+    if (
+        chosen.ends_plainly
+        and chosen.window.truncation is Truncation.ZERO
+        and chosen.result.rounding is not Rounding.RTO
+    ):
         assert sum(again) <= 0.02 * 64 * 64
 
 

@@ -1,10 +1,8 @@
 """Engines that a unit refuses: those that ask for a port or for a step that it does not have."""
 
-import dataclasses
-
 import pytest
 
-from fp9.engines import ENGINES, Engine
+from fp9.engines import ENGINES, PARAMETERS, Engine, NanPolicy, Result, Step
 from fp9.formats import format
 from fp9.rounding import Rounding
 from fp9.units import Dot, Fma, Fpu, Mac
@@ -25,17 +23,17 @@ _NEEDED = {
 @pytest.mark.parametrize("rounding", [mode for mode in Rounding if mode.needs_bits])
 @pytest.mark.parametrize(("kind", "products", "stages"), [(Fma, 1, 0), (Dot, 2, 0), (Mac, 1, 1), (Fpu, 2, 0)])
 def test_rounding_by_random_bits_is_refused(kind: type[Dot], products: int, stages: int, rounding: Rounding) -> None:
-    engine = Engine("drawn", format("fp16"), rounding, products=products)
+    engine = Engine("drawn", Result(format("fp16"), rounding), step=Step(products))
     with pytest.raises(ValueError, match=f"^unit: rounding {rounding.value} of engine drawn takes random bits"):
         kind("unit", E4M3, E4M3, engine, stages=stages)
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Engine) if field.name in _CHANGES])
+@pytest.mark.parametrize("field", [name for name in PARAMETERS if name in _CHANGES])
 def test_fpu_takes_one_exact_step(field: str) -> None:
-    engine = Engine("changed", format("fp16"), products=2, **_NEEDED.get(field, {}) | {field: _CHANGES[field]})
-    with pytest.raises(
-        ValueError, match=rf"engine\.({field}|{'|'.join(_NEEDED.get(field, [field]))})=\S+ given; leave it out"
-    ):
+    changes = _NEEDED.get(field, {}) | {field: _CHANGES[field]}
+    engine = Engine("changed", Result(format("fp16")), Step(2)).changed(**changes)
+    paths = "|".join(PARAMETERS[name].path for name in changes)
+    with pytest.raises(ValueError, match=rf"engine\.({paths})=\S+ given; leave it out"):
         Fpu("unit", E4M3, E4M3, engine)
 
 
@@ -49,4 +47,4 @@ def test_fpu_with_casts_takes_what_casts_take(name: str) -> None:
 
 def test_merged_nan_has_one_code() -> None:
     with pytest.raises(ValueError, match="nan=0xffff given; leave it out"):
-        Engine(result=format("dlfloat16"), nan=0xFFFF)
+        Engine(result=Result(format("dlfloat16")), nan=NanPolicy(0xFFFF))

@@ -20,7 +20,7 @@ def test_a_form_says_the_whole_spec(unit: Unit) -> None:
 
 
 def test_an_engine_of_its_own_is_a_setting() -> None:
-    spec = load("fma_dlfloat16", ["engine.rounding=rtz"])
+    spec = load("fma_dlfloat16", ["engine.result.rounding=rtz"])
     (text,) = (entry.text for entry in entries(spec) if entry.name == "engine")
     assert load("fma_dlfloat16", [f"engine={text}"]) == spec
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fp9.engines import Engine, engine
+from fp9.engines import Chunk, Engine, Result, Window, engine
 from fp9.formats import Rounding, format
 from fp9.units import CATALOGUE, Fma, Handshake, Reset, Unit
 from fp9.units.toml import build, dumps, load
@@ -43,17 +44,33 @@ def test_registers_are_told_of_where_they_move_otherwise() -> None:
 
 
 def test_a_setting_reaches_into_the_engine() -> None:
-    unit = load("fma_dlfloat16", ["engine.rounding=rtz"])
+    unit = load("fma_dlfloat16", ["engine.result.rounding=rtz"])
     assert isinstance(unit, Fma)
-    assert unit.engine == dataclasses.replace(engine("dlfloat"), name="custom", rounding=Rounding.RTZ)
+    assert unit.engine == engine("dlfloat").changed(name="custom", rounding=Rounding.RTZ)
     assert build(tomllib.loads(dumps(unit))) == unit
 
 
 def test_an_engine_may_be_a_table() -> None:
-    table = {"name": "half", "result": "fp16", "rounding": "rtz"}
+    table = {"name": "half", "result": {"format": "fp16", "rounding": "rtz"}, "window": {"width": 20}}
     unit = build({"kind": "fma", "name": "x", "a": "e4m3", "b": "e4m3", "engine": table})
     assert isinstance(unit, Fma)
-    assert unit.engine == Engine("half", format("fp16"), Rounding.RTZ)
+    assert unit.engine == Engine("half", Result(format("fp16"), Rounding.RTZ), window=Window(20))
+
+
+def test_an_engine_may_be_tables_by_group() -> None:
+    text = 'kind = "fma"\nname = "x"\na = "e4m3"\nb = "e4m3"\n[engine.window]\nwidth = 20\n[engine.chunk]\nlength = 1\n'
+    unit = build(tomllib.loads(text))
+    assert isinstance(unit, Fma)
+    assert unit.engine == Engine(window=Window(20), chunk=Chunk(1))
+    assert build(tomllib.loads(dumps(unit))) == unit
+
+
+@pytest.mark.parametrize("name", [unit.name for unit in CATALOGUE.values() if hasattr(unit, "engine")])
+def test_an_engine_written_by_groups_is_read_again(name: str) -> None:
+    unit: Any = CATALOGUE[name]
+    unit = dataclasses.replace(unit, engine=unit.engine.changed("custom"))
+    assert "engine = {" in dumps(unit)
+    assert build(tomllib.loads(dumps(unit))) == unit
 
 
 @pytest.mark.parametrize(
@@ -70,12 +87,16 @@ def test_an_engine_may_be_a_table() -> None:
         ("a=fp16", "a=fp16 given; give signed formats of at most 8 bits"),
         ("a=f152(bias=149)", "given; give a format of numbers from"),
         ("a=int8(bias=-122)", "given; give a format of numbers from"),
-        ("engine.result=1.8.7,b=-300,specials=ieee", "specials=ieee given; give a format of numbers from"),
+        ("engine.result.format=1.8.7,b=-300,specials=ieee", "specials=ieee given; give a format of numbers from"),
         ("a=e8m0", "a=e8m0 given; give signed formats of at most 8 bits"),
         ("scale=e4m3", "scale=e4m3 given; give an unsigned format without infinity, such as e8m0"),
         ("engine=abacus", "unknown engine 'abacus'"),
-        ("engine.rounding=upwards", "choose one of"),
-        ("engine.gears=3", "no field 'gears'"),
+        ("engine.result.rounding=upwards", "choose one of"),
+        ("engine.gears=3", "no field 'gears'; its fields are name, result, step, window, chunk, nan"),
+        ("engine.window.gears=3", "no field 'gears'; its fields are width, truncation"),
+        ("engine.products=3", "no field 'products'; write engine.step.products"),
+        ("engine.window=20", "20 given; give a table of its fields, which are width"),
+        ("engine.window.width.bits=20", "give an integer"),
         ("a.b=3", "only engine has fields"),
         ("name=9lives", "a letter first"),
         ("kind=abacus", "give one of decoder"),

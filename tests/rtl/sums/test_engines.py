@@ -29,15 +29,19 @@ HFP8 = (format("hfp8_143"), format("hfp8_152"))
 
 def operands(chosen: Engine) -> tuple[Format, ...]:
     """The operand formats that a preset is published with."""
-    return FNUZ if chosen.interleaved else HFP8 if chosen.result.name == "dlfloat16" else OCP
+    return FNUZ if chosen.window.interleaved else HFP8 if chosen.result.format.name == "dlfloat16" else OCP
 
 
 def unit_of(chosen: Engine) -> Unit:
     """The unit that does an engine's step."""
     formats = operands(chosen)
-    if (chosen.chunk is not None and chosen.interleave is None and chosen.products < chosen.chunk) or chosen.exact:
+    if (
+        chosen.chunk.length is not None
+        and chosen.chunk.interleave is None
+        and chosen.step.products < chosen.chunk.length
+    ) or chosen.step.exact:
         return Mac("unit", formats, formats, chosen, stages=4)
-    return (Dot if chosen.products > 1 else Fma)("unit", formats, formats, chosen)
+    return (Dot if chosen.step.products > 1 else Fma)("unit", formats, formats, chosen)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -47,15 +51,15 @@ def test_every_preset_has_hardware(name: str) -> None:
 
 def few(chosen: Engine) -> Engine:
     """The engine with at most 4 products a step, and 2 steps a chunk."""
-    products = min(chosen.products, 4)
-    chunk = chosen.chunk and products * min(chosen.steps_of_chunk, 2)
-    return replace(chosen, products=products, chunk=chunk)
+    products = min(chosen.step.products, 4)
+    chunk = chosen.chunk.length and products * min(chosen.steps_of_chunk, 2)
+    return chosen.changed(products=products, chunk=chunk)
 
 
 SEVERAL = {
-    replace(few(ENGINES[name]), name="dot"): name
+    few(ENGINES[name]).changed(name="dot"): name
     for name in PRESETS
-    if (ENGINES[name].chunk or ENGINES[name].products) > 1
+    if (ENGINES[name].chunk.length or ENGINES[name].step.products) > 1
 }
 """What presets say of several products, and one of each that says it."""
 
@@ -81,7 +85,7 @@ def test_a_dot_of_every_preset_gives_the_models_sums(chosen: Engine, simulate: S
 def test_subnormal_numbers_and_nan_end_as_the_engine_says(name: str, simulate: Simulate) -> None:
     """Factors and addends of every class in some of their combinations, the subnormal numbers around the others."""
     chosen, rng = engine(name), np.random.default_rng(6)
-    unit = (Fma if chosen.products == 1 else Dot)("unit", OCP, OCP, chosen)
+    unit = (Fma if chosen.step.products == 1 else Dot)("unit", OCP, OCP, chosen)
     inputs = random(unit, 250, rng)
     for operand in "ab":
         inputs[f"{operand}_format"][:] = 1
@@ -94,7 +98,7 @@ def test_subnormal_numbers_and_nan_end_as_the_engine_says(name: str, simulate: S
     inputs[first][::4] = 0
     _check(unit, inputs, simulate)
     results = evaluate(unit, inputs)["result"]
-    plain = replace(chosen, flush_result=False, flush_addend=False, nan=None, invalid_nan=None)
+    plain = chosen.changed(flush_result=False, flush_addend=False, nan=None, invalid_nan=None)
     assert (evaluate(replace(unit, engine=plain), inputs)["result"] != results).sum() > 2
 
 
@@ -114,7 +118,7 @@ def test_infinities_cancel_within_a_run(name: str, simulate: Simulate) -> None:
     inputs |= {lane: np.full(150, one) for lane in unit.lane_names("b")}
     inputs["c"] = rng.choice([0x3F800000, 0x7F800000, 0xFF800000], 150, p=(0.8, 0.1, 0.1))
     _check(unit, inputs, simulate)
-    plain = replace(unit.engine, infinity_run=None)
+    plain = unit.engine.changed(infinity_run=None)
     results, others = (evaluate(replace(unit, engine=e), inputs)["result"] for e in (unit.engine, plain))
     assert (results != others).sum() > 10
 
@@ -160,7 +164,7 @@ def test_scales_of_blocks_and_in_windows(
 
 
 INTEGERS = tuple(fmt for fmt in OPERANDS if fmt.twos_complement)
-WINDOWS = {few(ENGINES[name]): name for name in PRESETS if ENGINES[name].window is not None}
+WINDOWS = {few(ENGINES[name]): name for name in PRESETS if ENGINES[name].window.width is not None}
 ENDS = ("1.5.2,b=147", "1.5.2,b=-95", "1.1.6,b=144", "int8(bias=149)", "int8(bias=-121)")
 """Formats with the lowest, or the highest, exponents that FP32 has."""
 
@@ -226,7 +230,7 @@ def test_scales_of_every_format(name: str, block: int | None, scale: Format, sim
 def test_gated_chunks_with_scales(name: str, spec: dict[str, Any], simulate: Simulate) -> None:
     """Zero factors in half of the places, behind numbers whose factors the gating register still holds."""
     chosen, rng = engine(name), np.random.default_rng(11)
-    kind = Fma if chosen.products == 1 else Dot
+    kind = Fma if chosen.step.products == 1 else Dot
     unit = kind("unit", FP4, FP4, chosen, scale=format("ue4m3"), gate_zeros=True, stages=2, **spec)
     inputs = random(unit, 60, rng)
     for lane in unit.lane_names("a"):
@@ -306,7 +310,7 @@ def test_scales_that_no_hardware_has_are_refused_in_a_sentence(
 def test_windows_of_every_kind(name: str, simulate: Simulate) -> None:
     """Drawn operations, and such whose addend is the opposite of the products' sum, or nearly so."""
     chosen = engine(name)
-    unit = (Fma if (chosen.chunk or chosen.products) == 1 else Dot)("unit", *[operands(chosen)] * 2, chosen)
+    unit = (Fma if (chosen.chunk.length or chosen.step.products) == 1 else Dot)("unit", *[operands(chosen)] * 2, chosen)
     rng = np.random.default_rng(1)
     inputs = random(unit, 120, rng)
     fmt = unit.engine.output

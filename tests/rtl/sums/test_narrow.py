@@ -45,7 +45,7 @@ ROWS = thinned(itertools.product(SUMS, [FP4, FP6, P3109, MIXED]))
 def test_narrow_operands(kind_of_sum: tuple[str, type[Dot]], formats: tuple[Format, ...], simulate: Simulate) -> None:
     name, kind = kind_of_sum
     chosen = engine(name)
-    if chosen.window is not None or chosen.chunk is not None:
+    if chosen.window.width is not None or chosen.chunk.length is not None:
         formats = tuple(fmt for fmt in formats if fmt.name != "mxint8")  # of which no window has hardware
     stages = {"stages": 2} if kind is Mac else {}
     unit = kind("unit", formats, formats[::-1], chosen, **stages)

@@ -149,7 +149,7 @@ def test_a_sum_rounded_to_odd_does_not_overflow_by_rounding() -> None:
 
 
 def test_no_result_is_subnormal_where_these_are_flushed() -> None:
-    flushing = [unit for unit in CATALOGUE.values() if isinstance(unit, Dot) and unit.engine.flush_result]
+    flushing = [unit for unit in CATALOGUE.values() if isinstance(unit, Dot) and unit.engine.result.flush]
     for unit in [*flushing, Mac("sums", _OCP, _OCP, engine("amx_fp8(G=4,L=8)"), stages=2)]:
         for group in functional.model_of(unit).groups:
             assert all("subnormal" not in group.points.get(point, ()) for point in ("result", "held")), unit.name
@@ -200,7 +200,7 @@ def test_the_chunk_that_is_followed_is_the_oracles(name: str) -> None:
     inputs = vectors.generate(unit, "random", 200).inputs
     ops = [unit.operations[op] for op in inputs["op"]]
     followed = follow(unit, ops, inputs)
-    within, lanes = unit.engine.within_chunk, range(unit.engine.products)
+    within, lanes = unit.engine.within_chunk, range(unit.engine.step.products)
     chunk, steps = ZERO, 0
     for i, op in enumerate(ops):
         assert followed.steps[i] == steps
@@ -215,7 +215,7 @@ def test_the_chunk_that_is_followed_is_the_oracles(name: str) -> None:
             products = dot_oracle.product_terms(within, a, b, *formats)
             code, _ = dot_oracle.dot(within, products, chunk)
             assert followed.after[i] == code
-            chunk, steps = dot_oracle.code_term(code, within.result), steps + 1
+            chunk, steps = dot_oracle.code_term(code, within.result.format), steps + 1
         if steps == unit.chunk_steps:
             assert followed.ends[i] == "full"
             chunk, steps = ZERO, 0

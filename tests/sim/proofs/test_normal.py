@@ -11,7 +11,7 @@ from tests.sim.proofs.refutations import each_is_missed, refuted
 from tests.support.rosters import thinned
 
 import fp9_rtl
-from fp9.engines import Addend, Engine
+from fp9.engines import Addend, Chunk, Engine, Result, Step, Window
 from fp9.formats import FixedFormat
 from fp9.formats.fixed import Specials
 from fp9.rounding import Overflow, Rounding
@@ -25,12 +25,14 @@ from fp9_sim.proofs.tagging import tagged_design
 
 _OPERAND = FixedFormat("operand", 3, 1, 3, False, Specials.MERGED, Rounding.RNA)
 _RESULT = FixedFormat("result", 4, 4, 7, False, Specials.MERGED, Rounding.RNA)
-_CHUNKS = Mac("chunks", (_OPERAND,), (_OPERAND,), Engine("chunks", _RESULT, Rounding.RNA, chunk=3), stages=3)
+_CHUNKS = Mac(
+    "chunks", (_OPERAND,), (_OPERAND,), Engine("chunks", Result(_RESULT, Rounding.RNA), chunk=Chunk(3)), stages=3
+)
 _ALIGNED = Dot(
     "cut",
     (_OPERAND,),
     (_OPERAND,),
-    Engine("cut", _RESULT, Rounding.RNA, products=2, window=4, addend=Addend.ALIGNED),
+    Engine("cut", Result(_RESULT, Rounding.RNA), step=Step(2), window=Window(4, addend=Addend.ALIGNED)),
 )
 
 
@@ -97,7 +99,7 @@ def test_no_lemmas_speak_of_other_chunks_and_windows() -> None:
     other roundings and overflow."""
     assert chunk_spec.is_offered(_CHUNKS)
     for fields in ({"chunk": 1}, {"promotion": FixedFormat("wide", 6, 9, 31, False, Specials.MERGED, Rounding.RNA)}):
-        engine = dataclasses.replace(_CHUNKS.engine, **fields)
+        engine = _CHUNKS.engine.changed(**fields)
         assert not chunk_spec.is_offered(dataclasses.replace(_CHUNKS, engine=engine))
     assert not chunk_spec.is_offered(dataclasses.replace(_CHUNKS, stages=4))
     assert aligned_spec.is_offered(_ALIGNED)
@@ -107,7 +109,7 @@ def test_no_lemmas_speak_of_other_chunks_and_windows() -> None:
         {"rounding": Rounding.RTZ},
         {"overflow": Overflow.SATURATE},
     ):
-        engine = dataclasses.replace(_ALIGNED.engine, **fields)
+        engine = _ALIGNED.engine.changed(**fields)
         assert not aligned_spec.is_offered(dataclasses.replace(_ALIGNED, engine=engine))
 
 

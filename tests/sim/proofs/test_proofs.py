@@ -24,7 +24,11 @@ from fp9_sim.proofs.order import oblige_tagged
 from fp9_sim.proofs.specs.sums.step import step_of
 from fp9_sim.proofs.tagging import tagged_design
 
-STEPS = [u for u in CATALOGUE.values() if isinstance(u, Dot) and u.stages and not (u.engine.chunk or u.engine.exact)]
+STEPS = [
+    u
+    for u in CATALOGUE.values()
+    if isinstance(u, Dot) and u.stages and not (u.engine.chunk.length or u.engine.step.exact)
+]
 
 QUICK = ["decoder_ocp", "decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne"]
 

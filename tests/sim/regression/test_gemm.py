@@ -84,7 +84,7 @@ def test_a_tile_gives_the_cast_matrix_product(tile: GemmTile, tmp_path: Path) ->
             pause = int(rng.integers(0, 3)) * int(rng.integers(0, 2))
             lines.append(f"{packed(a[:, k]):x} {packed(b[k]):x} {k == depth - 1:x} {fa | fb << 1:x} {pause:x}")
         sums = fp9.matmul(a.astype(np.uint8), b.astype(np.uint8), tile.a[fa], tile.b[fb], engine=tile.engine)
-        codes = fp9.cast(sums, tile.engine.result, tile.target, tile.rounding, tile.overflow)
+        codes = fp9.cast(sums, tile.engine.result.format, tile.target, tile.rounding, tile.overflow)
         expected += [f"{packed(codes[row]):x} {row == tile.rows - 1:x}" for row in range(tile.rows)]
     done = subprocess.run(
         [compiled(tile, tmp_path)], input="\n".join(lines), capture_output=True, text=True, check=True

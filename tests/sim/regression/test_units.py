@@ -115,7 +115,7 @@ def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> N
     selects = [port for port in unit.inputs if port.choices]
     for choice in itertools.product(*(every(port) for port in selects)):
         chosen = {port.name: [value] for port, value in zip(selects, choice, strict=True)}
-        columns = combinations({"a": range(256), "b": range(256), "c": addends(unit.engine.result), **chosen})
+        columns = combinations({"a": range(256), "b": range(256), "c": addends(unit.engine.result.format), **chosen})
         hold(unit, columns, dut)
 
 

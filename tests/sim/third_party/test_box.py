@@ -29,9 +29,9 @@ def test_the_engine_of_verilog_is_found(tmp_path: Path) -> None:
     """A window of 13 bits and truncation; what the mapping claims, exact sums to nearest, is not looked at."""
     found = fit(box(mapping(tmp_path, "dot4_e8m13_ocp", "dot4_fp32_ocp")))
     assert found.engine is not None
-    assert (found.engine.window, found.engine.result.name) == (13, "e8m13")
-    assert found.engine.products >= found.interface.depth == 4
-    assert found.engine.rounding.value == "rtz"
+    assert (found.engine.window.width, found.engine.result.format.name) == (13, "e8m13")
+    assert found.engine.step.products >= found.interface.depth == 4
+    assert found.engine.result.rounding.value == "rtz"
 
 
 @pytest.mark.slow

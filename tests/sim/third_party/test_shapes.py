@@ -45,7 +45,8 @@ def test_a_multiplier_in_a_struct_is_checked_without_a_wrapper(tmp_path: Path) -
     path = tmp_path / "mul.toml"
     path.write_text(
         'files = ["acme_*.sv"]\ntop = "acme_mul"\n'
-        '[unit]\nkind = "fma"\na = ["e5m2"]\nb = ["e5m2"]\nengine = { result = "fp32", rounding = "rto" }\n'
+        '[unit]\nkind = "fma"\na = ["e5m2"]\nb = ["e5m2"]\n'
+        'engine = { result = { format = "fp32", rounding = "rto" } }\n'
         '[result]\nformat = "e5m2"\noverflow = "inf"\n[held]\nc = -0.0\n'
         '[ports]\na = "request.left"\nb = "request.right"\nresult = "product[0]"\n'
         '[flags]\ninvalid = "invalid"\n[constants]\n"request.mode" = 2\nstop_n = 1\n'
@@ -107,7 +108,7 @@ def test_a_multiplier_with_one_select_saturates_by_a_define(tmp_path: Path) -> N
     path.write_text(
         'files = ["acme.v"]\ntop = "acme"\nwithout = ["flags"]\n[defines]\nSATURATING = true\n'
         '[unit]\nkind = "fma"\na = ["e4m3", "e5m2"]\nb = ["e4m3", "e5m2"]\n'
-        'engine = { result = "fp32", rounding = "rto" }\n[result]\nformat = "e4m3"\n[held]\nc = -0.0\n'
+        'engine = { result = { format = "fp32", rounding = "rto" } }\n[result]\nformat = "e4m3"\n[held]\nc = -0.0\n'
         '[ports]\na = "p"\nb = "q"\na_format = "fmt"\nb_format = "fmt"\nresult = "y"\n'
     )
     verdict = check_rtl(load(path))
@@ -129,7 +130,8 @@ def test_an_adder_is_a_dot_whose_other_inputs_are_held(tmp_path: Path) -> None:
     path = tmp_path / "acme.toml"
     path.write_text(
         'files = ["acme.v"]\ntop = "acme"\nwithout = ["flags"]\n[unit]\nkind = "dot"\na = ["e4m3"]\nb = ["e4m3"]\n'
-        'engine = { result = "fp32", rounding = "rto", products = 2 }\n[result]\nformat = "e4m3"\noverflow = "inf"\n'
+        'engine = { result = { format = "fp32", rounding = "rto" }, step = { products = 2 } }\n'
+        '[result]\nformat = "e4m3"\noverflow = "inf"\n'
         '[held]\nb0 = 1.0\nb1 = 1.0\nc = -0.0\n[ports]\na0 = "p"\na1 = "q"\nresult = "y"\n'
     )
     verdict = check_rtl(load(path))

@@ -175,7 +175,7 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
         chosen = chosen_formats(columns, operand, formats, count)
         special, small = ~np.isfinite(code_tables(formats)), (sign_bits(formats)[chosen] >> 1) - 1
         for lane in unit.lane_names(operand):
-            keep = rng.random(count) < 1 / (4 * unit.engine.products * unit.chunk_steps)
+            keep = rng.random(count) < 1 / (4 * unit.engine.step.products * unit.chunk_steps)
             codes = columns[lane]
             columns[lane] = np.where(special[chosen, codes] & ~keep, codes & small, codes)
     previous = {name: np.roll(column, 1) for name, column in columns.items()}

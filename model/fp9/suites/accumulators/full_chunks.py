@@ -25,7 +25,7 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
     The next power of two cancels a chunk of ones down to its last bit, for both signs. A chunk of the largest
     number, if possible, is added to products of every class and to totals of every class.
     """
-    fmt = fixed(unit.engine.result)
+    fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)
     top = min(_TOP, max(powers))
     ones = _summands(unit, pow2(top) - pow2(top - fmt.fraction_bits - 1))

@@ -47,7 +47,7 @@ def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) ->
 
     The chunk is a sum of four products. FOLD then adds it to zero.
     """
-    chunk = fixed(unit.engine.result)
+    chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
     codes = (codes | rng.choice([0, chunk.sign_mask], len(codes))).astype(np.uint32)
     first, *others = _summed(table, _numbers(codes, chunk), 4, rng)
@@ -87,8 +87,8 @@ def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tup
     first, high = table.at_most(high, rng)
     distance = rng.integers(0, p + 3, _JOINED)
     second, low = table.at_most(high * np.exp2(-distance) * rng.choice([-1.0, 1.0], _JOINED), rng)
-    chunk = fixed(unit.engine.result)
-    sums = _numbers(encode(high + low, chunk, unit.engine.rounding.value), chunk)
+    chunk = fixed(unit.engine.result.format)
+    sums = _numbers(encode(high + low, chunk, unit.engine.result.rounding.value), chunk)
     difference, negative = rng.integers(-p - 3, p + 13, _JOINED), rng.integers(0, 2, _JOINED)
     near = addend(total, np.abs(sums), difference, rng.choice(walking_fractions(total), _JOINED), negative)
     ways = [near, nearly_opposite(sums, total, rng), to_boundaries(sums, total, rng)]

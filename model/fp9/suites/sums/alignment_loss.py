@@ -49,7 +49,7 @@ def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Input
     which other families test. Windows of interleaved halves are also included: no result shows what one of them
     discards.
     """
-    if _is_narrow(unit) or (unit.engine.interleaved is not None and unit.products > 2):
+    if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
@@ -62,14 +62,19 @@ def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iter
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations that discard a bit of the sum of products, if the products have a window before the addend."""
     engine = unit.engine
-    if engine.window is not None and engine.addend is not Addend.INSIDE and unit.products > 1 and engine.chunk is None:
-        yield from (_lost_of_sum(unit, a, b, engine.window, rng) for a, b in operand_pairs(unit))
+    if (
+        engine.window.width is not None
+        and engine.window.addend is not Addend.INSIDE
+        and unit.products > 1
+        and engine.chunk.length is None
+    ):
+        yield from (_lost_of_sum(unit, a, b, engine.window.width, rng) for a, b in operand_pairs(unit))
 
 
 def _is_narrow(unit: Dot) -> bool:
     engine = unit.engine
-    narrow = engine.window is not None and engine.window <= fixed(engine.output).fraction_bits
-    return narrow and unit.products > 1 and engine.chunk is None
+    narrow = engine.window.width is not None and engine.window.width <= fixed(engine.output).fraction_bits
+    return narrow and unit.products > 1 and engine.chunk.length is None
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
@@ -81,12 +86,12 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     products are cancelled by the addend. Windows of interleaved halves do not contain an addend. There the large
     term is always a product in the same half, and half of the terms have random distances.
     """
-    halves, share = (1, 0.5) if unit.engine.interleaved is None else (2, 1.0)
+    halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
     x, y, exponents = several_products.by_exponent(*formats)
     lowest = np.round(np.log2(_lowest_bit(product(x, y, *formats)))).astype(np.int64)
-    assert unit.engine.window is not None
-    first = lowest + unit.engine.window - _ABOVE
+    assert unit.engine.window.width is not None
+    first = lowest + unit.engine.window.width - _ABOVE
     low = np.arange(len(x)) if halves == 1 else np.flatnonzero(first <= max(exponents[-1], first.min()))
     powers = rng.choice(low[(lowest == exponents)[low]], count)
     some = np.where(rng.random(count) < 0.5, powers, rng.choice(low, count))
@@ -113,12 +118,12 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
 def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     """Return operations with one product and an addend of two bits, from far below the product to above it."""
     formats, rows, addends = (a.format, b.format), np.arange(_COUNT), fixed(unit.engine.addend_format)
-    assert unit.engine.window is not None
+    assert unit.engine.window.width is not None
     x, y, exponents = several_products.by_exponent(*formats)
     some = rng.integers(0, len(x), _COUNT)
     factors = np.array(several_products.zeros(*formats, unit.products, _COUNT, rng))
     factors[:, rows, rows % unit.products] = x[some] | _signs(a.format, _COUNT, rng), y[some]
-    difference = rng.integers(-unit.engine.window - 1, _ABOVE, _COUNT)
+    difference = rng.integers(-unit.engine.window.width - 1, _ABOVE, _COUNT)
     fraction = 1 << rng.integers(0, addends.fraction_bits, _COUNT)
     c = addend(addends, np.exp2(exponents[some]), difference, fraction, rng.integers(0, 2, _COUNT))
     return ports(unit, a, b, factors[0], factors[1], c) | scales_of_one(unit, len(c))

@@ -26,7 +26,7 @@ _APART = 8
 
 def cancellation_in_steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of formats, if an operation has several steps."""
-    if unit.products > unit.engine.products:
+    if unit.products > unit.engine.step.products:
         yield from (_left(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 

@@ -35,7 +35,7 @@ _BEYOND = 1 / 8
 
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of formats whose products are small enough without scales."""
-    lowest = fixed(unit.engine.result).min_normal_exponent - _BELOW
+    lowest = fixed(unit.engine.result.format).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:
         return
     for a, b in operand_pairs(unit):
@@ -48,7 +48,7 @@ def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generato
 
     Addends are zero or of any class.
     """
-    formats, width, rows = (a.format, b.format), unit.engine.products, np.arange(_COUNT)
+    formats, width, rows = (a.format, b.format), unit.engine.step.products, np.arange(_COUNT)
     leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)
     wanted = (leading - _FIRST)[:, None] - rng.integers(0, _APART + 1, (_COUNT, width))
     x, y = (codes.reshape(wanted.shape) for codes in several_products.of_exponent(*formats, wanted.reshape(-1), rng))

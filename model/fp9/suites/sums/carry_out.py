@@ -37,10 +37,10 @@ def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     A window must hold products and addend.
     """
     engine = unit.engine
-    if engine.window is None or engine.addend is not Addend.INSIDE or engine.products == 1:
+    if engine.window.width is None or engine.window.addend is not Addend.INSIDE or engine.step.products == 1:
         return
     for a, b in operand_pairs(unit):
-        products = engine.products * math.prod(_largest_significands(fmt)[1] for fmt in (a.format, b.format))
+        products = engine.step.products * math.prod(_largest_significands(fmt)[1] for fmt in (a.format, b.format))
         lacks = 2.0 ** (math.floor(math.log2(products)) + 1) - products
         if 1 <= lacks < 2:
             yield _full(unit, a, b, lacks, rng)

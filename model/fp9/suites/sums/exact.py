@@ -191,7 +191,7 @@ def _places(unit: Mac) -> Inputs:
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]
-    tie = fixed(unit.engine.result).fraction_bits + 1
+    tie = fixed(unit.engine.result.format).fraction_bits + 1
     rows: list[tuple[MacOp, Product | None]] = []
     for exponent, power in powers.items():
         half = powers.get(exponent - tie, smallest)

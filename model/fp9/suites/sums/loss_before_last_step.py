@@ -44,7 +44,7 @@ def loss_before_last_step_corner(unit: Dot, rng: np.random.Generator) -> Iterato
 
 def _ends(engine: Engine) -> list[int]:
     """Return the distances below a step's leading bit where its rounding and its window discard bits."""
-    return [fixed(engine.result).precision, *([] if engine.window is None else [engine.window])]
+    return [fixed(engine.result.format).precision, *([] if engine.window.width is None else [engine.window.width])]
 
 
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
@@ -63,7 +63,7 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
     x[kind != _SUCH] = 0
     x[..., 0] = np.where(kind == _AWAY, large_x ^ sign, x[..., 0])
     y[..., 0] = np.where(kind == _AWAY, large_y, y[..., 0])
-    lane = rng.permuted(np.broadcast_to(np.arange(unit.engine.products), x.shape), axis=-1)
+    lane = rng.permuted(np.broadcast_to(np.arange(unit.engine.step.products), x.shape), axis=-1)
     places = np.argsort(unit.engine.order(unit.products), kind="stable")
     x, y = (np.take_along_axis(codes, lane, -1).reshape(_COUNT, -1)[:, places] for codes in (x, y))
     columns = ports(unit, a, b, x, y, rng.choice([0, fixed(unit.engine.output).sign_mask], _COUNT))
@@ -79,7 +79,7 @@ def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator)
     The first product is large, the second is its negation or zero. The others are around the position `end` below
     it; half of them are zero.
     """
-    shape, sign = (_COUNT, unit.engine.products), 1 << (a.format.bits - 1)
+    shape, sign = (_COUNT, unit.engine.step.products), 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]
     large = rng.integers(min(exponents[0] + end, exponents[-1]), exponents[-1] + 1, (_COUNT, 1))
     wanted = large - end + rng.integers(-_BELOW, _ABOVE + 1, shape)

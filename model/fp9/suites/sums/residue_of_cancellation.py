@@ -41,7 +41,7 @@ def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     A scale with a fraction leaves hardly any single bits.
     """
     scaled = unit.scale is not None and unit.scale.precision == 1
-    if scaled and unit.products > 1 and unit.engine.window is None:
+    if scaled and unit.products > 1 and unit.engine.window.width is None:
         for a, b in operand_pairs(unit):
             x, y, large, rest = _products(a.format, b.format, unit.products, rng)
             exponents = _scales(unit, rest, rng)

@@ -32,18 +32,18 @@ def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator
     The exponent range of the products must exceed the result's precision.
     """
     engine = unit.engine
-    if engine.chunk or engine.window is not None or engine.flush_result:
+    if engine.chunk.length or engine.window.width is not None or engine.result.flush:
         return
     if unit.scale is None or unit.scale.precision > 1 or unit.products == 1:
         return
     for a, b in operand_pairs(unit):
         exponents = by_exponent(a.format, b.format)[2]
-        if exponents[-1] - exponents[0] > fixed(engine.result).precision:
+        if exponents[-1] - exponents[0] > fixed(engine.result.format).precision:
             yield _reaching(unit, a, b, rng)
 
 
 def _reaching(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    formats, result = (a.format, b.format), fixed(unit.engine.result)
+    formats, result = (a.format, b.format), fixed(unit.engine.result.format)
     exponents, (x, y, sizes) = by_exponent(*formats)[2], powers(*formats)
     far = sizes >= exponents[0] + result.precision
     place = rng.choice(np.flatnonzero(far), _COUNT)

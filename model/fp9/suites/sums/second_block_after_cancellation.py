@@ -81,8 +81,8 @@ def _few(formats: tuple[Format, Format], width: int, rng: np.random.Generator) -
 
 def _reach(unit: Dot) -> int:
     """Return the maximum distance below a sum at which another sum still matters."""
-    window = unit.engine.window
-    return 2 * fixed(unit.engine.result).precision if window is None else window
+    window = unit.engine.window.width
+    return 2 * fixed(unit.engine.result.format).precision if window is None else window
 
 
 __all__ = ["second_block_corner"]

@@ -61,7 +61,7 @@ def families(
 
     Each consists of a and b, shape (n, products), and c in the result's format.
     """
-    products = engine.products
+    products = engine.step.products
     for family in (_opposed, _staggered, _equal):
         x, y = family(a, b, products, count // 5, rng)
         yield x, y, _meeting(x, y, a, b, result, rng)
@@ -207,11 +207,11 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
 
     In every third operation, a third product cancels the first exactly or nearly, so that the smaller one decides.
     """
-    x, y = _lone(a, b, engine.products, count, rng)
+    x, y = _lone(a, b, engine.step.products, count, rng)
     rows, sign = np.arange(count), 1 << (a.bits - 1)
     first = np.argmax(_magnitude(x, a) * _magnitude(y, b), axis=1)
     exponent = np.floor(np.log2((_magnitude(x, a) * _magnitude(y, b)).max(axis=1))).astype(np.int64)
-    second, third = ((first + step) % engine.products for step in _steps(engine.products, count, rng))
+    second, third = ((first + step) % engine.step.products for step in _steps(engine.step.products, count, rng))
     one, other = of_exponent(a, b, exponent - rng.integers(0, _reach(engine) + 1, count), rng)
     opposite = x[rows, first] ^ sign
     near = opposite ^ rng.choice([0, 1], count)
@@ -227,13 +227,13 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
 
     The lowest position is where that product is fully lost.
     """
-    x, y = _equal(a, b, engine.products, count, rng)
+    x, y = _equal(a, b, engine.step.products, count, rng)
     negative = (x >> (a.bits - 1) & 1)[:, :1]
     x = x & (1 << (a.bits - 1)) - 1 | negative << (a.bits - 1)
     some = rng.random(x.shape) < rng.choice([1.0, 0.9, 0.5], (count, 1))
     exponent = np.floor(np.log2(_magnitude(x[:, 0], a) * _magnitude(y[:, 0], b))).astype(np.int64)
     x = np.where(some, x, 0)
-    rows, lane = np.arange(count), rng.integers(0, engine.products, count)
+    rows, lane = np.arange(count), rng.integers(0, engine.step.products, count)
     one, other = of_exponent(a, b, exponent - rng.integers(0, _reach(engine) + 1, count), rng)
     x[rows, lane], y[rows, lane] = one | rng.choice([0, 1 << (a.bits - 1)], count), other
     return x, y
@@ -241,7 +241,7 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
 
 def _reach(engine: Engine) -> int:
     """Return the distance of two products at which only a sticky bit of the smaller one remains, plus a margin."""
-    return 3 + (fixed(engine.result).fraction_bits if engine.window is None else engine.window)
+    return 3 + (fixed(engine.result.format).fraction_bits if engine.window.width is None else engine.window.width)
 
 
 def _steps(products: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -63,9 +63,9 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
 
 def _at_once(unit: Dot) -> Engine:
     """Return the unit's engine. If an operation is a whole chunk, return one step with all its products."""
-    if unit.products == unit.engine.products:
+    if unit.products == unit.engine.step.products:
         return unit.engine
-    return replace(unit.engine.within_chunk, products=unit.products)
+    return unit.engine.within_chunk.changed(products=unit.products)
 
 
 def _families(

@@ -42,13 +42,13 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
     engine = unit.engine
     if engine.steps_of_chunk != 1:
         return
-    jams = engine.truncation is Truncation.JAM and unit.products > 3
+    jams = engine.window.truncation is Truncation.JAM and unit.products > 3
     for a, b in operand_pairs(unit):
         exponents = by_exponent(a.format, b.format)[2]
         reach = exponents[-1] - exponents[0]
-        if engine.window is not None and jams and reach >= engine.window + _BEFORE:
-            yield _lost(unit, a, b, engine.window, rng)
-        if engine.window is None and unit.scale is not None and unit.scale.precision == 1:
+        if engine.window.width is not None and jams and reach >= engine.window.width + _BEFORE:
+            yield _lost(unit, a, b, engine.window.width, rng)
+        if engine.window.width is None and unit.scale is not None and unit.scale.precision == 1:
             yield _too_small(unit, a, b, rng)
 
 
@@ -71,7 +71,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generat
 
 def _too_small(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     """Return products of any exponents, half of them zero, with scales that move their sum below the normal numbers."""
-    formats, result = (a.format, b.format), fixed(unit.engine.result)
+    formats, result = (a.format, b.format), fixed(unit.engine.result.format)
     exponents, shape = by_exponent(*formats)[2], (_COUNT, unit.products)
     wanted = rng.integers(exponents[0], exponents[-1] + 1, shape)
     x, y = (codes.reshape(shape) for codes in of_exponent(*formats, wanted.reshape(-1), rng))

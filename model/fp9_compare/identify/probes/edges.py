@@ -21,8 +21,8 @@ class _Edges:
     def __init__(self, p: OperandPool, engine: Engine, rng: Random) -> None:
         self._p, self._rng, self._engine = p, rng, engine
         self._order = engine.order(p.depth)
-        self._widths = (engine.result.precision, engine.output.precision, (engine.window or 0) + 1)
-        self._highest = max(min(p.highest, floor_log2(engine.result.max_magnitude) - 1), p.lowest)
+        self._widths = (engine.result.format.precision, engine.output.precision, (engine.window.width or 0) + 1)
+        self._highest = max(min(p.highest, floor_log2(engine.result.format.max_magnitude) - 1), p.lowest)
 
     def row(self) -> Row:
         """Return a sum of some products, the first the largest, some cancelling; with an addend, sometimes one filler
@@ -56,7 +56,7 @@ class _Edges:
     def _places(self, count: int) -> list[int]:
         """Return indices in the engine's order: neighbours, or apart by a step, a chunk or any number."""
         rng, length = self._rng, len(self._order)
-        strides = (1, 1, 1, self._engine.products, self._engine.chunk or 1, rng.randint(1, length))
+        strides = (1, 1, 1, self._engine.step.products, self._engine.chunk.length or 1, rng.randint(1, length))
         gaps = itertools.accumulate((rng.choice(strides) for _ in range(count)), initial=rng.randrange(length))
         found = list(dict.fromkeys(self._order[place % length] for place in gaps))
         rng.shuffle(found)

@@ -48,7 +48,7 @@ def _places(depth: int) -> list[int]:
 
 
 def _precisions(p: OperandPool) -> list[int]:
-    every = {engine.result.precision for engine in ENGINES.values()} | {p.interface.output.precision}
+    every = {engine.result.format.precision for engine in ENGINES.values()} | {p.interface.output.precision}
     return sorted(precision for precision in every if precision <= p.interface.output.precision)
 
 

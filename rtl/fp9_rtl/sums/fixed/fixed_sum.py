@@ -23,7 +23,7 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the stages from the products and `c` to result and flags, with one rounding."""
-    window, fmt = window_of(unit), unit.engine.result
+    window, fmt = window_of(unit), unit.engine.result.format
     place = Place(unit, i)
     add = Add(window, place.o.shape())
     normalise = Normalise(fmt, window, add.o.shape())

@@ -50,7 +50,7 @@ def window_of(unit: Dot) -> Window:
     """Return the window of the exact sums of a `dot`."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     fmt = unit.engine.addend_format
-    top = products.ulp + products.signed_bits(unit.engine.products) - 1
+    top = products.ulp + products.signed_bits(unit.engine.step.products) - 1
     precision = fmt.precision
     quantum = fmt.lowest_exponent - fmt.fraction_bits
     # A far addend is a normal number, and remains one if the products take its leading bit.
@@ -65,7 +65,7 @@ def window_of(unit: Dot) -> Window:
 
 def register_window(unit: Mac) -> Window:
     """Return the bit positions of a Kulisch accumulator's sum, which has no addend."""
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     top = ulp + unit.sum_bits
     return Window(ulp, ulp, top, max(top - 1, fmt.min_normal_exponent), ulp, far=False, cut=False)
@@ -73,14 +73,14 @@ def register_window(unit: Mac) -> Window:
 
 def register_facts(unit: Mac, window: Window) -> SumFacts:
     """Return what the rounder of a Kulisch accumulator can omit; its sums can fill the whole register."""
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     below_normal = window.lowest < fmt.min_normal_exponent + (not fmt.subnormals)
     return SumFacts(sum_facts(unit).products, below_normal, overflow=window.top > fmt.highest_exponent)
 
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
     """Return what the rounder can omit: each sum is a multiple of the window's last place, or the addend alone."""
-    result = unit.engine.result
+    result = unit.engine.result.format
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
-    alone = rounds_addend(unit.engine) or unit.engine.flush_result
+    alone = rounds_addend(unit.engine) or unit.engine.result.flush
     return replace(sum_facts(unit), below_normal=below_normal or alone)

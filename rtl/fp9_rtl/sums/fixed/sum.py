@@ -162,7 +162,7 @@ class Place(Step):
             o.below.eq(Cat(o.cut, placed[: field.start]) if window.cut else placed[: field.start]),
             o.above.eq(placed[field.stop :]),
             o.addend.eq(addend),
-            o.sign_of_infinity.eq(classify(m, products, addend, o, self._unit.engine.infinity_run)),
+            o.sign_of_infinity.eq(classify(m, products, addend, o, self._unit.engine.nan.infinity_run)),
         ]
         return m
 

@@ -37,7 +37,7 @@ from fp9_rtl.sums.terms import classify, signed_sum
 
 def term_names(unit: Dot) -> tuple[str, ...]:
     """Return the field names of the terms added to the addend: the products, or the sums of their groups."""
-    return unit.lane_names("product") if unit.engine.group is None else block_names(unit, unit.engine.group)
+    return unit.lane_names("product") if unit.engine.step.group is None else block_names(unit, unit.engine.step.group)
 
 
 def places_above(unit: Dot) -> int:
@@ -45,15 +45,15 @@ def places_above(unit: Dot) -> int:
 
     A product has one more than its factors together. A group's sum, aligned by its scales, has more.
     """
-    if unit.engine.group is not None:
-        return scaled_places(unit, unit.engine.group)
+    if unit.engine.step.group is not None:
+        return scaled_places(unit, unit.engine.step.group)
     return 1 + places_above_exponent(unit.a) + places_above_exponent(unit.b)
 
 
 def window_bits(unit: Dot) -> int:
     """Return the window's width: a term's integer bits and the fraction bits that are kept."""
-    assert unit.engine.window is not None
-    return places_above(unit) + 1 + unit.engine.window
+    assert unit.engine.window.width is not None
+    return places_above(unit) + 1 + unit.engine.window.width
 
 
 def carry_places(unit: Dot) -> int:
@@ -92,26 +92,26 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
     window.
     """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
-    nothing, stop, inside = min(0, products.start - 1), products.stop, engine.addend is Addend.INSIDE
+    nothing, stop, inside = min(0, products.start - 1), products.stop, engine.window.addend is Addend.INSIDE
     if inside:
         stop = max(stop, addend.highest_exponent + addend.bias + above + 1)
     zero = nothing
-    if engine.zero_exponent is not None:
+    if engine.window.zero_exponent is not None:
         zero = max(nothing, lowest_of_zeros(unit))
     return Ranks(range(nothing, max(stop, zero + 1)), zero, min(zero, above) if inside else nothing)
 
 
 def lowest_of_zeros(unit: Dot) -> int:
     """Return the exponent that the engine gives to a zero, on the scale of `Ranks`."""
-    assert unit.engine.zero_exponent is not None
-    return unit.engine.zero_exponent + unit.engine.result.bias + places_above(unit)
+    assert unit.engine.window.zero_exponent is not None
+    return unit.engine.window.zero_exponent + unit.engine.result.format.bias + places_above(unit)
 
 
 def headroom(unit: Dot, ranks: Ranks) -> int:
     """Return the number of bits above the window in the sum: for carries, and so that normalisation never shifts
     right.
     """
-    below = 1 - ranks.lowest if unit.engine.result.subnormals else 0
+    below = 1 - ranks.lowest if unit.engine.result.format.subnormals else 0
     return max(carry_places(unit), below)
 
 
@@ -120,7 +120,7 @@ class Window:
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
         self._m, self._ranks, self._name = m, ranks, name
-        self._bits, self._jams = window_bits(unit), unit.engine.truncation is Truncation.JAM
+        self._bits, self._jams = window_bits(unit), unit.engine.window.truncation is Truncation.JAM
         counted = {term: self._rank(term, t.exponent, t.zero) for term, t in terms.items()}
         self.top = self._largest(list(counted.values()))
         self.cut: dict[str, Value] = {}
@@ -194,13 +194,13 @@ class AlignWindow(Step):
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
-        self.name = "align" if unit.engine.addend is Addend.INSIDE else "align_products"
+        self.name = "align" if unit.engine.window.addend is Addend.INSIDE else "align_products"
         self._unit, self._passed = unit, passed
         products = term_names(unit)
         self.ranks = ranks_of(unit, i[products[0]].shape["exponent"].shape)
-        inside = unit.engine.addend is Addend.INSIDE
+        inside = unit.engine.window.addend is Addend.INSIDE
         terms = (*products, *(("addend",) if inside else ()))
-        floors = unit.engine.truncation is Truncation.FLOOR
+        floors = unit.engine.window.truncation is Truncation.FLOOR
         below = {"below": range(len(terms) + 1)} if floors else {}
         window = {"exponent": self.ranks.exponents, "dropped": 1, **below}
         super().__init__(i, aligned_layout(unit, terms, window, {name: i[name].shape for name in passed}))
@@ -234,8 +234,8 @@ class AddWindow(Step):
     """Add the aligned terms to magnitude and sign, with `places` bits above the window."""
 
     def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
-        self.name = "add" if unit.engine.addend is Addend.INSIDE else "add_products"
-        result = unit.engine.result
+        self.name = "add" if unit.engine.window.addend is Addend.INSIDE else "add_products"
+        result = unit.engine.result.format
         self._terms = tuple(name for name in (*term_names(unit), "addend") if name in i.members)
         self._bits = window_bits(unit) + places
         self._passed = ("exponent", "dropped", "subtract", *SPECIAL, *passed)

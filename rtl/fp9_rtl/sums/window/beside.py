@@ -26,7 +26,7 @@ def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]
     """
     align = AlignWindow(unit, i, passed)
     add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)
-    kept = (*passed, "top") if unit.engine.addend is Addend.ALIGNED else passed
+    kept = (*passed, "top") if unit.engine.window.addend is Addend.ALIGNED else passed
     return [align, add, NormaliseProducts(unit, align.ranks, add.o.shape(), kept)]
 
 
@@ -72,10 +72,10 @@ class CutAddend(Step):
 
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         fmt = unit.engine.addend_format
-        assert unit.engine.window is not None
-        self._format, self._below = fmt, places_above(unit) + unit.engine.window
+        assert unit.engine.window.width is not None
+        self._format, self._below = fmt, places_above(unit) + unit.engine.window.width
         self._nothing = i["top"].shape.start
-        self._always = unit.engine.zero_exponent is not None
+        self._always = unit.engine.window.zero_exponent is not None
         o = {"product": i["product"].shape, "c": addend_layout(fmt), "dropped": 1}
         super().__init__(i, data.StructLayout(o))
 

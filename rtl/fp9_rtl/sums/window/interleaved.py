@@ -137,9 +137,9 @@ class AddAddend(Step):
 
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         fmt, engine = unit.engine.addend_format, unit.engine
-        assert engine.window is not None and engine.interleaved is not None
-        self._format, self._window, self._ranks = fmt, engine.window, i["top"].shape
-        self._above, self._below = places_above(unit), engine.interleaved + 1 - engine.window
+        assert engine.window.width is not None and engine.window.interleaved is not None
+        self._format, self._window, self._ranks = fmt, engine.window.width, i["top"].shape
+        self._above, self._below = places_above(unit), engine.window.interleaved + 1 - engine.window.width
         self._bits = sum_bits(unit) + self._below
         o = {
             "sum": self._bits,

@@ -15,7 +15,7 @@ from fp9_rtl.sums.window.align import lowest_of_zeros, places_above, window_bits
 
 def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
     """Return the stages from products and scales to the window's terms; fields in `passed` pass through."""
-    group = unit.engine.group
+    group = unit.engine.step.group
     if group is None:
         return [ScaleProducts(unit, i, passed)]
     summed = SumBlocks(unit, group, i, passed)

@@ -27,68 +27,68 @@ from fp9_rtl.sums.window.interleaved import AddAddend, AddHalves, AlignHalves, N
 
 CIRCUITS = (
     Circuits(
-        "a window with engine.addend = aligned",
+        "a window with engine.window.addend = aligned",
         Dot,
         (
             Condition(
-                "engine.truncation",
+                "engine.window.truncation",
                 lambda _, value: value is Truncation.ZERO,
-                "zero, or engine.addend = inside or outside",
+                "zero, or engine.window.addend = inside or outside",
                 "the addend is cut after the products, and floor or jam there is another row of the sum, which no "
                 "preset asks for",
             ),
         ),
-        lambda unit: _has_window(unit) and unit.engine.addend is Addend.ALIGNED,
+        lambda unit: _has_window(unit) and unit.engine.window.addend is Addend.ALIGNED,
     ),
     Circuits(
-        "a window with engine.interleaved",
+        "a window with engine.window.interleaved",
         Dot,
         (
             Condition(
-                "engine.rounding",
+                "engine.result.rounding",
                 lambda _, value: value.is_nearest,
                 "rne or rna",
                 "rounding in a direction would need the bits that the floor of the joined sum drops",
             ),
             Condition(
-                "engine.result",
+                "engine.result.format",
                 lambda _, value: value.subnormals,
                 "a format with subnormal numbers, such as fp32",
                 "below the normal numbers the joined sum is shifted into subnormal ones, not flushed",
             ),
             Condition(
-                "engine.interleaved",
-                lambda unit, value: value >= unit.engine.result.fraction_bits + 2,
-                "two fraction bits more than engine.result has, or more",
+                "engine.window.interleaved",
+                lambda unit, value: value >= unit.engine.result.format.fraction_bits + 2,
+                "two fraction bits more than engine.result.format has, or more",
                 "rounding to nearest reads a guard bit and one bit below it",
             ),
         ),
-        lambda unit: _has_window(unit) and unit.engine.interleaved is not None,
+        lambda unit: _has_window(unit) and unit.engine.window.interleaved is not None,
     ),
 )
 
 
 def _has_window(unit: Dot) -> bool:
-    return unit.engine.window is not None and unit.scale is None
+    return unit.engine.window.width is not None and unit.scale is None
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
     """Return the stages from the products to their sum if the addend comes later; fields in `passed` pass through."""
-    if unit.engine.interleaved is not None:
+    if unit.engine.window.interleaved is not None:
         align = AlignHalves(unit, i, passed)
         return [align, AddHalves(unit, align.o.shape(), passed)]
-    if unit.engine.addend is not Addend.INSIDE:
+    if unit.engine.window.addend is not Addend.INSIDE:
         return normalised_products(unit, i, passed)
     return []
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the stages from the outputs of `product_steps`, or from the products, and `c` to result and flags."""
-    if unit.engine.interleaved is not None:
+    if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)
-    if unit.engine.addend is not Addend.INSIDE:
+    if unit.engine.window.addend is not Addend.INSIDE:
         return _beside_steps(unit, i)
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     align = AlignWindow(unit, i)
     places = headroom(unit, align.ranks)
     add = AddWindow(unit, places, align.o.shape())
@@ -104,7 +104,7 @@ def _facts(unit: Dot) -> SumFacts:
 
 def _beside_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     facts = sum_facts(unit)
-    cut: list[Step] = [CutAddend(unit, i)] if unit.engine.addend is Addend.ALIGNED else []
+    cut: list[Step] = [CutAddend(unit, i)] if unit.engine.window.addend is Addend.ALIGNED else []
     beside = {"dropped": 1}
     terms = cut[-1].o.shape() if cut else i
     added = addition(unit.engine, facts, data.StructLayout({name: terms[name].shape for name in ("product", "c")}))
@@ -113,8 +113,8 @@ def _beside_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _interleaved_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    fmt = unit.engine.result
-    assert unit.engine.interleaved is not None
+    fmt = unit.engine.result.format
+    assert unit.engine.window.interleaved is not None
     add = AddAddend(unit, i)
-    normalise = NormaliseFloor(fmt, carry_places(unit), add.o.shape(), unit.engine.interleaved)
+    normalise = NormaliseFloor(fmt, carry_places(unit), add.o.shape(), unit.engine.window.interleaved)
     return [add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]

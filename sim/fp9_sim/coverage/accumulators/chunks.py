@@ -54,12 +54,12 @@ def _within(unit: Mac) -> Mac:
 def _chunk_classes(unit: Mac) -> tuple[str, ...]:
     """Return the number classes that a chunk's sum can reach."""
     products = sum_of(unit).products
-    return reached_classes(unit.engine.result, _chunk_range(unit, products), (*unit.a, *unit.b))
+    return reached_classes(unit.engine.result.format, _chunk_range(unit, products), (*unit.a, *unit.b))
 
 
 def _chunk_range(unit: Mac, products: ProductRange) -> ProductRange:
-    assert unit.engine.chunk is not None
-    return replace(products, largest=unit.engine.chunk * products.largest)
+    assert unit.engine.chunk.length is not None
+    return replace(products, largest=unit.engine.chunk.length * products.largest)
 
 
 def _chunk_group(unit: Mac) -> Group:
@@ -104,7 +104,7 @@ def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
 
 def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
     """Return the sum of the open chunk after each operation. The first step of a chunk loads it."""
-    c = np.zeros(len(op), dtype=unit.engine.result.dtype)
+    c = np.zeros(len(op), dtype=unit.engine.result.format.dtype)
     sums: list[int] = evaluate(_within(unit), {**inputs, "op": op.astype(np.uint8), "c": c})["result"].tolist()
     return sums
 
@@ -115,8 +115,8 @@ def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
 def _join(unit: Mac) -> Sum:
     """Return the addition of a finished chunk to the total: its products and the rounding of the total."""
     products = sum_of(unit).products
-    assert unit.engine.chunk is not None
-    return Sum(unit.engine.joining, unit.a, unit.b, products, unit.engine.chunk)
+    assert unit.engine.chunk.length is not None
+    return Sum(unit.engine.joining, unit.a, unit.b, products, unit.engine.chunk.length)
 
 
 def _total_group(unit: Mac) -> Group:
@@ -145,7 +145,7 @@ def _total_group(unit: Mac) -> Group:
 
 def _place(unit: Mac) -> int:
     """Return the exponent of the smallest ulp of chunks and totals."""
-    return min(Codes(fmt).ulp for fmt in (unit.engine.result, unit.engine.addend_format))
+    return min(Codes(fmt).ulp for fmt in (unit.engine.result.format, unit.engine.addend_format))
 
 
 def _meeting(unit: Mac) -> Meeting:
@@ -155,8 +155,8 @@ def _meeting(unit: Mac) -> Meeting:
 def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
     covered = SumCoverage(sum_of(_within(unit)), flags=False)
     sequence, gating, meeting = Sequence(unit), Gating(unit), _meeting(unit)
-    totals, chunks = (Codes(fmt, _place(unit)) for fmt in (unit.engine.addend_format, unit.engine.result))
-    sums, results = Codes(unit.engine.result, covered.ulp), Codes(unit.engine.output)
+    totals, chunks = (Codes(fmt, _place(unit)) for fmt in (unit.engine.addend_format, unit.engine.result.format))
+    sums, results = Codes(unit.engine.result.format, covered.ulp), Codes(unit.engine.output)
     total, known = 0, set[Known]()
     ops = list(sequence.read(inputs))
     followed = follow(unit, [op for op, _ in ops], inputs)

@@ -28,7 +28,7 @@ def mac_model(unit: Mac) -> Model:
 
     The points cover the addition, with the addend from the port or the register, and the operations in each state.
     """
-    if unit.engine.exact:
+    if unit.engine.step.exact:
         return kulisch_model(unit)
     return chunk_model(unit) if unit.chunk_steps else _plain_model(unit)
 

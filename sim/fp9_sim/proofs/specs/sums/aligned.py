@@ -26,10 +26,14 @@ _PRODUCTS, _SUM, _TOP = "align_products", "normalise_products.product", "align_p
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit: a window of products, truncated toward zero, without subnormals."""
     engine = unit.engine
-    if engine.window is None or engine.addend is not Addend.ALIGNED or engine.truncation is not Truncation.ZERO:
+    if (
+        engine.window.width is None
+        or engine.window.addend is not Addend.ALIGNED
+        or engine.window.truncation is not Truncation.ZERO
+    ):
         return False
-    plain = engine.products > 1 and engine.zero_exponent is None and engine.chunk is None
-    if not plain or unit.stages or _sum_bits(unit) < engine.result.precision + EXTRA_BITS:
+    plain = engine.step.products > 1 and engine.window.zero_exponent is None and engine.chunk.length is None
+    if not plain or unit.stages or _sum_bits(unit) < engine.result.format.precision + EXTRA_BITS:
         return False
     return is_normal(unit)
 
@@ -41,8 +45,8 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 def _window(unit: Dot) -> int:
     """Return the bits of a product in the window: two integer bits and the fraction bits."""
-    assert unit.engine.window is not None
-    return 2 + unit.engine.window
+    assert unit.engine.window.width is not None
+    return 2 + unit.engine.window.width
 
 
 def _highest(unit: Dot) -> str:
@@ -145,13 +149,13 @@ def _is_code(unit: Dot) -> str:
 def _cut(unit: Dot) -> ConeLemma:
     """Return the lemma about the addend without its bits below the window."""
     fmt = unit.engine.addend_format
-    assert unit.engine.window is not None
+    assert unit.engine.window.width is not None
     return ConeLemma(
         "the addend, cut where the products are",
         (),
         (
             *code_term(fmt, "addend", "c"),
-            f"  wire {PLACE} last = $signed({{1'b0, {_TOP}}}) - {1 + unit.engine.window};",
+            f"  wire {PLACE} last = $signed({{1'b0, {_TOP}}}) - {1 + unit.engine.window.width};",
             f"  wire {PLACE} below = last - (addend_place - {fmt.fraction_bits});",
             f"  wire [{fmt.precision - 1}:0] kept = {_TOP} == 0 || below <= 0 ? addend_bits",
             "    : (addend_bits >> below) << below;",
@@ -169,7 +173,7 @@ def _cut(unit: Dot) -> ConeLemma:
 
 def _rounded(unit: Dot) -> ConeLemma:
     """Return the lemma about the exact sum of the truncated terms and its rounding."""
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     bits = max(_sum_bits(unit), fmt.precision)
     sum_net = f"{_SUM}_significand"
     exponent = f"c[{fmt.bits - 2}:{fmt.fraction_bits}]"

@@ -27,7 +27,7 @@ def is_offered(unit: Dot) -> bool:
 
     The operands need an infinity: without one, the simpler circuit passes the zero of a product differently.
     """
-    whole = isinstance(unit, Mac) and unit.engine.chunk is None and unit.stages <= 2
+    whole = isinstance(unit, Mac) and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
     return whole and unit.scale is not None and infinities
 
@@ -95,7 +95,7 @@ def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma
     """Return the lemma that the results equal those of the simpler circuit, or follow from the operation."""
     wires = {"value": other.outputs["result"], "raised": other.outputs["flags"]}
     lines = (f"  wire [{len(bits) - 1}:0] {name} = {_joined(bits, named)};" for name, bits in wires.items())
-    says = after(unit.engine.result.bits)
+    says = after(unit.engine.result.format.bits)
     return Lemma("the result of an operation", (LEAVE,), tuple(lines), says, ("? value", "? value + 1"))
 
 

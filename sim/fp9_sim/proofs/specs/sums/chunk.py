@@ -46,9 +46,9 @@ def is_offered(unit: Dot) -> bool:
     subnormal numbers.
     """
     engine = unit.engine
-    if not isinstance(unit, Mac) or unit.chunk_steps < 2 or engine.products > 1 or unit.stages > _STAGES:
+    if not isinstance(unit, Mac) or unit.chunk_steps < 2 or engine.step.products > 1 or unit.stages > _STAGES:
         return False
-    return engine.window is None and engine.promotion is None and is_normal(unit)
+    return engine.window.width is None and engine.chunk.promotion is None and is_normal(unit)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
@@ -66,7 +66,7 @@ def _operation(unit: Mac) -> Iterator[str]:
 
 def _summed(unit: Mac) -> ConeLemma:
     """Return the lemma about the open chunk and the flags of a step."""
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     (product,) = unit.lane_names("product")
     return ConeLemma(
         "the chunk after an operation",
@@ -123,7 +123,7 @@ def _counted(unit: Mac) -> ConeLemma:
 
 def _joined(unit: Mac) -> ConeLemma:
     """Return the lemma about the total, from the content of the chunk's stage, and the flags of the operation."""
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     return ConeLemma(
         "the total after an operation, and its flags",
         (),

@@ -32,12 +32,12 @@ def is_offered(unit: Dot) -> bool:
     engine = unit.engine
     if unit.scale is not None or unit.stages or not is_fixed_point(unit):
         return False
-    flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
-    others = (engine.chunk, engine.nan, engine.invalid_nan, engine.infinity_run)
-    fmt = engine.result
+    flags = (engine.result.flush, engine.result.flush_addend, engine.nan.zero_bypass, unit.bias_port, unit.gate_zeros)
+    others = (engine.chunk.length, engine.nan.code, engine.nan.invalid_code, engine.nan.infinity_run)
+    fmt = engine.result.format
     plain = engine.addend_format == fmt and fmt.subnormals and fmt.inf_code(False) is not None
     fits = unit.products << _places(unit).longest <= 1 << _field(unit) and _rounds_as_exact(unit)
-    return plain and fits and engine.rounding in DECIDED and all(x is None for x in others) and not any(flags)
+    return plain and fits and engine.result.rounding in DECIDED and all(x is None for x in others) and not any(flags)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
@@ -63,7 +63,7 @@ def _rounds_as_exact(unit: Dot) -> bool:
     it ends
     within the window.
     """
-    window, fmt = window_of(unit), unit.engine.result
+    window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
     return above and (not window.cut or window.lowest <= window.ulp - 1 - fmt.precision)
 
@@ -252,14 +252,14 @@ def _finite(unit: Dot) -> str:
 
 def _keeps_addend(unit: Dot) -> str:
     """Return the condition that the sum does not round above the largest number for an addend in the first position."""
-    kept = unit.engine.result.precision + 1
+    kept = unit.engine.result.format.precision + 1
     bits = window_of(unit).bits
     return f"{_SPECIAL} || !{_leads(unit)} || add.sum >> {bits - kept} < {(1 << kept) - 1}"
 
 
 def _normalised(unit: Dot) -> ConeLemma:
     """Return the lemma about normalisation: the leading bit is in the first position, or the result is subnormal."""
-    window, fmt = window_of(unit), unit.engine.result
+    window, fmt = window_of(unit), unit.engine.result.format
     kept = fmt.precision + 2
     width = max(window.bits, kept + 1)
     furthest = min(width - 1, window.highest - fmt.min_normal_exponent)
@@ -295,7 +295,7 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
     """Return the facts that rounding assumes: the position of the leading bit, and impossible cases."""
-    window, fmt = window_of(unit), unit.engine.result
+    window, fmt = window_of(unit), unit.engine.result.format
     normal = f"normalise.significand[{fmt.fraction_bits}]"
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
     facts = [
@@ -319,8 +319,8 @@ def _fits_result(unit: Dot) -> tuple[str, ...]:
 
 def _rounded(unit: Dot) -> ConeLemma:
     """Return the lemma about the rounding of the normalised sum and the special results."""
-    engine, fmt = unit.engine, unit.engine.result
-    minus = int(engine.rounding.cancels_to_minus)
+    engine, fmt = unit.engine, unit.engine.result.format
+    minus = int(engine.result.rounding.cancels_to_minus)
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
     last = f"$signed({{1'b0, normalise.exponent}}) - {fmt.bias + fmt.fraction_bits + 3}"
     return ConeLemma(

@@ -58,7 +58,7 @@ def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Oblig
 
 def _others(unit: Fpu) -> dict[FpuOp, tuple[Unit, dict[str, str]]]:
     """Return for each operation the unit that performs it alone, and the connections of that unit's ports."""
-    wide, rounding = unit.engine.result, unit.engine.rounding
+    wide, rounding = unit.engine.result.format, unit.engine.result.rounding
     halves = {f"{side}{lane}": f"{side}[{8 * lane + 7}:{8 * lane}]" for side in "ab" for lane in range(2)}
     selects = {
         f"{side}_format": f"{side}_format"
@@ -107,7 +107,7 @@ def lemmas(unit: Fpu) -> tuple[ConeLemma, ...]:
 
 def _multiplied(unit: Fpu) -> ConeLemma:
     """Return the lemma about the only product, normalised."""
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     bits = 2 * fmt.precision
     special = f"{_PRODUCT}_nan || {_PRODUCT}_zero"
     return ConeLemma(
@@ -147,7 +147,7 @@ def _is_product(fmt: FixedFormat) -> str:
 
 def _added(unit: Fpu) -> ConeLemma:
     """Return the lemma about the exact sum of product and addend, and its rounding."""
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     bits = 2 * fmt.precision
     return ConeLemma(
         "the sum of a multiply-add and its rounding, result and flags",

@@ -30,16 +30,22 @@ _STAGES = 4
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit: an exact accumulator whose results are never subnormal."""
     engine = unit.engine
-    if not isinstance(unit, Mac) or not engine.exact or unit.scale is not None or unit.bias_port or unit.gate_zeros:
+    if (
+        not isinstance(unit, Mac)
+        or not engine.step.exact
+        or unit.scale is not None
+        or unit.bias_port
+        or unit.gate_zeros
+    ):
         return False
     if unit.stages > _STAGES:
         return False
     ulp = product_range(unit.a, unit.b).ulp
-    fmt = engine.result
-    plain = fmt.subnormals and fmt.inf_code(False) is not None and engine.rounding in DECIDED
+    fmt = engine.result.format
+    plain = fmt.subnormals and fmt.inf_code(False) is not None and engine.result.rounding in DECIDED
     normal = fmt.min_normal_exponent <= ulp and ulp + unit.sum_bits <= fmt.highest_exponent
-    others = (engine.chunk, engine.nan, engine.invalid_nan, engine.infinity_run)
-    return plain and normal and all(x is None for x in others) and not (engine.flush_result or engine.zero_bypass)
+    others = (engine.chunk.length, engine.nan.code, engine.nan.invalid_code, engine.nan.infinity_run)
+    return plain and normal and all(x is None for x in others) and not (engine.result.flush or engine.nan.zero_bypass)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
@@ -53,7 +59,7 @@ _KINDS = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero"
 
 
 def _places(unit: Mac) -> Places:
-    bits = product_range(unit.a, unit.b).signed_bits(unit.engine.products)
+    bits = product_range(unit.a, unit.b).signed_bits(unit.engine.step.products)
     return Places(unit, bits, "1'b0", zeros=True)
 
 
@@ -105,11 +111,11 @@ def _step(unit: Mac) -> ConeLemma:
 
 def _rounded(unit: Mac) -> ConeLemma:
     """Return the lemma about the rounding of the register and the special results."""
-    engine, fmt, bits = unit.engine, unit.engine.result, unit.sum_bits
-    f = fmt.fraction_bits
+    engine, fmt, bits = unit.engine, unit.engine.result.format, unit.sum_bits
+    f, step_up = fmt.fraction_bits, DECIDED[engine.result.rounding]
     ulp = product_range(unit.a, unit.b).ulp
     kinds = [f"  wire {kind} = {HELD}[{place}];" for place, kind in enumerate(_KINDS, start=bits)]
-    minus = int(engine.rounding.cancels_to_minus)
+    minus = int(engine.result.rounding.cancels_to_minus)
     return ConeLemma(
         "the rounding of the register, result and flags",
         (),
@@ -123,7 +129,7 @@ def _rounded(unit: Mac) -> ConeLemma:
             f"  wire [{f}:0] kept = moved[{bits - 1}:{bits - 1 - f}]; wire guard = moved[{bits - 2 - f}];",
             f"  wire rest = moved[{bits - 3 - f}:0] != 0; wire inexact = guard || rest;",
             f"  wire [{fmt.bits - 2}:0] exponent = {ulp + bits - 1 + fmt.bias} - up;",
-            f"  wire [{fmt.bits - 2}:0] rounded = (exponent << {f}) + kept[{f - 1}:0] + ({DECIDED[engine.rounding]});",
+            f"  wire [{fmt.bits - 2}:0] rounded = (exponent << {f}) + kept[{f - 1}:0] + ({step_up});",
             f"  wire [{fmt.bits - 2}:0] ended = size == 0 ? 0 : rounded;",
             "  wire both = positive_infinity && negative_infinity; wire none = nan || invalid || both;",
             f"  wire sign = size == 0 && not_zero ? {minus} : below_zero;",

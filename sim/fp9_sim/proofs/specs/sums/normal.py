@@ -22,10 +22,10 @@ from fp9_sim.proofs.specs.sums.round import PLACE
 def is_normal(unit: Dot) -> bool:
     """Return whether products and results have no subnormal numbers and results round to nearest, ties away."""
     engine = unit.engine
-    fmt = engine.result
+    fmt = engine.result.format
     merged = all(f.flushes and f.nan_is_inf for f in (fmt, *unit.a, *unit.b))
-    plain = engine.ends_plainly and engine.rounding is Rounding.RNA and not fmt.padding
-    others = engine.zero_bypass or unit.bias_port or unit.gate_zeros or unit.scale is not None
+    plain = engine.ends_plainly and engine.result.rounding is Rounding.RNA and not fmt.padding
+    others = engine.nan.zero_bypass or unit.bias_port or unit.gate_zeros or unit.scale is not None
     if others or not (merged and plain and fmt.precision > products_of(unit).bits):
         return False
     return sum_facts(unit).products.start >= fmt.min_normal_exponent
@@ -35,7 +35,7 @@ def is_normal(unit: Dot) -> bool:
 
 
 def products_of(unit: Dot) -> Products:
-    return Products(unit, unit.engine.result.bias)
+    return Products(unit, unit.engine.result.format.bias)
 
 
 def normal_products(unit: Dot) -> Iterator[ConeLemma]:
@@ -68,7 +68,7 @@ def is_product(unit: Dot, product: str) -> tuple[str, ...]:
 
 def product_term(unit: Dot, product: str) -> Iterator[str]:
     """Yield Verilog for a product as a term. A zero has the exponent 0."""
-    of, p = products_of(unit), unit.engine.result.precision
+    of, p = products_of(unit), unit.engine.result.format.precision
     net = f"multiply.{product}"
     yield f"  wire [{p - 1}:0] {product}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
     yield f"  wire {PLACE} {product}_place = {net}_zero ? 0 : {{1'b0, {net}_exponent}};"

@@ -36,7 +36,7 @@ ASSUMES: tuple[str, ...] = ()
 
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit: an exact combinational sum of two products without subnormal numbers."""
-    return not unit.stages and unit.engine.chunk is None and is_pair(unit) and is_normal(unit)
+    return not unit.stages and unit.engine.chunk.length is None and is_pair(unit) and is_normal(unit)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
@@ -49,7 +49,7 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 def _is_nan(unit: Dot) -> str:
     """Return the condition that a term is NaN."""
-    return f"multiply.product0_nan || multiply.product1_nan || {is_nan(unit.engine.result, 'c')}"
+    return f"multiply.product0_nan || multiply.product1_nan || {is_nan(unit.engine.result.format, 'c')}"
 
 
 def _terms(unit: Dot) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _terms(unit: Dot) -> Iterator[str]:
     exponent 0,
     below the exponent of every nonzero product.
     """
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     for name in products_of(unit).names:
         yield from product_term(unit, name)
     yield from code_term(fmt, "addend", "c")
@@ -79,7 +79,7 @@ def _cut(unit: Dot) -> Iterator[str]:
     """Yield Verilog for the parts of the two smaller terms in the window, with a sticky bit, and whether bits were
     lost.
     """
-    window, p = window_bits(unit.engine.result), unit.engine.result.precision
+    window, p = window_bits(unit.engine.result.format), unit.engine.result.format.precision
     for name in ("second", "low"):
         yield f"  wire {PLACE} {name}_distance = first_place - {name}_place;"
         yield f"  wire [{2 * window}:0] {name}_wide = {{{name}_bits, {2 * window + 1 - p}'d0}};"
@@ -134,7 +134,7 @@ def _places(unit: Dot) -> tuple[str, ...]:
 
 def _highest(unit: Dot) -> int:
     """Return the largest biased exponent of a term."""
-    fmt = unit.engine.result
+    fmt = unit.engine.result.format
     return max(sum_facts(unit).products[-1] + fmt.bias, (1 << fmt.exponent_bits) - 1)
 
 
@@ -142,13 +142,13 @@ def _highest(unit: Dot) -> int:
 
 
 def _sum_bits(unit: Dot) -> int:
-    return window_bits(unit.engine.result) + 1 + HEADROOM
+    return window_bits(unit.engine.result.format) + 1 + HEADROOM
 
 
 def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) -> Iterator[str]:
     """Yield Verilog for the sum of the three terms. Signs are relative to the first term."""
-    bits, p = _sum_bits(unit) + 1, unit.engine.result.precision
-    below = window_bits(unit.engine.result) + 1 - p
+    bits, p = _sum_bits(unit) + 1, unit.engine.result.format.precision
+    below = window_bits(unit.engine.result.format) + 1 - p
     for name, value, sign in (("high", high, opposite[0]), ("low", low, opposite[1])):
         yield f"  wire signed [{bits - 1}:0] plus_{name} = {{{bits}'d0, {value}}};"
         yield f"  wire signed [{bits - 1}:0] of_{name} = {sign} ? -plus_{name} : plus_{name};"
@@ -159,7 +159,7 @@ def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) 
 
 def _added(unit: Dot) -> ConeLemma:
     """Return the lemma about the sum's magnitude and sign, or the truncated term if the others have cancelled."""
-    below = window_bits(unit.engine.result) + 1 - unit.engine.result.precision
+    below = window_bits(unit.engine.result.format) + 1 - unit.engine.result.format.precision
     lines = _sum(
         unit, "align.first_significand", "align.high", "align.low", ("align.high_opposite", "align.low_opposite")
     )
@@ -181,7 +181,7 @@ def _added(unit: Dot) -> ConeLemma:
 
 def _normalised(unit: Dot) -> ConeLemma:
     """Return the lemma about normalisation of the sum."""
-    bits, fmt = _sum_bits(unit), unit.engine.result
+    bits, fmt = _sum_bits(unit), unit.engine.result.format
     kept = fmt.precision + 2
     first = f"moved[{bits - 1}:{bits - kept}]"
     same = f"{{normalise.significand, normalise.guard, normalise.round}} == {first}"
@@ -215,7 +215,9 @@ def _rounded(unit: Dot) -> ConeLemma:
         (
             f"  wire {PLACE} exponent = $signed(normalise.o_exponent); wire nan = align.nan;",
             "  wire exact = !(normalise.guard || normalise.round || normalise.sticky) || normalise.zero;",
-            *rounded_up(unit.engine.result, "normalise.significand", "normalise.guard", "normalise.zero", "add.sign"),
+            *rounded_up(
+                unit.engine.result.format, "normalise.significand", "normalise.guard", "normalise.zero", "add.sign"
+            ),
         ),
         {"result": "result == value", "flags": "flags == raised"},
         ("!exact || over", "!exact"),
@@ -226,7 +228,7 @@ def _rounded(unit: Dot) -> ConeLemma:
 def _of_normal(unit: Dot) -> tuple[str, ...]:
     """Return the facts about a normalised sum."""
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
-    normal = f"normalise.significand[{unit.engine.result.fraction_bits}]"
+    normal = f"normalise.significand[{unit.engine.result.format.fraction_bits}]"
     return (f"normalise.zero ? {bits} == 0 : {normal}",)
 
 
@@ -238,8 +240,8 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
     """Yield the lemmas that the sum in the window rounds like the exact sum: no rounding boundary lies between them."""
-    p, far = unit.engine.result.precision, _highest(unit)
-    half = far - (window_bits(unit.engine.result) + 1 - p)
+    p, far = unit.engine.result.format.precision, _highest(unit)
+    half = far - (window_bits(unit.engine.result.format) + 1 - p)
     wide = p + far + HEADROOM
     opposite = ("(second_negative ^ first_negative)", "(low_negative ^ first_negative)")
     lines = [*_terms(unit), *_cut(unit), *_sum(unit, "first_bits", "second_kept", "low_kept", opposite)]

@@ -27,8 +27,8 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
     numbers
     after rounding with an unbounded exponent. The result format must have subnormal numbers.
     """
-    fmt, policy = engine.result, CastPolicy(engine.rounding, engine.overflow)
-    f, up = fmt.fraction_bits, DECIDED[engine.rounding]
+    fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
+    f, up = fmt.fraction_bits, DECIDED[engine.result.rounding]
     lowest = fmt.lowest_exponent - f
     largest, infinity = fmt.max_code, fmt.inf_code(False)
     ends = [largest if policy.saturates(fmt, side) else infinity for side in (True, False)]

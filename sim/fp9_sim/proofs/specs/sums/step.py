@@ -29,7 +29,7 @@ def _same(unit: Dot, broken: bool) -> str:
     step = step_of(unit)
     inputs = [port.name for port in step.inputs if port.name != "c"]
     outputs = {port.name: port.width for port in step.outputs}
-    width = unit.engine.result.bits
+    width = unit.engine.result.format.bits
     stateful = isinstance(unit, Mac)
     addend = f"op == {int(MacOp.LOAD)} ? c : {ACCUMULATOR}" if stateful else f"c{' ^ 1' if broken else ''}"
     pins = [f".{name}({name})" for name in inputs] + [".c(addend)", *(f".{name}(step_{name})" for name in outputs)]

@@ -30,7 +30,7 @@ PRODUCT_BITS = 8
 
 def sum_cases(unit: Fma) -> Iterator[Case]:
     """Yield three cases for each pair of formats: special operands, sums and differences. Each has a control."""
-    result = unit.engine.result
+    result = unit.engine.result.format
     assert isinstance(result, FixedFormat)
     widths = {port.name: port.width for port in unit.inputs}
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):

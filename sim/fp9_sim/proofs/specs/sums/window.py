@@ -45,14 +45,25 @@ def is_offered(unit: Dot) -> bool:
     reads. No pipeline register may lie within a step.
     """
     engine = unit.engine
-    plain = engine.window is not None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
-    others = (unit.scale, engine.interleaved, engine.group, engine.chunk, engine.nan, engine.invalid_nan)
-    flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
-    kinds = engine.result.subnormals and engine.result.inf_code(False) is not None
+    plain = (
+        engine.window.width is not None
+        and engine.window.addend is Addend.INSIDE
+        and engine.window.truncation is Truncation.ZERO
+    )
+    others = (
+        unit.scale,
+        engine.window.interleaved,
+        engine.step.group,
+        engine.chunk.length,
+        engine.nan.code,
+        engine.nan.invalid_code,
+    )
+    flags = (engine.result.flush, engine.result.flush_addend, engine.nan.zero_bypass, unit.bias_port, unit.gate_zeros)
+    kinds = engine.result.format.subnormals and engine.result.format.inf_code(False) is not None
     # With one stage more a register stands within the products' steps.
     whole = unit.stages <= 2 if isinstance(unit, Mac) else not unit.stages
-    known = engine.rounding in DECIDED and not has_integers(unit)
-    filled = engine.window is None or _sum_bits(unit) >= engine.result.precision + EXTRA_BITS
+    known = engine.result.rounding in DECIDED and not has_integers(unit)
+    filled = engine.window.width is None or _sum_bits(unit) >= engine.result.format.precision + EXTRA_BITS
     return plain and kinds and known and filled and whole and all(other is None for other in others) and not any(flags)
 
 
@@ -68,7 +79,7 @@ def passed(unit: Dot) -> dict[str, str]:
 
 
 def _products(unit: Dot) -> Products:
-    return Products(unit, unit.engine.result.bias)
+    return Products(unit, unit.engine.result.format.bias)
 
 
 def _addend(unit: Dot) -> str:
@@ -210,8 +221,8 @@ def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
 
 def _zero(unit: Dot) -> int:
     """Return the biased exponent of a zero in the window."""
-    zero = unit.engine.zero_exponent
-    return _NONE if zero is None else zero + unit.engine.result.bias + 1
+    zero = unit.engine.window.zero_exponent
+    return _NONE if zero is None else zero + unit.engine.result.format.bias + 1
 
 
 def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
@@ -232,8 +243,8 @@ def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
 
 def _window_bits(unit: Dot) -> int:
     """Return the bits of a product in the window: two integer bits and the fraction bits."""
-    assert unit.engine.window is not None
-    return 2 + unit.engine.window
+    assert unit.engine.window.width is not None
+    return 2 + unit.engine.window.width
 
 
 # --- sum and rounding -------------------------------------------------------------------------------------------------
@@ -295,7 +306,7 @@ def _added_plainly(unit: Dot, terms: tuple[str, ...]) -> Lemma:
 def _rounded(unit: Dot) -> Lemma:
     """Return the lemma about the rounding of the sum and the special results."""
     engine = unit.engine
-    fmt = engine.result
+    fmt = engine.result.format
     width, place = _sum_bits(unit), fmt.bias + _window_bits(unit) - 1
     number = _products(unit).number("align.exponent")
     raised = "{1'b0, 1'b0, over, under, inexact || align.dropped || over}"
