@@ -14,8 +14,9 @@ from fp9.engines import MacOp
 from fp9.formats import HFP8_BIASES, Format, with_bias
 from fp9.golden import evaluate
 from fp9.policy import CastPolicy
-from fp9.units import SCALE_BITS, Cast, Dot, Mac, Unit
+from fp9.units import SCALE_BITS, Cast, Dot, Unit
 from fp9.units.operands import BIAS_BITS
+from fp9.units.views import cast_of, sum_of
 from fp9.vectors.sets import VectorSet, from_inputs
 from fp9_ml.recipes import Operand, Recorded, RecordedCast, read_recording
 
@@ -38,9 +39,9 @@ def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed:
     unit, for recordings that the unit cannot compute, and for a file that is not a recording.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
-    if isinstance(unit, Cast):
+    if (cast := cast_of(unit)) is not None:
         numbers = count or NUMBERS
-        columns = of_casts(unit, recording.casts, generator, numbers)
+        columns = of_casts(cast, recording.casts, generator, numbers)
         return from_inputs(unit, columns, _origin(seed, casts=len(recording.casts), operations=numbers))
     sums = count or SUMS
     columns = of_products(unit, recording.products, generator, sums)
@@ -98,18 +99,19 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
     accumulates the others, and is read once more. If a unit takes several products a step, the last step is filled
     with zeros. Raises ValueError as `from_recording` does.
     """
-    if not isinstance(unit, Dot):
+    summed = sum_of(unit)
+    if summed is None:
         raise ValueError(
             f"{unit.name} is a {unit.kind}; give a cast, a dot, an fma or a mac to run what was recorded on"
         )
-    ordered = (next((o for o in _orders(product) if _fits(unit, o)), None) for product in products)
+    ordered = (next((o for o in _orders(product) if _fits(summed, o)), None) for product in products)
     fitting = [product for product in ordered if product is not None]
     if not fitting:
         asked = "; ".join(sorted({f"{p.a.format} x {p.b.format} in {p.engine.name}" for p in products}))
         raise ValueError(
             f"{unit.name} can compute none of the products, {asked}: give a unit of their formats and engine"
         )
-    parts = [_sums(unit, product, generator, sums) for product in fitting]
+    parts = [_sums(summed, product, generator, sums) for product in fitting]
     return {port.name: np.concatenate([part[port.name] for part in parts]) for port in unit.inputs}
 
 
@@ -152,7 +154,7 @@ def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: in
             steps |= dict.fromkeys(unit.scale_names(side), one)
     ports = [port.name for port in unit.inputs]
     steps = {name: column for name, column in steps.items() if name in ports}
-    chain = _accumulated(steps, unit, shape) if isinstance(unit, Mac) else chained(steps, unit, shape)
+    chain = _accumulated(steps, unit, shape) if unit.has_state else chained(steps, unit, shape)
     return {name: np.ascontiguousarray(chain[name]).reshape(-1) for name in ports}
 
 
@@ -171,13 +173,13 @@ def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
     return {**steps, "c": sums}
 
 
-def _accumulated(steps: Columns, unit: Mac, shape: tuple[int, ...]) -> Columns:
+def _accumulated(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
     """Return columns in which each sum loads its first products, accumulates the others, and is read once more at the
     end.
     """
     widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}
     op = np.full((shape[0], shape[1] + 1), MacOp.ACCUMULATE, np.uint8)
-    op[:, 0], op[:, -1] = MacOp.LOAD, MacOp.FOLD if unit.chunk_steps else MacOp.HOLD
+    op[:, 0], op[:, -1] = MacOp.LOAD, MacOp.FOLD if unit.engine.steps_of_chunk else MacOp.HOLD
     return {**widened, "op": op, "c": np.zeros(op.shape, unit.engine.output.dtype)}
 
 

@@ -18,7 +18,7 @@ from tests.support.compilers import WARNINGS
 
 import fp9_rtl
 from fp9 import cmodel
-from fp9.engines import PARAMETERS, parameters
+from fp9.engines import PARAMETERS
 from fp9.engines import engine as find_engine
 from fp9.reference import reference_results
 from fp9.suites import random
@@ -109,7 +109,7 @@ def _flat(fields: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         elif name == "engine":
             yield from re.findall(r"(\w+)=([^,()]+)", str(value))
             with contextlib.suppress(ValueError):
-                found = parameters(find_engine(str(value)))
+                found = find_engine(str(value)).parameters
                 yield from ((name, getattr(each, "name", each)) for name, each in found.items())
 
 

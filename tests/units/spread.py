@@ -11,7 +11,7 @@ from random import Random
 
 from tests.units.values import LEFT_OUT, Table, values
 
-from fp9.engines import PARAMETERS, Engine, parameters
+from fp9.engines import PARAMETERS, Engine
 from fp9.formats import FixedFormat, Format
 from fp9.units import Unit
 from fp9.units.toml import KINDS, build, ordered_fields
@@ -91,7 +91,7 @@ def _flat(record: object, prefix: str = "") -> Iterator[tuple[str, object]]:
         value = getattr(record, field.name)
         if isinstance(value, Engine):
             yield field.name, value.name.partition("(")[0]
-            yield from ((f"{field.name}.{name}", each) for name, each in parameters(value).items())
+            yield from ((f"{field.name}.{name}", each) for name, each in value.parameters.items())
         elif field.name != "name":
             yield prefix + field.name, value
 

@@ -9,7 +9,7 @@ from fp9.cmodel.steps import addend_format, nan_codes, step
 from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, filled, identifier, listed
 from fp9.engines import Engine, Scaling
 from fp9.formats import Format
-from fp9.units import Dot, Mac, Mul, with_every_bias
+from fp9.units import Dot, Mul, with_every_bias
 
 
 def mul(unit: Mul) -> ModelText:
@@ -107,7 +107,7 @@ def count_of(unit: Dot) -> int:
 def term_lines(unit: Dot) -> list[str]:
     """Return the statements that fill `term` with an operation's products, scaled if scales multiply products."""
     # An accumulator takes a step as it comes; a whole chunk is dealt to its steps.
-    order = list(range(unit.products)) if isinstance(unit, Mac) else unit.engine.order(unit.products)
+    order = list(range(unit.products)) if unit.has_state else unit.engine.order(unit.products)
     lines = []
     for operand in "ab":
         codes = [f"in->{unit.lane_names(operand)[place]}" for place in order]

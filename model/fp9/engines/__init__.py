@@ -14,7 +14,7 @@ from fp9.engines.engine import (
 )
 from fp9.engines.groups import Addend, Chunk, NanPolicy, Result, Scaling, Step, Truncation, Window
 from fp9.engines.operands import check_exponents
-from fp9.engines.parameters import GROUPS, PARAMETERS, Parameter, parameters
+from fp9.engines.parameters import GROUPS, PARAMETERS, Parameter
 from fp9.engines.scales import check_grouped, format_of_scales
 
 __all__ = [
@@ -49,5 +49,4 @@ __all__ = [
     "engine",
     "format_of_scales",
     "is_accumulator",
-    "parameters",
 ]

@@ -99,6 +99,15 @@ class Engine:
         self._check_chunks()
         self._check_specials()
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the values of all parameters, by the names of `fp9.engines.PARAMETERS`.
+
+        >>> Engine(window=Window(20)).parameters["window"]
+        20
+        """
+        return {name: parameter.of(self) for name, parameter in PARAMETERS.items()}
+
     def changed(self, name: str | None = None, **parameters: Any) -> Engine:
         """The engine with other values of some parameters, which have the names of `fp9.engines.PARAMETERS`.
 

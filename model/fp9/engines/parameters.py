@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import typing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fp9.engines.groups import Chunk, NanPolicy, Result, Step, Window
-
-if TYPE_CHECKING:
-    from fp9.engines.engine import Engine
 
 GROUPS: dict[str, type[Any]] = {"result": Result, "step": Step, "window": Window, "chunk": Chunk, "nan": NanPolicy}
 """The groups of an engine's fields, by the name of the group."""
@@ -38,7 +35,7 @@ class Parameter:
         """The value of an engine that does not give the field."""
         return getattr(GROUPS[self.group](), self.field)
 
-    def of(self, engine: Engine) -> Any:
+    def of(self, engine: Any) -> Any:
         """The value that an engine has."""
         return getattr(getattr(engine, self.group), self.field)
 
@@ -70,13 +67,3 @@ PARAMETERS: dict[str, Parameter] = {
     )
 }
 """Every parameter by its name; each field of a group has one."""
-
-
-def parameters(engine: Engine) -> dict[str, Any]:
-    """The values of an engine's parameters, by name.
-
-    >>> from fp9.engines import engine
-    >>> parameters(engine("hopper"))["window"]
-    13
-    """
-    return {name: parameter.of(engine) for name, parameter in PARAMETERS.items()}

@@ -37,7 +37,7 @@ from fp9.suites.sums.second_block_after_cancellation import second_block_corner
 from fp9.suites.sums.sum_corner import OPERATIONS, sum_corner
 from fp9.suites.sums.underflowed_chunk import underflowed_chunk_corner
 from fp9.suites.sums.wide_product import wide_corner
-from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Mul, MultiFpu, Quantiser, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 
 _SPECIAL = 1 / 16
@@ -169,3 +169,8 @@ corner: Hook[[np.random.Generator], Inputs] = Hook(
     },
 )
 """Return the columns of the corner suite, shape (n,) each. Raises ValueError for a kind of unit without one."""
+
+
+def is_complete(unit: Unit) -> bool:
+    """Return whether the corner suite of a unit is every input, and says which outputs have no meaning where."""
+    return corner.of(type(unit)) is _every_code

@@ -74,7 +74,7 @@ def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
 
     Yields nothing for an accumulator with chunks, because its result also depends on other operations.
     """
-    if isinstance(unit, Mac) and unit.chunk_steps:
+    if unit.has_state and unit.engine.chunk.length:
         return
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         lanes = unit.lane_names(operand)

@@ -19,6 +19,8 @@ from fp9.suites.columns import Inputs, every_value, fixed
 from fp9.suites.cover_points import all_zero, cover_point_indices
 from fp9.suites.quantisers.quantiser_corner import quantiser_smoke
 from fp9.units import Dot, Mac, Quantiser, Results, Unit
+from fp9.units.hooks import Hook
+from fp9.units.views import sum_of
 
 SMOKE_COUNT = 960
 _HANDFUL = 64
@@ -35,13 +37,8 @@ _CLASS_BITS = 9
 """Number of upper output bits that define a class: sign and exponent of FP32, or all of an 8-bit code."""
 
 
-def smoke(unit: Unit, corner: Inputs) -> Inputs:
-    """Return at most `SMOKE_COUNT` operations of a corner suite, in its order. Sequences of a `mac` stay together."""
-    if isinstance(unit, Quantiser):
-        return quantiser_smoke(unit, corner)
-    span, last = 1, 0
-    if isinstance(unit, Mac):
-        span, last = (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)
+def _smoke(unit: Unit, corner: Inputs) -> Inputs:
+    span, last = _groups(unit)
     rng = np.random.default_rng(0)
     classes = _classes(unit, corner, span)
     always = np.arange(len(classes) - last, len(classes))
@@ -60,6 +57,17 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     return _taken(corner, np.union1d(kept[chosen], always), span)
 
 
+smoke: Hook[[Inputs], Inputs] = Hook("smoke suite", {Quantiser: quantiser_smoke}, otherwise=_smoke)
+"""Return at most `SMOKE_COUNT` operations of a corner suite, in its order. Sequences of a `mac` stay together."""
+
+_groups: Hook[[], tuple[int, int]] = Hook(
+    "groups of a smoke suite",
+    {Mac: lambda unit: (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)},
+    otherwise=lambda unit: (1, 0),
+)
+"""The operations that stay together, and the groups at the end that every smoke suite has."""
+
+
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
     indices = (np.sort(groups)[:, None] * span + np.arange(span)).reshape(-1)
     return {name: column[indices] for name, column in columns.items()}
@@ -70,9 +78,10 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
     selects = [columns[port.name].astype(np.int64) for port in unit.inputs if port.choices]
     uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]
     classes = np.stack([*selects, *uppers], axis=1)
-    if isinstance(unit, Dot) and unit.products > 1:
+    summed = sum_of(unit)
+    if summed is not None and summed.products > 1:
         # Without the selects, which would leave one operation a class, but with what the lanes have in common.
-        classes = np.stack([all_zero(unit, columns), *uppers, *_subnormal_places(unit, outputs)], axis=1)
+        classes = np.stack([all_zero(summed, columns), *uppers, *_subnormal_places(summed, outputs)], axis=1)
     return np.unique(classes.reshape(len(classes) // span, -1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
@@ -82,7 +91,7 @@ def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
     It applies only to scales that are powers of two, which reach every position. Accumulators would have too many
     pairs.
     """
-    if unit.scale is None or unit.scale.precision > 1 or isinstance(unit, Mac):
+    if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
         return []
     result = fixed(unit.engine.output)
     magnitudes = outputs["result"].astype(np.int64) & result.magnitude_mask

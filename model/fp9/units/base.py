@@ -115,6 +115,11 @@ class Unit(Clocking, abc.ABC):
         """Return whether a result depends on earlier operations."""
         return False
 
+    @property
+    def state_output(self) -> str | None:
+        """Return the output that shows the state; None for a unit without a state."""
+        return None
+
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
         """Return a mask, shape (n,), of the operations that do not depend on earlier ones.
 

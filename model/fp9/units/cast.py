@@ -50,6 +50,8 @@ class Cast(Unit):
     """
 
     kind: ClassVar[str] = "cast"
+    finite_only: ClassVar[bool] = False
+    """Operands and results are finite numbers; the formats need no NaN."""
     name: str
     source: FixedFormat
     targets: tuple[Format, ...]
@@ -150,6 +152,10 @@ class Cast(Unit):
     @property
     def has_state(self) -> bool:
         return self.amax
+
+    @property
+    def state_output(self) -> str | None:
+        return "amax" if self.amax else None
 
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
         return inputs["amax_clear"] != 0 if self.amax else super().starts_anew(inputs)

@@ -36,6 +36,8 @@ def _has_limits(block: BlockFormat) -> bool:
 class FiniteCast(Cast):
     """A cast of finite numbers only. Its targets need no NaN and may be narrower than 8 bits."""
 
+    finite_only: ClassVar[bool] = True
+
     def _check_targets(self) -> None:
         for f in self.targets:
             if f.bits > 8 or not f.signed:

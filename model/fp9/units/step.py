@@ -25,6 +25,9 @@ from fp9.units.clocking import OMIT_IF_DEFAULT
 from fp9.units.exact import product_range
 from fp9.units.operands import check_operands, operand_ports, scale_ports
 
+KULISCH_PRODUCTS = 1 << 12
+"""Number of products that a Kulisch accumulator can sum without overflow."""
+
 
 @dataclass(frozen=True)
 class Dot(Unit):
@@ -109,6 +112,14 @@ class Dot(Unit):
             return ()
         return tuple(port.name for port in scale_ports(operand, self.scale, self.products // self.products_of_scales))
 
+    @property
+    def sum_bits(self) -> int:
+        """Return the width of an exact accumulator (Kulisch).
+
+        It holds any sum of `KULISCH_PRODUCTS` products (numerics.md, sums).
+        """
+        return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
+
     def lane_names(self, operand: str) -> tuple[str, ...]:
         """Return the names of an operand's ports; numbered from 0 if there are several products."""
         if self.products == 1:
@@ -151,10 +162,6 @@ class Fma(Dot):
     def _check_products(self) -> None:
         if self.products != 1:
             raise ValueError(f"{self.name}: engine {self.engine.name} sums {self.products} products; an fma has 1")
-
-
-KULISCH_PRODUCTS = 1 << 12
-"""Number of products that a Kulisch accumulator can sum without overflow."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +224,10 @@ class Mac(Dot):
     def has_state(self) -> bool:
         return True
 
+    @property
+    def state_output(self) -> str | None:
+        return "result"
+
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
         chosen = np.minimum(inputs["op"], len(self.operations) - 1)
         return np.isin(chosen, [self.operations.index(op) for op in (MacOp.LOAD, MacOp.CLEAR)])
@@ -226,11 +237,3 @@ class Mac(Dot):
         choices = tuple(op.name.lower() for op in self.operations)
         operands = self.factor_inputs if self.engine.step.exact else self.operand_inputs
         return (Port("op", select_width(len(choices)), "operation", choices=choices), *operands)
-
-    @property
-    def sum_bits(self) -> int:
-        """Return the width of a Kulisch accumulator.
-
-        It holds any sum of `KULISCH_PRODUCTS` products (numerics.md, sums).
-        """
-        return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)

@@ -126,12 +126,11 @@ def _box(target: str, interface: Interface, values: bool) -> Box:
 
 
 def _show(found: Fit, as_json: bool) -> None:
-    from fp9.engines import parameters  # slow to load
     from fp9_compare.identify.fields import spelled  # slow to load
     from fp9_compare.identify.measured import said  # slow to load
 
     also = _also(found.nearest, found.equal)
-    fields = {name: spelled(value) for name, value in parameters(found.nearest).items()}
+    fields = {name: spelled(value) for name, value in found.nearest.parameters.items()}
     record: dict[str, Any] = {
         "unit": found.name,
         "engine": found.engine.name if found.engine else None,

@@ -10,6 +10,7 @@ import numpy as np
 from fp9.casts.arrays import decode_to
 from fp9.formats import FixedFormat, Format
 from fp9.units import FLAGS_PORT, Cast, Columns, Port, Unit
+from fp9.units.hooks import Hook
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,11 +32,16 @@ def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
     return list(zip(flags, results_of(unit), strict=False))
 
 
-def operands_beside(unit: Unit, result: Port) -> list[Port]:
+def _operand_of_lane(unit: Cast, result: Port) -> list[Port]:
+    names = unit.lane_names("result")
+    operands = operands_of(unit)
+    return [operands[names.index(result.name)]] if result.name in names else operands
+
+
+operands_beside: Hook[[Port], list[Port]] = Hook(
+    "operands of a result", {Cast: _operand_of_lane}, otherwise=lambda unit, result: operands_of(unit)
+)
     """Return the operands of a result: the operand of its lane if the unit has lanes, else all operands."""
-    if isinstance(unit, Cast) and result.name in unit.lane_names("result"):
-        return [operands_of(unit)[unit.lane_names("result").index(result.name)]]
-    return operands_of(unit)
 
 
 def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:

@@ -11,7 +11,8 @@ import numpy as np
 from fp9.golden import evaluate
 from fp9.golden.selects import factor_values
 from fp9.rounding import FLAG_BITS, Flags, Rounding
-from fp9.units import Columns, Dot, Mac, Port, Results, Unit
+from fp9.units import Columns, Port, Results, Unit
+from fp9.units.views import stateless_sum_of
 from fp9_compare.diagnosis.classes import (
     flag_ports,
     is_signalling,
@@ -109,9 +110,10 @@ def _vanishes(op: Operation) -> Any:
 
 def _invalid_beside_nan(op: Operation) -> Any:
     """Return where zero times infinity meets a NaN: IEEE 754-2019, 7.2 (c) leaves the flag of an fma open."""
-    if not isinstance(op.unit, Dot) or isinstance(op.unit, Mac):
+    unit = stateless_sum_of(op.unit)
+    if unit is None:
         return np.zeros(len(op.result), dtype=np.bool_)
-    a, b = (np.abs(values) for values in factor_values(op.unit, op.inputs))
+    a, b = (np.abs(values) for values in factor_values(unit, op.inputs))
     undefined = (a == 0) & np.isinf(b) | np.isinf(a) & (b == 0)
     return undefined.any(axis=1) & np.isnan(op.operands).any(axis=0)
 

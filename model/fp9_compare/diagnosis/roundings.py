@@ -10,6 +10,7 @@ import fp9
 from fp9.formats import FixedFormat, Format, fixed_format
 from fp9.rounding import Overflow, Rounding
 from fp9.units import Cast, Columns, Quantiser, Unit
+from fp9.units.hooks import Hook
 from fp9_compare.diagnosis.classes import operands_of
 from fp9_compare.diagnosis.conversions import Conversion
 from fp9_compare.diagnosis.difference import Difference, Topic
@@ -20,12 +21,10 @@ DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 def differences(unit: Unit) -> Iterator[Difference]:
     """Yield other scale rules, other roundings, other overflow, and double rounding."""
-    if isinstance(unit, Quantiser):
-        yield from _rules(unit)
+    yield from _rules(unit)
     yield from _roundings(unit)
     yield from _overflows(unit)
-    if isinstance(unit, Cast | Conversion):
-        yield from _double_roundings(unit)
+    yield from _double_roundings(unit)
 
 
 def _roundings(unit: Unit) -> Iterator[Difference]:
@@ -39,7 +38,7 @@ def _roundings(unit: Unit) -> Iterator[Difference]:
             yield Difference(Topic.ROUNDING, says, with_rounding.given(rounding))
 
 
-def _rules(unit: Quantiser) -> Iterator[Difference]:
+def _rules_of_quantiser(unit: Quantiser) -> Iterator[Difference]:
     """Yield every single rule of the block's format in place of the offered rules."""
     expected = " or ".join(rule.name for rule in unit.rules)
     for name in unit.block.rules:
@@ -47,6 +46,12 @@ def _rules(unit: Quantiser) -> Iterator[Difference]:
         if unit.rules != (rule,):
             says = f"its scales are those of the rule {name}; expected {expected}"
             yield Difference(Topic.SCALE, says, functools.partial(replaced, rules=(rule,)))
+
+
+_rules: Hook[[], Iterator[Difference]] = Hook(
+    "other rules of a scale", {Quantiser: _rules_of_quantiser}, otherwise=lambda unit: iter(())
+)
+"""Every rule of the block's format alone, for a quantiser."""
 
 
 def _overflows(unit: Unit) -> Iterator[Difference]:
@@ -83,7 +88,7 @@ _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
 }
 
 
-def _double_roundings(unit: Cast | Conversion) -> Iterator[Difference]:
+def _rounded_twice(unit: Cast | Conversion) -> Iterator[Difference]:
     """Yield a rounding to a narrower source format, followed by a rounding to the target."""
     if any(mode.reads_source for mode in roundings_of(unit)):
         return
@@ -96,6 +101,12 @@ def _double_roundings(unit: Cast | Conversion) -> Iterator[Difference]:
                 spec=functools.partial(replaced, source=middle),
                 operands=functools.partial(_narrowed, middle),
             )
+
+
+_double_roundings: Hook[[], Iterator[Difference]] = Hook(
+    "double rounding", dict.fromkeys((Cast, Conversion), _rounded_twice), otherwise=lambda unit: iter(())
+)
+"""First to a narrower source format, then to the target."""
 
 
 def _narrowed(middle: FixedFormat, unit: Any, inputs: Columns) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import numpy as np
 from fp9.formats import FixedFormat, Format, Kind
 from fp9.golden import evaluate
 from fp9.rounding import Rounding
-from fp9.units import Cast, Columns, Mac, Port, Results, Unit
+from fp9.units import Columns, Port, Results, Unit
+from fp9.units.views import accumulates
 from fp9_compare.diagnosis.classes import (
     coded,
     formats_on,
@@ -21,7 +22,6 @@ from fp9_compare.diagnosis.classes import (
     operands_of,
     results_of,
 )
-from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import formats_of, rounded_at_once, targets_of, with_rounding, with_targets
 
@@ -114,11 +114,11 @@ def _flushes(unit: Unit) -> Iterator[Difference]:
         yield Difference(Topic.SUBNORMALS, "it flushes subnormal results to zero", results=_flushed_results(True))
         if rounded_at_once(unit):
             yield Difference(Topic.SUBNORMALS, "it flushes to zero before it rounds", results=_flushed_before)
-        if isinstance(unit, Cast | Conversion | Narrowed) and all(fmt.bits <= 8 for fmt in targets_of(unit)):
+        if with_targets.of(type(unit)) is not None and all(fmt.bits <= 8 for fmt in targets_of(unit)):
             says = "it flushes to zero what is below the normal numbers when rounded with an unbounded exponent"
             yield Difference(Topic.SUBNORMALS, says, results=_flushed_unbounded)
         yield Difference(Topic.SUBNORMALS, "it flushes subnormal results to +0", results=_flushed_results(False))
-    if not isinstance(unit, Mac):
+    if not accumulates(unit):
         yield Difference(Topic.OPERANDS, "it reads subnormal operands as zero", operands=_flushed_operands)
 
 

@@ -167,6 +167,9 @@ def targets_of(unit: Unit) -> tuple[Format, ...]:
     return tuple(dict.fromkeys(fmt for port in unit.outputs for fmt in port.formats))
 
 
-def rounded_at_once(unit: Unit) -> bool:
+rounded_at_once: Hook[[], bool] = Hook(
+    "results rounded at once",
+    dict.fromkeys((Mac, Fpu, MultiFpu), lambda unit: False),
+    otherwise=lambda unit: bool(roundings_of(unit)),
+)
     """Return whether each result is rounded and depends only on its own operation."""
-    return bool(roundings_of(unit)) and not isinstance(unit, Mac | Fpu | MultiFpu)

@@ -14,7 +14,8 @@ from fp9.engines import ENGINES, Addend, Engine, Truncation
 from fp9.golden.selects import factor_values
 from fp9.kernels import fused as kernels
 from fp9.sums.products import EngineKernel
-from fp9.units import Columns, Dot, Fma, Mac, Results, Unit
+from fp9.units import Columns, Dot, Results, Unit
+from fp9.units.views import stateless_sum_of
 from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import engine_of, replaced, with_engine
 
@@ -34,8 +35,8 @@ def differences(unit: Unit) -> Iterator[Difference]:
     for name, preset in ENGINES.items():
         if preset.step.products == engine.step.products and preset.output == engine.output and preset != engine:
             yield Difference(Topic.SUM, f"it sums as engine {name} does", functools.partial(replaced, engine=preset))
-    if isinstance(unit, Dot) and not isinstance(unit, Mac):
-        yield from _orders(unit)
+    if (summed := stateless_sum_of(unit)) is not None:
+        yield from _orders(summed)
 
 
 def _facts(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -70,7 +71,7 @@ _TRUNCATIONS = {
 
 def _orders(unit: Dot) -> Iterator[Difference]:
     name = unit.engine.result.format.name
-    if isinstance(unit, Fma):
+    if unit.products == 1:
         says = f"double rounding: it rounds the product to {name} before it adds"
         yield Difference(Topic.SUM, says, results=_in_steps(_products_first))
         return

@@ -9,7 +9,8 @@ from fp9.engines import ENGINES, Engine
 from fp9.formats import Format, format
 from fp9.policy import CastPolicy
 from fp9.rounding import Overflow, Rounding, choice
-from fp9.units import CATALOGUE, Cast, Dot, Unit
+from fp9.units import CATALOGUE, Dot, Unit
+from fp9.units.views import cast_of, sum_of
 from fp9_ml.recipes.fields import READERS, word
 from fp9_ml.recipes.linear import Backward, LayerState, Saved, linear, linear_backward
 from fp9_ml.recipes.loss import Constant, LossRule, LossScaler
@@ -173,24 +174,24 @@ class Recipe:
         return found
 
     def _casts(self, unit: Unit, role: Role, fmt: Format) -> bool:
-        policy = self.policy(role)
+        policy, cast = self.policy(role), cast_of(unit)
         rounding, overflow = policy.rounding_for(fmt), policy.overflow
         return (
-            isinstance(unit, Cast)
-            and fmt in unit.targets
-            and rounding in unit.roundings
-            and overflow in unit.overflow
-            and unit.policy(fmt, rounding, overflow) == replace(policy, rounding=rounding)
-            and (unit.scale or self.scale.is_identity if self.scale.is_exact else unit.source.native_dtype == "float32")
+            cast is not None
+            and fmt in cast.targets
+            and rounding in cast.roundings
+            and overflow in cast.overflow
+            and cast.policy(fmt, rounding, overflow) == replace(policy, rounding=rounding)
+            and (cast.scale or self.scale.is_identity if self.scale.is_exact else cast.source.native_dtype == "float32")
         )
 
     def _sums(self, unit: Unit, product: Product) -> bool:
-        chosen = self.engine_of(product)
-        if not isinstance(unit, Dot) or chosen is None or unit.engine.changed(name="") != chosen.changed(name=""):
+        chosen, summed = self.engine_of(product), sum_of(unit)
+        if summed is None or chosen is None or summed.engine.changed(name="") != chosen.changed(name=""):
             return False
         left, right = (self.format_of(role) for role in product.operands)
         either = ((left, right), (right, left))
-        return any(_takes(unit, a, unit.a) and _takes(unit, b, unit.b) for a, b in either)
+        return any(_takes(summed, a, summed.a) and _takes(summed, b, summed.b) for a, b in either)
 
     # --- use ------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, HiFloat8, Rounding, Specials
-from fp9.units import SCALE_BITS, Cast, FiniteCast
+from fp9.units import SCALE_BITS, Cast
 from fp9_rtl.casts.encode import Encode
 from fp9_rtl.casts.lanes import EachLane, Join, Spread, beside_lanes, lane_layout
 from fp9_rtl.casts.round import RoundKept
@@ -70,7 +70,7 @@ class Unpack(Step):
         assert isinstance(unit.source, FixedFormat)
         self._source = unit.source
         self._scales = unit.scale
-        self._finite = isinstance(unit, FiniteCast)
+        self._finite = unit.finite_only
         largest_scale = LARGEST_SCALE if unit.scale else 0
         floor = min(target.floor for target in targets) - largest_scale
         self._normalises = unit.source.subnormals and floor < unit.source.min_normal_exponent

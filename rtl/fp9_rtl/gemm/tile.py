@@ -24,7 +24,8 @@ from amaranth.lib.wiring import In, Out
 from fp9.engines import Engine
 from fp9.formats import Format, Rounding, format
 from fp9.rounding import Overflow
-from fp9.units import Cast, Dot, Mac, MacOp, Unit, non_defaults, select_width
+from fp9.units import Cast, Mac, MacOp, Unit, non_defaults, select_width
+from fp9.units.views import sum_of
 from fp9_rtl.components import build, check_offered
 from fp9_rtl.export.verilog import component_verilog
 
@@ -89,14 +90,17 @@ class GemmTile:
         Raises ValueError as the constructor does, and for a unit with a bias port, because a tile has no bias
         ports.
         """
-        if not isinstance(unit, Dot):
+        element = sum_of(unit)
+        if element is None:
             raise ValueError(f"{unit.name}: a {unit.kind} given as element of a tile; give a mac, dot or fma")
-        if unit.bias_port:
+        if element.bias_port:
             raise ValueError(f"{unit.name}: a tile has no bias ports; give a unit without them")
         if given := [*non_defaults(unit)]:
             raise ValueError(f"{unit.name}: {given[0]} given; a tile moves its registers in its own way, leave it out")
         stages = max(1, unit.stages)
-        return cls(name, rows, columns, unit.a, unit.b, unit.engine, format(target), rounding, overflow, stages)
+        return cls(
+            name, rows, columns, element.a, element.b, element.engine, format(target), rounding, overflow, stages
+        )
 
     @property
     def products(self) -> int:

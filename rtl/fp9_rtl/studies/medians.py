@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fp9.system.files import write_whole
-from fp9.units import CATALOGUE, Dot, Quantiser, Unit
+from fp9.units import CATALOGUE, Quantiser, Unit
+from fp9.units.views import quantiser_of, sum_of
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.records import NOTE, RepeatedRatio, Repeats
 from fp9_rtl.synthesis.report import markdown_row, um2
@@ -21,8 +22,8 @@ ORDERS = 5
 
 def _staged(name: str, stages: int) -> Unit:
     """Return a multiply-add of the catalogue with `stages` register stages."""
-    found = CATALOGUE[name]
-    assert isinstance(found, Dot)
+    found = sum_of(CATALOGUE[name])
+    assert found is not None
     return dataclasses.replace(found, name=f"{name}_stages{stages}", stages=stages)
 
 
@@ -57,8 +58,8 @@ def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
     """Return a quantiser of the catalogue with `lanes` numbers per operation: with each of its rules alone, and with
     all.
     """
-    every = CATALOGUE[name]
-    assert isinstance(every, Quantiser)
+    every = quantiser_of(CATALOGUE[name])
+    assert every is not None
     every = dataclasses.replace(every, lanes=lanes)
     alone = [dataclasses.replace(every, name=f"{prefix}_{rule.name}", rules=(rule,)) for rule in every.rules]
     return [*alone, dataclasses.replace(every, name=f"{prefix}_all_rules")]

@@ -16,7 +16,7 @@ from dataclasses import fields
 
 from amaranth.lib import data
 
-from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, Fma, Mac, significand_bits
+from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, Fma, significand_bits
 from fp9_rtl.operands.addend import flush_addend
 from fp9_rtl.parts.condition import Circuits, Condition, is_absent
 from fp9_rtl.parts.step import Step
@@ -48,7 +48,7 @@ CIRCUITS = (
                 "the fixed-point register of an exact sum over all of K is that of an accumulator",
             ),
         ),
-        lambda unit: not isinstance(unit, Mac),
+        lambda unit: not unit.has_state,
     ),
     Circuits(
         "an exact sum of several products",

@@ -14,7 +14,8 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data
 
-from fp9.units import Dot, Mac
+from fp9.units import Dot
+from fp9.units.hooks import Hook
 from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.elastic import ElasticStage
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
@@ -25,14 +26,17 @@ _GATED = ("significand", "exponent")
 
 def stages_before_sum(unit: Dot) -> int:
     """Return the number of register stages before the accumulation loop, or of the whole unit if it has no loop."""
-    if not isinstance(unit, Mac):
+    if not unit.has_state:
         return unit.stages
     return unit.stages - (1 if unit.engine.chunk.length is None else 2)
 
 
-def holds(unit: Dot) -> bool:
+holds: Hook[[], bool] = Hook(
+    "held factors",
+    {Dot: lambda unit: unit.gate_zeros and not unit.engine.step.exact and stages_before_sum(unit) > 1},
+    otherwise=lambda unit: False,
+)
     """Return whether a register holds the factors; this needs one stage after the decoders and at least one more."""
-    return unit.gate_zeros and not unit.engine.step.exact and stages_before_sum(unit) > 1
 
 
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:

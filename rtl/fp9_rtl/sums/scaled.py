@@ -15,7 +15,7 @@ from amaranth.lib import data
 
 from fp9.engines import Addend, Scaling
 from fp9.formats import Format
-from fp9.units import Dot, Mac, product_range
+from fp9.units import Dot, product_range
 from fp9_rtl.parts.condition import Circuits, Condition, is_absent
 from fp9_rtl.parts.layouts import SPECIAL
 from fp9_rtl.parts.step import Step, forward
@@ -141,7 +141,7 @@ CIRCUITS = (
         "scaled chunks of a dot or fma",
         Dot,
         _SCALED_CHUNK,
-        lambda unit: _is_scaled(unit) and unit.engine.chunk.length is not None and not isinstance(unit, Mac),
+        lambda unit: _is_scaled(unit) and unit.engine.chunk.length is not None and not unit.has_state,
     ),
     Circuits(
         "an exact sum of scaled blocks",

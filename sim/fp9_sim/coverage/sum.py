@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat, Format, Rounding, floor_log2, pow2
-from fp9.units import Dot, Mac, ProductRange, product_range
+from fp9.units import Dot, ProductRange, product_range
 from fp9_sim.coverage.model import FAR, classes_of, impossible_rounding
 from fp9_sim.coverage.values import lowest_place
 
@@ -143,7 +143,7 @@ def sum_of(unit: Dot) -> Sum:
         products = ProductRange(products.ulp + place, products.largest * largest)
     operands = unit.a, unit.b, products, unit.products
     scales = tuple(zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)) if unit.scale else ()
-    if unit.engine.chunk.length is None or isinstance(unit, Mac):
+    if unit.engine.chunk.length is None or unit.has_state:
         return Sum(unit.engine, *operands, None, unit.scale, scales)
     within = Sum(unit.engine.within_chunk, *operands, None, unit.scale, scales)
     return Sum(unit.engine.joining, *operands, within, unit.scale, scales)

@@ -16,6 +16,7 @@ from fp9.blocks import tensor_scale
 from fp9.scaling import BLOCK_FORMATS, BlockFormat
 from fp9.units import Cast, Dot, Quantiser, Unit
 from fp9.units.hooks import Hook
+from fp9.units.views import cast_of
 from fp9_ml.recipes import Operand, Recorded
 from fp9_ml.recipes import Product as Step
 from fp9_ml.recorded import chained, of_products
@@ -39,8 +40,8 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
     Raises ValueError for another kind of unit, and if the unit supports none of the operations.
     """
     generator = np.random.default_rng(seed)
-    if isinstance(unit, Cast):
-        return casts(unit, layer, generator)
+    if (cast := cast_of(unit)) is not None:
+        return casts(cast, layer, generator)
     return of_products(unit, [_recorded(product) for product in products], generator, DOTS)
 
 

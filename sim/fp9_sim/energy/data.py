@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.suites import inputs_of
-from fp9.units import Cast, Unit
+from fp9.units import Unit
+from fp9.units.views import cast_of
 from fp9_ml.recipes import read_recording
 from fp9_ml.recorded import of_casts, of_products
 
@@ -36,8 +37,8 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
 
     def drawn(each: int) -> Columns:
         generator = np.random.default_rng(seed)
-        if isinstance(unit, Cast):
-            return of_casts(unit, run.casts, generator, each)
+        if (cast := cast_of(unit)) is not None:
+            return of_casts(cast, run.casts, generator, each)
         return of_products(unit, run.products, generator, each)
 
     return enough(drawn, count)

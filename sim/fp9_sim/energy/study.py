@@ -20,6 +20,7 @@ from fp9.engines import engine
 from fp9.formats import fixed_format, format
 from fp9.scaling import block_format
 from fp9.units import CATALOGUE, Cast, Dot, Fma, Quantiser, Unit
+from fp9.units.views import cast_of, sum_of
 from fp9_rtl import circuit_digest
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, library
 from fp9_rtl.synthesis.run import Progress
@@ -51,8 +52,8 @@ def _fma(operands: Sequence[str], step: str) -> Fma:
 
 
 def _dot(name: str) -> Dot:
-    found = CATALOGUE[name]
-    assert isinstance(found, Dot)
+    found = sum_of(CATALOGUE[name])
+    assert found is not None
     return found
 
 
@@ -72,8 +73,8 @@ def _quantiser(block: str) -> Quantiser:
 
 
 def _cast() -> Cast:
-    found = CATALOGUE["cast_fp32_ocp_rne"]
-    assert isinstance(found, Cast)
+    found = cast_of(CATALOGUE["cast_fp32_ocp_rne"])
+    assert found is not None
     return dataclasses.replace(found, name=f"{found.name}_x4", stages=1, lanes=4)
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fp9_rtl
-from fp9.units import Decoder, Unit, Upcast
+from fp9.suites.corner import is_complete
+from fp9.units import Unit
 from fp9.vectors import sets as library
 from fp9.vectors.sets import VectorSet
 from fp9_sim.mutants.draw import MOST, SELECT, SELECT_BITS, Mutant, MutantSet
@@ -168,8 +169,7 @@ class _Scored:
         fresh = MutantSet(new, drawn.netlist)
         for suite, vectors in made.items():
             self.noticed[suite] |= {*killed(fresh, vectors)}
-        if isinstance(unit, Decoder | Upcast) and "corner" in made:
-            # Their corner suite is every input, and knows which outputs carry no meaning where.
+        if is_complete(unit) and "corner" in made:
             self.compared |= {m: Verdict(State.PROVEN, 0.0) for m in new if m not in self.noticed["corner"]}
             return
         missed = [mutant for mutant in new if not any(mutant in noticed for noticed in self.noticed.values())]

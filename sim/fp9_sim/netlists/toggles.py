@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.units import Dot, Mac, MacOp, Port, Unit
+from fp9.units import Dot, MacOp, Port, Unit
+from fp9.units.views import sum_of
 from fp9_rtl.components import build
 from fp9_rtl.tools.rtlil import to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
@@ -85,16 +86,17 @@ def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> t
     `mac`
     accumulates. Raises ValueError for a unit without the option, a share outside 0..1, or a count below 1.
     """
-    if not isinstance(unit, Dot):
+    summed = sum_of(unit)
+    if summed is None:
         raise ValueError(f"{unit.name}: a {unit.kind} has no zero-operand gating; give an fma, dot or mac")
     if not 0 <= zeros <= 1:
         raise ValueError(f"a share of zeros of {zeros} given; give 0 to 1")
     if count < 1:
         raise ValueError(f"{count} operations given; give 1 or more")
     clocks = -(-count // _STREAMS)
-    operations = _operations(unit, zeros, clocks + 2 * unit.stages + 1, np.random.default_rng(seed))
+    operations = _operations(summed, zeros, clocks + 2 * unit.stages + 1, np.random.default_rng(seed))
     plain, gated = (
-        _count(dataclasses.replace(unit, gate_zeros=gate), zeros, clocks, operations) for gate in (False, True)
+        _count(dataclasses.replace(summed, gate_zeros=gate), zeros, clocks, operations) for gate in (False, True)
     )
     return plain, gated
 
@@ -107,7 +109,7 @@ def _operations(unit: Dot, zeros: float, clocks: int, rng: np.random.Generator) 
         is_zero, first = rng.random(shape) < zeros, rng.random(shape) < 0.5
         drawn[a][is_zero & first] = 0
         drawn[b][is_zero & ~first] = 0
-    if isinstance(unit, Mac):
+    if unit.has_state:
         drawn["op"][:] = MacOp.ACCUMULATE
         if "c" in drawn:
             drawn["c"][:] = 0

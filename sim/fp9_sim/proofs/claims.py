@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import fp9_rtl
 from fp9.engines import ENGINES
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Mul, MultiFpu, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
+from fp9.units.views import sum_of
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.graphs.function import function
 from fp9_sim.netlists.solvers.alike import alike
@@ -155,7 +156,7 @@ _PLAIN = ENGINES["fma_fp32"]
 def _sum_claims(unit: Dot) -> list[Claim]:
     if holds(unit):
         return _only_handshake(unit, "held factors")
-    if isinstance(unit, Fma) and unit.engine.changed(name=_PLAIN.name) == _PLAIN and not unit.bias_port:
+    if not unit.has_state and unit.engine.changed(name=_PLAIN.name) == _PLAIN and not unit.bias_port:
         proves = (
             "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 "
             "says where one is zero, infinite or NaN"
@@ -163,11 +164,11 @@ def _sum_claims(unit: Dot) -> list[Claim]:
         return [_values(unit, proves, [], tuple(sum_cases(unit)), hard), *_handshake(unit)]
     if _is_by_parts(unit):
         return [_by_parts("values", unit), *_handshake(unit)]
-    if not unit.stages or (unit.engine.chunk.length is not None and isinstance(unit, Mac)) or unit.engine.step.exact:
+    if not unit.stages or (unit.engine.chunk.length is not None and unit.has_state) or unit.engine.step.exact:
         return _only_handshake(unit, "this kind of sum")
     step = step_of(unit)
     what = f"the {step.kind} of the same spec without stages"
-    proves = f"result and flags equal those of {what}{_OPERATIONS if isinstance(unit, Mac) else ''}"
+    proves = f"result and flags equal those of {what}{_OPERATIONS if unit.has_state else ''}"
     of_step = [_by_parts("values of the step", step)] if _is_by_parts(step) else []
     assumes = [f"the values of {what} are a claim{'' if of_step else ', or a sweep,'} of their own"]
     if chain_spec.is_offered(unit):
@@ -215,7 +216,7 @@ def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
             cones = spec.lemmas(unit)
             return spec.PROVES, spec.ASSUMES, cones, functools.partial(oblige_cone, unit, cones)
     lemmas = window_spec.lemmas(unit)
-    proves = window_spec.PROVES + (_OPERATIONS if isinstance(unit, Mac) else "")
+    proves = window_spec.PROVES + (_OPERATIONS if unit.has_state else "")
     assumes = (_REGISTERS,) if unit.stages else ()
     return proves, assumes, lemmas, functools.partial(oblige_part, unit, lemmas, window_spec.passed(unit))
 
@@ -237,7 +238,8 @@ def _handshake(unit: Unit) -> list[Claim]:
     proves, oblige = handshake.PROVES[unit.handshake], functools.partial(oblige_handshake, unit)
     claims = [Claim(HANDSHAKE, proves, handshake.ASSUMES, handshake_cases(unit), oblige)]
     # A held factor is another operation's by intent, and a Kulisch register is read by more than one stage.
-    if not (isinstance(unit, Dot) and (holds(unit) or unit.engine.step.exact)):
+    summed = sum_of(unit)
+    if not (holds(unit) or (summed is not None and summed.engine.step.exact)):
         claims.append(Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), functools.partial(oblige_order, unit)))
     return claims
 

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from fp9.system.files import write_whole
-from fp9_compare.diagnosis import Narrowed
 from fp9_rtl.export.verilog import circuit_digest, verilog
 from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.mapping import MAPPED
@@ -58,7 +57,7 @@ def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> 
     raised for a pipeline that cannot wait, because its wrapper contains a queue. Raises MissingTool for a missing
     library or Yosys.
     """
-    if isinstance(design.spec, Narrowed):
+    if design.operands is not design.spec:
         raise ValueError(f"{design.path}: areas are of units, and [result] makes another of its spec; leave it out")
     if design.spec.stages and "out_ready" not in design.handshake:
         raise ValueError(f"{design.path}: areas are compared without a clock, or with a handshake of their own")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import encode
 from fp9.engines import MacOp
-from fp9.units import Dot, Mac
+from fp9.units import Dot
+from fp9.units.views import sum_of
 from fp9_compare.identify import Box, Interface
 from fp9_sim.batch import FEW, verilated
 from fp9_sim.third_party.mapping import Design, load
@@ -25,12 +26,12 @@ def box(path: Path) -> Box:
     products to an addend or has no result. Raises MissingTool and SimulatorError as `check_rtl` does.
     """
     design = load(path)
-    spec = design.spec
-    if not isinstance(spec, Dot):
+    spec = sum_of(design.spec)
+    if spec is None:
         raise ValueError(
-            f"{path}: a unit of kind {spec.kind} given; give one of kind dot, fma or mac, whose sums are fitted"
+            f"{path}: a unit of kind {design.spec.kind} given; give one of kind dot, fma or mac, whose sums are fitted"
         )
-    if isinstance(spec, Mac) and (spec.engine.step.exact or spec.engine.chunk.length):
+    if spec.has_state and (spec.engine.step.exact or spec.engine.chunk.length):
         raise ValueError(f"{path}: engine {spec.engine.name} given; give one of a mac whose every sum is its result")
     numbers = {port.name for port in spec.inputs if port.formats}
     if lacking := [*(name for name in design.held if name in numbers), *({"result"} & {*design.without})]:
@@ -45,7 +46,7 @@ def box(path: Path) -> Box:
 def _ask(design: Design, latency: int, spec: Dot) -> Any:
     # A fit asks some thousand sums.
     unit = verilated(spec, verilog=wrapped(design, latency), operations=FEW)
-    apart = {"op": int(MacOp.LOAD)} if isinstance(spec, Mac) else {}
+    apart = {"op": int(MacOp.LOAD)} if spec.has_state else {}
     if spec.scale is not None:
         names = (*spec.scale_names("a"), *spec.scale_names("b"))
         apart |= dict.fromkeys(names, int(encode([1.0], spec.scale)[0]))

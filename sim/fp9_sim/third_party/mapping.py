@@ -18,8 +18,10 @@ from fp9.formats import format
 from fp9.policy import cast_policy
 from fp9.rounding import Flags
 from fp9.system.reading import toml_of
-from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Dot, Mac, Port, Unit, non_defaults, unit
+from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Port, Unit, non_defaults, unit
 from fp9.units import toml as unitfile
+from fp9.units.hooks import Hook
+from fp9.units.views import stateless_sum_of, sum_of
 from fp9_compare.diagnosis import Narrowed
 from fp9_sim.third_party import keys
 from fp9_sim.third_party.clocks import HELD, MOST_CLOCKS, check_handshake, latency_of
@@ -69,6 +71,11 @@ class Exact:
     offset: int = 0
 
 
+_operands: Hook[[], Unit] = Hook(
+    "spec of a result before it is narrowed", {Narrowed: lambda unit: unit.inner}, otherwise=lambda unit: unit
+)
+
+
 @dataclass(frozen=True)
 class Design:
     """A third-party design (the DUT): its Verilog and the specification against which it is checked.
@@ -102,7 +109,7 @@ class Design:
     @property
     def operands(self) -> Unit:
         """Return the specification that has suites: the sum's specification, if its result is narrowed."""
-        return self.spec.inner if isinstance(self.spec, Narrowed) else self.spec
+        return _operands(self.spec)
 
     @property
     def latency_from_handshake(self) -> bool:
@@ -233,11 +240,12 @@ def _built(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
 def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages: int) -> Unit:
     """Return the sum of `base` in another `format`, with rounding and overflow if they are not the default ones."""
     keys.check_known(path, "result", said, ("format", "rounding", "overflow"))
-    if not isinstance(base, Dot) or isinstance(base, Mac):
+    summed = stateless_sum_of(base)
+    if summed is None:
         raise ValueError(f"{path}: [result] narrows the sum of an fma or a dot; unit is a {base.kind}")
     target = format(said.get("format", "e4m3"))
     policy = cast_policy(target, said.get("rounding"), said.get("overflow", "saturate"), False, False)
-    return Narrowed(name, dataclasses.replace(base, name=name, stages=0), target, policy, stages)
+    return Narrowed(name, dataclasses.replace(summed, name=name, stages=0), target, policy, stages)
 
 
 def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
@@ -246,7 +254,8 @@ def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
     """
     fields = [field.name for field in dataclasses.fields(Exact)]
     keys.check_known(path, "exact", said, fields)
-    result = spec.engine.output if isinstance(spec, Dot) else None
+    summed = sum_of(spec)
+    result = None if summed is None else summed.engine.output
     if result is None or not (result.has_inf and result.subnormals):
         raise ValueError(f"{path}: [exact] is the sum of an fma or a dot in a format such as fp32; give such a unit")
     if missing := [name for name in ("significand", "exponent") if name not in said]:

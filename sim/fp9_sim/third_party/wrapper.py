@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fp9.rounding import FLAG_BITS, Flags
-from fp9.units import FLAGS_PORT, Dot, Port
+from fp9.units import FLAGS_PORT, Port
+from fp9.units.views import sum_of
 from fp9_sim.third_party.keys import Value
 from fp9_sim.third_party.mapping import Design, Exact
 from fp9_sim.third_party.ports import Place, TheirPort, elaborate, place
@@ -179,8 +180,8 @@ class _Connections:
         """Yield `exact_code`: the parts' number as a code of the specification's result; NaN beyond its normal
         numbers.
         """
-        spec = self.design.spec
-        assert isinstance(spec, Dot), "the mapping has checked it"
+        spec = sum_of(self.design.spec)
+        assert spec is not None, "the mapping has checked it"
         fmt = spec.engine.output
         significand, exponent = self._part("significand", parts.significand), self._part("exponent", parts.exponent)
         if significand.width > fmt.precision:

@@ -21,7 +21,6 @@ from fp9.engines import (
     Step,
     Truncation,
     Window,
-    parameters,
 )
 from fp9.formats import format
 from fp9.rounding import Overflow, Rounding
@@ -212,6 +211,6 @@ def test_each_field_of_a_group_has_one_parameter() -> None:
 def test_changed_takes_the_parameters_of_names() -> None:
     found = fp9.engine("hopper(window=20,chunk=64,promotion=fp32)")
     assert ENGINES["hopper"].changed(found.name, window=20, chunk=64, promotion="fp32") == found
-    assert parameters(found)["chunk"] == found.chunk.length == 64
+    assert found.parameters["chunk"] == found.chunk.length == 64
     with pytest.raises(TypeError, match="'gears' given; give one of result, rounding"):
         found.changed(gears=3)

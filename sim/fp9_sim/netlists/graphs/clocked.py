@@ -10,7 +10,7 @@ import functools
 import tempfile
 from pathlib import Path
 
-from fp9.units import Dot, Unit
+from fp9.units import Unit
 from fp9_rtl.sums.gating import holds
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists.graphs.function import function
@@ -34,7 +34,7 @@ def keeps_registers(unit: Unit) -> bool:
     """Return whether the circuit has registers, because an operation depends on earlier ones or operands are held by
     gating.
     """
-    return unit.has_state or (isinstance(unit, Dot) and holds(unit))
+    return unit.has_state or holds(unit)
 
 
 @functools.lru_cache(maxsize=16)

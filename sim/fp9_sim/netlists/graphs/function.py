@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fp9.units import Cast, Dot, Mac, Port, Unit
+from fp9.units import Port, Unit
 from fp9_rtl.sums.gating import holds
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists.graphs.between import gather
@@ -36,8 +36,7 @@ def function_inputs(unit: Unit) -> tuple[Port, ...]:
 
 def _accumulator(unit: Unit) -> Port | None:
     """Return the output that shows the unit's state, or None."""
-    shown = "result" if isinstance(unit, Mac) else "amax" if isinstance(unit, Cast) and unit.amax else None
-    return next((port for port in unit.outputs if port.name == shown), None)
+    return next((port for port in unit.outputs if port.name == unit.state_output), None)
 
 
 _FLATTEN = """\
@@ -90,7 +89,7 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
     """
     if not unit.stages:
         return verilog
-    if isinstance(unit, Dot) and holds(unit):
+    if holds(unit):
         raise ValueError(f"{unit.name}: held factors make no function of the ports; set gate_zeros=false, or stages=1")
     with tempfile.TemporaryDirectory(prefix="fp9-function-") as name:
         folder = Path(name)

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from graphlib import TopologicalSorter
 
-from fp9.units import Dot, Mac
+from fp9.units import Dot
 from fp9_sim.netlists.graphs.between import ENTER, LEAVE
 from fp9_sim.netlists.graphs.function import function
 from fp9_sim.netlists.solvers.alike import alike
@@ -27,7 +27,7 @@ def is_offered(unit: Dot) -> bool:
 
     The operands need an infinity: without one, the simpler circuit passes the zero of a product differently.
     """
-    whole = isinstance(unit, Mac) and unit.engine.chunk.length is None and unit.stages <= 2
+    whole = unit.has_state and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
     return whole and unit.scale is not None and infinities
 

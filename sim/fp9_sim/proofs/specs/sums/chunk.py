@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fp9.units import Dot, Mac, MacOp
+from fp9.units import Dot, MacOp
 from fp9_sim.proofs.cones import ConeLemma
 from fp9_sim.proofs.specs.sums.normal import (
     code_term,
@@ -46,25 +46,24 @@ def is_offered(unit: Dot) -> bool:
     subnormal numbers.
     """
     engine = unit.engine
-    if not isinstance(unit, Mac) or unit.chunk_steps < 2 or engine.step.products > 1 or unit.stages > _STAGES:
+    if not unit.has_state or unit.engine.steps_of_chunk < 2 or engine.step.products > 1 or unit.stages > _STAGES:
         return False
     return engine.window.width is None and engine.chunk.promotion is None and is_normal(unit)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
     """Return the lemmas. Each lemma uses only earlier ones."""
-    assert isinstance(unit, Mac)
     return (*normal_products(unit), _summed(unit), _counted(unit), _joined(unit), _shown())
 
 
-def _operation(unit: Mac) -> Iterator[str]:
+def _operation(unit: Dot) -> Iterator[str]:
     """Yield Verilog for the effect of an operation on the chunk. A count above 0 means that the chunk is open."""
     yield f"  wire opens = op == {int(MacOp.LOAD)}; wire adds = opens || op == {int(MacOp.ACCUMULATE)};"
     yield f"  wire holds = op == {int(MacOp.HOLD)}; wire clears = op == {int(MacOp.CLEAR)};"
     yield f"  wire folds = op >= {int(MacOp.FOLD)}; wire is_open = {_COUNT}.held != 0;"
 
 
-def _summed(unit: Mac) -> ConeLemma:
+def _summed(unit: Dot) -> ConeLemma:
     """Return the lemma about the open chunk and the flags of a step."""
     fmt = unit.engine.result.format
     (product,) = unit.lane_names("product")
@@ -97,11 +96,11 @@ def _flags() -> str:
     return f"{{{', '.join(f'{_HELD}_flags_{name}' for name in _FLAGS)}}}"
 
 
-def _counted(unit: Mac) -> ConeLemma:
+def _counted(unit: Dot) -> ConeLemma:
     """Return the lemma about the chunk's number of steps, always below a full chunk, and the operation's effect on the
     total.
     """
-    steps = unit.chunk_steps
+    steps = unit.engine.steps_of_chunk
     never = f"{_COUNT}.held >= {steps}"
     return ConeLemma(
         "the steps of the chunk, and whether it joins the total",
@@ -121,7 +120,7 @@ def _counted(unit: Mac) -> ConeLemma:
     )
 
 
-def _joined(unit: Mac) -> ConeLemma:
+def _joined(unit: Dot) -> ConeLemma:
     """Return the lemma about the total, from the content of the chunk's stage, and the flags of the operation."""
     fmt = unit.engine.result.format
     return ConeLemma(

@@ -7,7 +7,7 @@ the register's range.
 from __future__ import annotations
 
 from fp9.rounding import Flags
-from fp9.units import Dot, Mac, MacOp, product_range
+from fp9.units import Dot, MacOp, product_range
 from fp9_sim.proofs.cones import HELD, NEXT, ConeLemma
 from fp9_sim.proofs.specs.sums.place import Places
 from fp9_sim.proofs.specs.sums.round import DECIDED
@@ -30,13 +30,7 @@ _STAGES = 4
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit: an exact accumulator whose results are never subnormal."""
     engine = unit.engine
-    if (
-        not isinstance(unit, Mac)
-        or not engine.step.exact
-        or unit.scale is not None
-        or unit.bias_port
-        or unit.gate_zeros
-    ):
+    if not unit.has_state or not engine.step.exact or unit.scale is not None or unit.bias_port or unit.gate_zeros:
         return False
     if unit.stages > _STAGES:
         return False
@@ -50,7 +44,6 @@ def is_offered(unit: Dot) -> bool:
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
     """Return the lemmas. Each lemma uses only earlier ones."""
-    assert isinstance(unit, Mac)
     return (*_places(unit).lemmas(), _step(unit), _rounded(unit))
 
 
@@ -58,17 +51,17 @@ _KINDS = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero"
 """State bits beside the register's sum, in this order."""
 
 
-def _places(unit: Mac) -> Places:
+def _places(unit: Dot) -> Places:
     bits = product_range(unit.a, unit.b).signed_bits(unit.engine.step.products)
     return Places(unit, bits, "1'b0", zeros=True)
 
 
-def _special(unit: Mac, register: str) -> str:
+def _special(unit: Dot, register: str) -> str:
     """Return the condition that a special state overrides the sum."""
     return f"{register}[{unit.sum_bits + 3}:{unit.sum_bits}] != 0"
 
 
-def _step(unit: Mac) -> ConeLemma:
+def _step(unit: Dot) -> ConeLemma:
     """Return the lemma about the register's next value."""
     places, bits, names = _places(unit), unit.sum_bits, unit.lane_names("product")
     adds, loads = (f"op == {int(op)}" for op in (MacOp.ACCUMULATE, MacOp.LOAD))
@@ -109,7 +102,7 @@ def _step(unit: Mac) -> ConeLemma:
     )
 
 
-def _rounded(unit: Mac) -> ConeLemma:
+def _rounded(unit: Dot) -> ConeLemma:
     """Return the lemma about the rounding of the register and the special results."""
     engine, fmt, bits = unit.engine, unit.engine.result.format, unit.sum_bits
     f, step_up = fmt.fraction_bits, DECIDED[engine.result.rounding]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fp9_rtl
-from fp9.units import Dot, Fma, Mac, MacOp
+from fp9.units import Dot, Fma, MacOp
 from fp9_sim.netlists.graphs.function import ACCUMULATOR
 from fp9_sim.proofs.miter import Case
 
@@ -30,7 +30,7 @@ def _same(unit: Dot, broken: bool) -> str:
     inputs = [port.name for port in step.inputs if port.name != "c"]
     outputs = {port.name: port.width for port in step.outputs}
     width = unit.engine.result.format.bits
-    stateful = isinstance(unit, Mac)
+    stateful = unit.has_state
     addend = f"op == {int(MacOp.LOAD)} ? c : {ACCUMULATOR}" if stateful else f"c{' ^ 1' if broken else ''}"
     pins = [f".{name}({name})" for name in inputs] + [".c(addend)", *(f".{name}(step_{name})" for name in outputs)]
     adds = f"op == {int(MacOp.ACCUMULATE)} || op == {int(MacOp.LOAD)}" if stateful else "1'b1"

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from fp9.formats import FixedFormat, Format
 from fp9.rounding import Flags
-from fp9.units import OPERAND_SIGNIFICAND_BITS, Fma, significand_bits
+from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_sim.proofs.miter import Case, selected
 from fp9_sim.proofs.specs.casts.decoder import decoded
 
@@ -28,7 +28,7 @@ PLACE = "signed [11:0]"
 PRODUCT_BITS = 8
 
 
-def sum_cases(unit: Fma) -> Iterator[Case]:
+def sum_cases(unit: Dot) -> Iterator[Case]:
     """Yield three cases for each pair of formats: special operands, sums and differences. Each has a control."""
     result = unit.engine.result.format
     assert isinstance(result, FixedFormat)

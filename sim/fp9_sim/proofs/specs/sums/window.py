@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from fp9.engines import Addend, Truncation
 from fp9.rounding import Flags
-from fp9.units import Dot, Mac, MacOp
+from fp9.units import Dot, MacOp
 from fp9_rtl.sums.adder import EXTRA_BITS
 from fp9_rtl.sums.engine_step import has_integers
 from fp9_sim.netlists.graphs.between import ENTER, LEAVE
@@ -61,7 +61,7 @@ def is_offered(unit: Dot) -> bool:
     flags = (engine.result.flush, engine.result.flush_addend, engine.nan.zero_bypass, unit.bias_port, unit.gate_zeros)
     kinds = engine.result.format.subnormals and engine.result.format.inf_code(False) is not None
     # With one stage more a register stands within the products' steps.
-    whole = unit.stages <= 2 if isinstance(unit, Mac) else not unit.stages
+    whole = unit.stages <= 2 if unit.has_state else not unit.stages
     known = engine.result.rounding in DECIDED and not has_integers(unit)
     filled = engine.window.width is None or _sum_bits(unit) >= engine.result.format.precision + EXTRA_BITS
     return plain and kinds and known and filled and whole and all(other is None for other in others) and not any(flags)
@@ -84,12 +84,12 @@ def _products(unit: Dot) -> Products:
 
 def _addend(unit: Dot) -> str:
     """Return the net of the addend."""
-    return f"{ENTER}.c" if isinstance(unit, Mac) else "c"
+    return f"{ENTER}.c" if unit.has_state else "c"
 
 
 def entering(unit: Dot) -> Iterator[Lemma]:
     """Yield the lemma about the addend of an accumulator's step."""
-    if isinstance(unit, Mac):
+    if unit.has_state:
         loads, net = f"op == {int(MacOp.LOAD)}", _addend(unit)
         says = f"!({loads} || op == {int(MacOp.ACCUMULATE)}) || {net} == ({loads} ? c : {ACCUMULATOR})"
         yield Lemma("the addend of an operation", (ENTER,), (), {net: says}, (f": {ACCUMULATOR}", ": c"))
@@ -310,7 +310,7 @@ def _rounded(unit: Dot) -> Lemma:
     width, place = _sum_bits(unit), fmt.bias + _window_bits(unit) - 1
     number = _products(unit).number("align.exponent")
     raised = "{1'b0, 1'b0, over, under, inexact || align.dropped || over}"
-    stateful = isinstance(unit, Mac)
+    stateful = unit.has_state
     return Lemma(
         "the rounding, result and flags",
         (*_ROUND, LEAVE) if stateful else _ROUND,
