@@ -59,3 +59,46 @@ def test_an_import_inside_a_function_says_why(package: str) -> None:
             else:
                 bare.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert bare == []
+
+
+def _sources() -> dict[Path, ast.Module]:
+    paths = sorted(path for folder in set(FOLDERS.values()) for path in (ROOT / folder).rglob("*.py"))
+    return {path: ast.parse(path.read_text()) for path in paths}
+
+
+def _kinds(trees: dict[Path, ast.Module]) -> set[str]:
+    """The names of all classes that derive from Unit, directly or not."""
+    classes = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    found = {"Unit"}
+    while (
+        more := {c.name for c in classes if found & {base.id for base in c.bases if isinstance(base, ast.Name)}} - found
+    ):
+        found |= more
+    return found - {"Unit"}
+
+
+def _kind_tests(tree: ast.AST, kinds: set[str]) -> Iterator[ast.AST]:
+    """Calls of isinstance or issubclass with a kind of unit, and match patterns of a kind."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            asks = node.func.id in ("isinstance", "issubclass")
+            if asks and kinds & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}:
+                yield node
+        elif isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name) and node.cls.id in kinds:
+            yield node
+
+
+def test_no_code_tests_the_kind_of_a_unit() -> None:
+    """A hook with a row for the kind, a view (`fp9.units.views`) or a property of the unit decides instead."""
+    trees = _sources()
+    kinds = _kinds(trees)
+    assert {"Dot", "Mac", "Cast", "Quantiser", "Fma"} <= kinds
+    found = [
+        f"{path.relative_to(ROOT)}: {ast.unparse(x)}" for path, tree in trees.items() for x in _kind_tests(tree, kinds)
+    ]
+    assert found == []
+
+
+def test_a_test_of_a_kind_is_noticed() -> None:
+    text = "isinstance(unit, (int, Mac))\nmatch unit:\n    case Dot():\n        pass\nisinstance(unit, int)\n"
+    assert len([*_kind_tests(ast.parse(text), {"Dot", "Mac"})]) == 2

@@ -41,7 +41,7 @@ def _operand_of_lane(unit: Cast, result: Port) -> list[Port]:
 operands_beside: Hook[[Port], list[Port]] = Hook(
     "operands of a result", {Cast: _operand_of_lane}, otherwise=lambda unit, result: operands_of(unit)
 )
-    """Return the operands of a result: the operand of its lane if the unit has lanes, else all operands."""
+"""Return the operands of a result: the operand of its lane if the unit has lanes, else all operands."""
 
 
 def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:

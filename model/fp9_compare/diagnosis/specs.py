@@ -172,4 +172,4 @@ rounded_at_once: Hook[[], bool] = Hook(
     dict.fromkeys((Mac, Fpu, MultiFpu), lambda unit: False),
     otherwise=lambda unit: bool(roundings_of(unit)),
 )
-    """Return whether each result is rounded and depends only on its own operation."""
+"""Return whether each result is rounded and depends only on its own operation."""
