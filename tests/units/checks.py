@@ -84,7 +84,7 @@ def misfit(fields: Mapping[str, object], error: Exception) -> str | None:
     if "\n" in said or len(said) > 420:
         return "not one sentence"
     own = dataclasses.fields(KINDS[str(kind)]) if kind in KINDS else ()
-    names = {f.name for f in own} | {*PARAMETERS, "kind"}
+    names = {f.name for f in own} | {*PARAMETERS, "kind"} | {each.path for each in PARAMETERS.values()}
     if not any(_names(said, name) for name in names):
         return "no field named"
     values = [text for name, value in _flat(fields) if _names(said, name) for text in _texts(value)]
@@ -105,12 +105,15 @@ def _flat(fields: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         if isinstance(value, Mapping):
             given = {(group, field): each for group, table in value.items() for field, each in table.items()}
             for each in PARAMETERS.values():
-                yield each.name, given.get((each.group, each.field), getattr(each.default, "name", each.default))
+                given_value = given.get((each.group, each.field), getattr(each.default, "name", each.default))
+                yield from ((name, given_value) for name in (each.name, each.path))
         elif name == "engine":
             yield from re.findall(r"(\w+)=([^,()]+)", str(value))
             with contextlib.suppress(ValueError):
-                found = find_engine(str(value)).parameters
-                yield from ((name, getattr(each, "name", each)) for name, each in found.items())
+                found = find_engine(str(value))
+                for each in PARAMETERS.values():
+                    own = each.of(found)
+                    yield from ((name, getattr(own, "name", own)) for name in (each.name, each.path))
 
 
 def _texts(value: object) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -92,9 +91,7 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
     """Return the results of sums that are rounded at every step of an order."""
 
     def results(unit: Any, inputs: Columns, golden: Results) -> Results:
-        plain = dataclasses.replace(
-            unit.engine, name="step", products=1, chunk=None, promotion=None, interleave=None, **_EXACT
-        )
+        plain = unit.engine.changed("step", products=1, chunk=None, promotion=None, interleave=None, **_EXACT)
         engine = EngineKernel(plain)
         size = len(inputs["c"])
         flags = np.zeros(size, dtype=np.uint8)
