@@ -36,7 +36,7 @@ holds: Hook[[], bool] = Hook(
     {Dot: lambda unit: unit.gate_zeros and not unit.engine.step.exact and stages_before_sum(unit) > 1},
     otherwise=lambda unit: False,
 )
-    """Return whether a register holds the factors; this needs one stage after the decoders and at least one more."""
+"""Return whether a register holds the factors; this needs one stage after the decoders and at least one more."""
 
 
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:
