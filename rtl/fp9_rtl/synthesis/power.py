@@ -21,10 +21,10 @@ from fp9_rtl.synthesis.liberty import Group, numbers, read, truth_table
 from fp9_rtl.synthesis.libraries import Library, femto_farad
 
 WIRE_LOADS = 0.2
-"""Wire capacitance for each input, in input capacitances of the smallest inverter.
+"""Wire capacitance for each input, relative to the input capacitance of the smallest inverter.
 
-It is taken from nangate45: for a fan-out of two, its default table gives a net 0.35 fF for each input, 0.205 of
-1.7 fF.
+It is taken from nangate45: for a fan-out of two, its default table gives 0.35 fF for each input. The smallest
+inverter has 1.7 fF, so the ratio is 0.205.
 """
 
 MOST_INPUTS = 6

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _LAYER = "layer"
-"""Name of the demonstration's layer as data."""
+"""Data name that selects the layer of the demonstration."""
 
 
 @click.command(cls=Command, page="how-to/area-and-energy.md")

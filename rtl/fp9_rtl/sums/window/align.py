@@ -72,10 +72,11 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """Exponents of terms as the window compares them: in the result's bias, plus the bit positions above.
+    """Ranks of terms: the exponents by which the window compares them, in the result's bias, plus the bit positions
+    above.
 
-    `nothing` is below all exponents. `zero` is the rank of a zero, and `lowest` the lowest possible maximum of all
-    terms.
+    `nothing` is below all exponents. `zero` is the rank of a zero. `lowest` is the lowest value that the largest
+    rank of all terms can have.
     """
 
     exponents: range
