@@ -20,9 +20,17 @@ from fp9_sim.energy import pages as energy_pages
 from fp9_sim.energy import study
 from fp9_sim.evidence import studies
 from fp9_sim.evidence.page import page
+from fp9_sim.third_party import area as third_party_area
+from fp9_sim.third_party.areas_chart import chart as areas_chart
 
 UNITS, STUDY, COVERAGE, REPRODUCED = "units", "study", "verification/coverage.md", "recipes/reproduced.md"
 """Documentation paths of the data sheets, the studies, the verification results and the claims of papers."""
+
+COMPARED = "results/areas.svg"
+"""Documentation path of the chart that compares areas with those of third-party units."""
+
+THIRD_PARTY = "third-party"
+"""Folder of the records about third-party units."""
 
 _STALE = (
     "The area is that of an earlier circuit: `fp9 records update {unit} --claims form --hours 1` measures it again."
@@ -37,15 +45,15 @@ def names() -> set[str]:
     own = {f"{UNITS}/{name}" for name in (sheets.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units))}
     studied = {f"{STUDY}/{name}.{suffix}" for name in (*STUDIES, "energy") for suffix in ("md", "svg")}
     reproduced = {REPRODUCED, *(f"{records.RECIPES}/{name}.svg" for name in CLAIMS)}
-    return {*own, *drawn, *studied, *reproduced, COVERAGE, f"{STUDY}/{INDEX}", f"{STUDY}/energy-accuracy.svg"}
+    return {*own, *drawn, *studied, *reproduced, COMPARED, COVERAGE, f"{STUDY}/{INDEX}", f"{STUDY}/energy-accuracy.svg"}
 
 
 def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[str, str]]:
     """Yield each page with its path, from the records in `folder`, for units, by default the catalogue.
 
     The energy study is left out if a unit has no record. It shows no accuracy if the training runs have none. Other
-    studies and the claims of papers are left out if `units` is given. Raises ValueError for a file that is no record,
-    MissingTool without WaveDrom.
+    studies, the claims of papers and the chart of third-party areas are left out if `units` is given. Raises ValueError
+    for a file that is no record, MissingTool without WaveDrom.
     """
     every = list(CATALOGUE.values() if units is None else units)
     yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)
@@ -63,6 +71,7 @@ def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[s
     if units is None:
         yield from ((f"{STUDY}/{name}", text) for name, text in studies.built(folder))
         yield from _reproduced(folder / records.RECIPES)
+        yield from _compared(folder / THIRD_PARTY / third_party_area.RECORD)
 
 
 def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
@@ -73,6 +82,12 @@ def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
         yield REPRODUCED, claims_page.page(folder)
         for name in CLAIMS:
             yield f"{records.RECIPES}/{name}.svg", draw(json.loads((folder / f"{name}.json").read_text()))
+
+
+def _compared(record: Path) -> Iterator[tuple[str, str]]:
+    """Yield the chart of areas relative to third-party units, if they are recorded."""
+    if record.is_file():
+        yield COMPARED, areas_chart(third_party_area.read(record))
 
 
 def sheet(unit: Unit, folder: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from fp9_rtl import verilog
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_sim.third_party import load
-from fp9_sim.third_party.area import Area, areas, keep, read
+from fp9_sim.third_party.area import RECORD, Area, areas, keep, read
+from fp9_sim.third_party.areas_chart import chart
 
 
 def ours_as_theirs(folder: Path, more: str) -> Path:
@@ -58,6 +60,15 @@ def test_a_mapping_says_whether_the_flow_of_both_shares_operators(tmp_path: Path
 def test_what_cannot_be_compared_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="areas are compared without a clock, or with a handshake of their own"):
         areas(load(acme_design(tmp_path)))
+
+
+def test_the_chart_has_a_row_for_each_unit_and_a_mark_for_each_ratio() -> None:
+    found = read(Path(__file__).parents[3] / "records/third-party" / RECORD)
+    text = chart(found)
+    names = re.findall(r">(\w+)</text>", text)
+    assert {area.peer for area in found} <= set(names)
+    assert text.count("<use ") >= len(found)
+    assert chart(found) == text
 
 
 def test_a_record_keeps_the_newest_of_each_unit(tmp_path: Path) -> None:

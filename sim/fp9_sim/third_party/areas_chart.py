@@ -1,0 +1,36 @@
+"""Chart of the areas of fp9's units relative to third-party units, from the record of areas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fp9_rtl.synthesis.mapping import MAPPED
+from fp9_rtl.synthesis.report import svg
+from fp9_sim.third_party.area import Area
+
+_OFFSETS = (-0.15, 0.15)
+"""Vertical positions of the synthesis scripts' marks within a unit's row."""
+
+
+def chart(areas: Sequence[Area]) -> str:
+    """Return an SVG chart with a row for each third-party unit, and a mark for each library and synthesis script."""
+    from matplotlib.figure import Figure  # slow to load
+
+    peers = sorted({area.peer for area in areas}, key=lambda peer: min(a.ratio for a in areas if a.peer == peer))
+    figure = Figure(figsize=(7, 1.2 + 0.32 * len(peers)), layout="constrained")
+    axes = figure.subplots()
+    axes.axvline(1, color="gray", linewidth=0.8)
+    for number, (mapping, offset) in enumerate(zip(MAPPED, _OFFSETS, strict=True)):
+        found = [area for area in areas if area.mapping == mapping]
+        heights = [peers.index(area.peer) + offset for area in found]
+        axes.scatter([area.ratio for area in found], heights, s=14, color=f"C{number}", label=mapping)
+    axes.set_yticks(range(len(peers)), peers)
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    ticks = [0.25, 0.5, 1, 2]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("area of fp9's unit / area of the third-party unit; one mark for each library", fontsize=8)
+    axes.tick_params(labelsize=8)
+    axes.legend(fontsize=8)
+    return svg(figure)
