@@ -98,6 +98,26 @@ def _common(a: Path, b: Path) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
+def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circuit, dict[Path, str]]:
+    """The circuit and its docs without modules that hold nothing but one module of their own name."""
+    inside: defaultdict[Path, set[str]] = defaultdict(set)
+    for cell in circuit.cells:
+        for depth in range(len(cell.path)):
+            inside[cell.path[:depth]].add(cell.path[depth])
+    holding = {cell.path for cell in circuit.cells}
+    wrappers = {path for path, names in inside.items() if path and names == {path[-1]} and path not in holding}
+
+    def shorter(path: Path) -> Path:
+        return tuple(name for depth, name in enumerate(path) if path[:depth] not in wrappers)
+
+    found: dict[Path, str] = {}
+    for path, doc in docs.items():
+        found[shorter(path)] = found.get(shorter(path)) or doc
+    cells = [replace(cell, path=shorter(cell.path)) for cell in circuit.cells]
+    wires = [replace(wire, path=shorter(wire.path)) for wire in circuit.wires]
+    return Circuit(cells, wires, circuit.ports), found
+
+
 def flattened(circuit: Circuit) -> Circuit:
     """Return the circuit as one module; names of submodules become prefixes."""
     wires = [replace(wire, path=(), name="_".join((*wire.path, wire.name))) for wire in circuit.wires]

@@ -96,7 +96,9 @@ class Module:
         if port.members and isinstance(port.type, Struct):
             signal = Signal(self.names.give(f"{child}_{port.name.removeprefix('o_')}"), port.bits)
             return self._value(structure(signal, port.type))
-        return self._value(Signal(self.names.give(name or f"{child}_{port.name}"), port.bits))
+        short = f"{child}_{port.name.removeprefix('o_')}"
+        name = name or (short if self.names.free(short) else f"{child}_{port.name}")
+        return self._value(Signal(self.names.give(name), port.bits))
 
     def _name(self, cell: Cell, groups: defaultdict[str, list[tuple[int, Cell]]], driven: set[int]) -> None:
         """Name a cell's value after an output, after the source, or after its operands."""

@@ -119,16 +119,41 @@ def _field(name: str) -> tuple[str, str] | None:
     return parent, called
 
 
+def _without_interface(name: str) -> str:
+    return re.sub(r"(?<=\w)_[io]_(?=[A-Za-z])", "_", name)
+
+
+def _short_field(field: str, name: str, wire: Wire) -> str:
+    """The field that a wire is, in the short form if the name of the wire is."""
+    return field if name == clean(wire.name) else _without_interface(field)
+
+
+def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[str | None, Wire]]:
+    """Names without the `i` and `o` of a submodule's interface: `align_o_smaller` is `align_smaller`.
+
+    A name stays as it is if the short one would also name other bits, as for `add_i_nan` beside `add_o_nan`.
+    """
+    short = [name and _without_interface(name) for name, _ in named]
+    meant: defaultdict[str | None, set[Bits]] = defaultdict(set)
+    for wanted, (name, wire) in zip(short, named, strict=True):
+        for each in {wanted, name}:
+            meant[each].add(wire.bits)
+    return [
+        (wanted if len(meant[wanted]) == 1 else name, wire) for wanted, (name, wire) in zip(short, named, strict=True)
+    ]
+
+
 class Sources:
     """Source names in one module: names of single fields, without names of packed structures."""
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         packed = {wire.name.rpartition(".")[0] for wire in wires}
-        named = [(clean(wire.name), wire) for wire in wires if wire.name not in packed]
+        named = _without_interfaces([(clean(wire.name), wire) for wire in wires if wire.name not in packed])
         self.wires = [(name, wire.bits) for name, wire in named if name is not None]
         self.packed = {wire.name: wire.bits for wire in wires if wire.name in packed}
         """The bits of each structure by its name in the source."""
-        self.field_of = {name: at for name, wire in named if name is not None and (at := _field(wire.name))}
+        fields = ((name, wire, _field(wire.name)) for name, wire in named if name is not None)
+        self.field_of = {name: (at[0], _short_field(at[1], name, wire)) for name, wire, at in fields if at}
         """The structure that a name is a field of, by its name in the source, and the field."""
         self._holding: defaultdict[Bit, list[int]] = defaultdict(list)
         for number, (_, bits) in enumerate(self.wires):

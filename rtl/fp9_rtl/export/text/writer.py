@@ -10,11 +10,12 @@ from typing import Any
 from fp9_rtl.export.text import source
 from fp9_rtl.export.text.bundles import Crossing, bundle
 from fp9_rtl.export.text.circuits.circuit import Circuit, Path, Wire, read_circuit
+from fp9_rtl.export.text.circuits.folding import fold
 from fp9_rtl.export.text.dialect import PLAIN, SYSTEM
 from fp9_rtl.export.text.equal_modules import Steps, steps
 from fp9_rtl.export.text.expressions import INDENT
 from fp9_rtl.export.text.heads import head
-from fp9_rtl.export.text.hierarchy import Part, flattened, parts, split_structures
+from fp9_rtl.export.text.hierarchy import Part, flattened, parts, split_structures, without_wrappers
 from fp9_rtl.export.text.module import Module
 from fp9_rtl.export.text.ports import ports
 from fp9_rtl.export.text.signals import Names, Signal, Sources
@@ -34,8 +35,11 @@ class Writer:
         `flat` writes a single module. `types` has the types of the circuit's ports; other types are added to it.
         """
         circuit = read_circuit(words)
+        fold(circuit)
+        circuit, docs = without_wrappers(circuit, docs)
         self._circuit = flattened(circuit) if flat else circuit
         split_structures(self._circuit)
+        fold(self._circuit)
         types.find(self._circuit)
         self._name, self._docs, self._types = name, docs, types
         cells = self._circuit.cells
@@ -113,8 +117,9 @@ class _Texts:
             key[path] = (bodies[path], *(key[(*path, child)] for child in module.children)) if path else (path,)
             groups[key[path]].append(path)
         names, found = Names(), dict[Path, str]()
-        for group in groups.values():
-            given = names.give("_".join((self._name, *_common(group))))
+        commons = [_common(group) for group in groups.values()]
+        for group, common in zip(groups.values(), commons, strict=True):
+            given = names.give("_".join((self._name, *_without_repetition(common, commons))))
             found.update(dict.fromkeys(group, given))
         return found
 
@@ -125,6 +130,15 @@ def _common(group: Sequence[Path]) -> Path:
         return group[0]
     last = "".join(common_start([path[-1] for path in group])).rstrip("_0123456789")
     return (*common_start([path[:-1] for path in group]), last or group[0][-1])
+
+
+def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
+    """A path without the names that the next one begins with: of `decode` and `decode_a` only `decode_a`.
+
+    A path that is then the same as another one ends in `one`.
+    """
+    names = tuple(n for n, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{n}_"))
+    return names if names == path or names not in others else (*names, "one")
 
 
 def common_start(sequences: Iterable[Sequence[str]]) -> list[str]:

@@ -299,6 +299,13 @@ def _merge(circuit: Circuit) -> None:
     _rename(circuit, same)  # registers read what comes after them, too
 
 
+def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
+    """Read other bits in place of some, then take out what no output depends on and what is there twice."""
+    _rename(circuit, same)
+    _trim(circuit)
+    _merge(circuit)
+
+
 def readers_first(cells: Sequence[Cell]) -> Iterator[Cell]:
     """Yield registers, then all other cells from the outputs to the inputs."""
     yield from (cell for cell in cells if cell.kind == "$dff")

@@ -1,0 +1,149 @@
+"""Trivial operations taken out of a circuit before it is written: `x & 1`, `1 ? a : b`, `s ? a : a`, `(a | b) | a`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+
+from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Cell, Circuit, nets, settled
+
+_OPPOSITE: Mapping[Bit, Bit] = {"0": "1", "1": "0"}
+_IDENTITY: Mapping[str, Bit] = {"$and": "1", "$or": "0", "$xor": "0"}
+"""The constant operand that leaves the other operand as it is."""
+_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
+    "$lt": operator.lt,
+    "$le": operator.le,
+    "$gt": operator.gt,
+    "$ge": operator.ge,
+}
+
+
+def fold(circuit: Circuit) -> None:
+    """Remove cells whose value is a constant or one of their inputs. The function of the circuit stays the same.
+
+    A cell of several bits is removed only if all of its bits are trivial, so that words stay whole.
+    """
+    same: dict[Bit, Bit] = {}
+    joined: dict[Bit, tuple[str, frozenset[Bit]]] = {}
+    left = []
+    for cell in circuit.cells:
+        cell.inputs = {port: tuple(same.get(bit, bit) for bit in bits) for port, bits in cell.inputs.items()}
+        value = _value(cell, joined)
+        if value is None:
+            left.append(cell)
+            _join(cell, joined)
+        else:
+            same.update(zip(cell.output, value, strict=True))
+    circuit.cells = left
+    settled(circuit, same)
+
+
+def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits | None:
+    """The value of a trivial cell as constants and nets, None for any other cell, which may get fewer inputs."""
+    inputs = cell.inputs
+    if cell.kind in _IDENTITY:
+        return _each(inputs["A"], inputs["B"], lambda a, b: _operation(cell.kind, a, b, joined))
+    if cell.kind == "$mux":
+        select, a, b = inputs["S"][0], inputs["A"], inputs["B"]
+        return b if select == "1" else a if select == "0" or a == b else None
+    if cell.kind == "$pmux":
+        return _selected(cell)
+    if cell.kind == "$not":
+        opposite = tuple(_OPPOSITE.get(bit) for bit in inputs["A"])
+        return tuple(bit for bit in opposite if bit is not None) if None not in opposite else None
+    if cell.kind in ("$reduce_or", "$reduce_and", "$is_zero"):
+        return _reduced(cell)
+    if cell.kind in _COMPARED and not cell.signed:
+        return _compared(cell)
+    if cell.kind == "$add" and set(inputs["B"]) == {"0"}:
+        return inputs["A"]
+    return None
+
+
+def _each(a: Bits, b: Bits, operation: Callable[[Bit, Bit], Bit | None]) -> Bits | None:
+    """An operation on each pair of bits, None unless all of them are trivial."""
+    found = []
+    for x, y in zip(a, b, strict=True):
+        bit = operation(x, y)
+        if bit is None:
+            return None
+        found.append(bit)
+    return tuple(found)
+
+
+def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bit | None:
+    identity = _IDENTITY[kind]
+    if a == identity or b == identity:
+        return b if a == identity else a
+    if kind == "$xor":
+        return "0" if a == b and a != "x" else None
+    absorbing = _OPPOSITE[identity]
+    if absorbing in (a, b):
+        return absorbing
+    if a == b or b in _operands(kind, a, joined):
+        return a
+    return b if a in _operands(kind, b, joined) else None
+
+
+def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
+    """The bits that an AND or OR of this kind joins to make a bit."""
+    made_by, operands = joined.get(bit, ("", frozenset()))
+    return operands if made_by == kind else frozenset()
+
+
+def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
+    """Remember the operands of an AND or OR."""
+    if cell.kind in ("$and", "$or"):
+        for a, b, output in zip(cell.inputs["A"], cell.inputs["B"], cell.output, strict=True):
+            operands = {a, b} | _operands(cell.kind, a, joined) | _operands(cell.kind, b, joined)
+            joined[output] = cell.kind, frozenset(operands)
+
+
+def _selected(cell: Cell) -> Bits | None:
+    """The value of a choice without conditions; conditions that never hold are removed."""
+    width, inputs = len(cell.output), cell.inputs
+    held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
+    if not held:
+        return inputs["A"]
+    if len(held) < len(inputs["S"]):
+        values = tuple(bit for i in held for bit in inputs["B"][i * width : (i + 1) * width])
+        cell.inputs = inputs | {"S": tuple(inputs["S"][i] for i in held), "B": values}
+    return None
+
+
+def _reduced(cell: Cell) -> Bits | None:
+    """The value of a reduction; operands that cannot change it are removed."""
+    bits = cell.inputs["A"]
+    neutral, deciding = ("1", "0") if cell.kind == "$reduce_and" else ("0", "1")
+    if deciding in bits:
+        return ("0",) if cell.kind == "$is_zero" else (deciding,)
+    left = tuple(dict.fromkeys(bit for bit in bits if bit != neutral))
+    if not left:
+        return ("1",) if cell.kind == "$is_zero" else (neutral,)
+    if not all(True for _ in nets(left)):
+        return None
+    cell.inputs = {"A": left}
+    if len(left) > 1:
+        return None
+    if cell.kind == "$is_zero":
+        cell.kind = "$not"
+        return None
+    return left
+
+
+def _compared(cell: Cell) -> Bits | None:
+    """The value of a comparison of an unsigned number with a constant, if at most one bit of the number decides it."""
+    a, b = cell.inputs["A"], cell.inputs["B"]
+    if "x" in (*a, *b) or any(True for _ in nets(b)):
+        return None
+    least, most = (_number(a, unknown) for unknown in "01")
+    at_least, at_most = (_COMPARED[cell.kind](value, _number(b, "0")) for value in (least, most))
+    if at_least == at_most:
+        return ("1" if at_most else "0",)
+    unknown = tuple(nets(a))
+    return unknown if at_most and len(unknown) == 1 else None
+
+
+def _number(bits: Bits, unknown: str) -> int:
+    """The number of these bits, with one value for those that are not constant."""
+    return sum((bit if isinstance(bit, str) else unknown) == "1" and 1 << i for i, bit in enumerate(bits))
