@@ -20,31 +20,39 @@ Record = Mapping[str, Any]
 
 _SHARES = ("internal", "nets", "inputs", "clock", "glitches", "leakage")
 _TEXT = """\
-# What an operation takes
+# Energy of an operation
 
-What does a product take where it is really computed, by formats, sums, gating, stages and blocks, and what a cast?
+How much energy does a product, a cast or a quantised number take in a real layer? The tables compare formats, sums,
+zero gating, stages and blocks.
 
-Energy of an operation in a real layer: the products, forward and backward, of one layer of the network that `fp9 demo`
-trains, in each unit's own formats, blocks and sums, and of one product of it; of casts and quantisers, over the same
-tensors, of one number; beside it operands drawn from all codes. A quantiser of a stream holds a block of FP32 numbers
-in registers until its scale is known, which a cast does not. Mapping B: {note}.
+**Operands.** Each unit computes the products of one layer of the network that `fp9 demo` trains, forward and backward
+and in its own formats. Casts and quantisers convert the same tensors. For comparison, each unit also gets random codes.
+A quantiser of a stream stores a block of FP32 numbers in registers until the scale is known, and a cast does not.
 
-What is counted: the internal energy of every cell, by its state before and after, its load and the slope of its inputs
-(NLDM tables); half of C V² for each change of a net, with {wire} inputs of the smallest inverter as the wire to each
-input and the library's load at each output; both edges of the clock at every register; leakage over the unit's worst
-path. Settled toggles agree cell by cell with Icarus on the maker's own models
-(`tests/sim/energy`). Glitches, changes that are undone within a clock, are those of a simulation in which each cell has
-the mean of its delays and swallows shorter pulses; with glitches Icarus, with the delays of the maker's models, counts
-as many within a tenth. Each is counted as a full swing of its net, so that these shares are upper bounds.
+**Conditions.** Units are mapped by delay-balanced synthesis, and one operation enters in each clock cycle. There is no
+clock tree and no layout, so use the figures only to compare units.
+
+**What is counted.**
+
+- The internal energy of every cell, from the NLDM tables: by its state before and after, its load and the slope of its
+  inputs.
+- Half of C V² for each change of a net. Its wire counts as {wire} inputs of the smallest inverter for each input.
+- Both clock edges at every register.
+- Leakage during the delay of the unit's longest path.
+- Glitches: changes that are undone within a clock cycle. A second simulation of 2,048 operations counts them, with
+  the mean delay of each cell. Each glitch counts as a full swing of its net, so this share is an upper bound.
+
+Tests (`tests/sim/energy`) compare the settled toggles of every cell with Icarus on the vendor's cell models. With
+glitches, the number of toggles is within a tenth of Icarus with those models' delays.
 
 ![Energy of a product](energy.svg)
 """
 _ACCURACY = """\
 ## Accuracy against energy
 
-The held-out loss of a small character model above that of float32, trained by each recipe with three seeds
-(`records/recipes/training.json`), over the energy of a product of the unit that multiplies for it, in the
-digits' layer above.
+The chart compares recipes. Vertical: the increase in held-out loss over float32 of a small character model, for three
+seeds (`records/recipes/training.json`). Horizontal: the energy of a product in the unit that the recipe uses, in the
+layer above.
 
 ![Loss over energy](energy-accuracy.svg)
 """
@@ -66,10 +74,10 @@ def write(record: Record, folder: Path) -> list[Path]:
 
 def page(record: Record) -> str:
     """Return the study as Markdown."""
-    parts = [_TEXT.format(note=record["note"], wire=WIRE_LOADS)]
+    parts = [_TEXT.format(wire=WIRE_LOADS)]
     for group in _groups(record):
         parts += [f"## {group}\n", *_table(record, group), "", *_changes(record, group)]
-    parts += ["## Where it goes\n", *_where(record), ""]
+    parts += ["## Shares of the energy\n", *_where(record), ""]
     if record["losses"]:
         parts += [_ACCURACY, *_losses(record), ""]
     parts.append(f"Measure again: `{COMMAND}`")
@@ -134,7 +142,8 @@ def _where(record: Record) -> Iterator[str]:
 
 
 def _losses(record: Record) -> Iterator[str]:
-    heads = ["recipe", "loss above float32, nat", "least and most", *(f"{name}: fJ a product" for name in SIDE_BY_SIDE)]
+    heads = ["recipe", "increase in loss over float32, nats per character", "least and most"]
+    heads += [f"{name}: fJ a product" for name in SIDE_BY_SIDE]
     yield markdown_row(heads)
     yield markdown_row(["---", *["---:"] * (len(heads) - 1)])
     for recipe, values in record["losses"].items():
@@ -186,7 +195,7 @@ def _scatter(record: Record) -> str:
         axes.axhline(0, color="0.6", linewidth=0.6)
         axes.set_xlim(left=0)
         axes.locator_params(axis="x", nbins=4)
-    panels[0].set_ylabel("held-out loss above float32, nat")
+    panels[0].set_ylabel("increase in loss over float32, nats per character")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=7)
     return svg(figure)

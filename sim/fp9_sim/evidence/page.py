@@ -17,10 +17,15 @@ from fp9_sim.sweeps import swept
 _HEADING = """\
 # What is checked of each unit
 
-Built from `records/` by `fp9 records pages`. A cell says what the record of the unit's circuit shows. A claim about the
-function counts for every circuit that is equivalent to the recorded one; "stale" means that the record is of another
-circuit, or of other vectors, "missing" that there is none. Scores are the shares of mutants that the suites kill, of
-those that are not equivalent to the circuit.
+Each row shows the records of one unit. `fp9 records pages` builds this page from `records/`.
+
+- **inputs swept**, **share**: operations that were simulated against the golden model, and their share of all inputs.
+- **proven**: the statements that are proven for all inputs.
+- **corner**, **smoke**: the mutation score of a suite: the share of mutants that it kills, without equivalent mutants.
+- **certified**: all records of the unit are valid.
+- **stale**: the record is of another circuit or of other vectors. **missing**: there is no record.
+
+Sweeps and proofs stay valid for every circuit that is equivalent to the recorded one.
 
 """
 _COLUMNS = {
