@@ -62,26 +62,38 @@ def _claims_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @_claims_option()
 @records_option
 @click.option("--every", is_flag=True, help="Show valid records, too.")
-def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool, as_json: bool) -> None:
+@click.option("--studies", "compare", is_flag=True, help="Compare the circuits of cost studies with the recorded ones.")
+def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool, compare: bool, as_json: bool) -> None:
     """List records that are stale or missing, with their cost.
 
     The records of each UNIT (default: the catalogue) are valid, valid by an equivalence proof, stale, missing, or
     show that the claim fails. A unit is certified if every claim holds.
+    Without UNIT, missing studies and comparisons are listed, too. With --studies, the circuits of the studies are
+    compared with the recorded ones, which takes minutes.
 
     \b
       fp9 records status
       fp9 records status fma_fp32_ocp --every
     """
     _known(about)
-    items = _items(names, about, _place(folder))
+    place = _place(folder)
+    items = _items(names, about, place)
     with extra("sim"):
         from fp9_sim import evidence  # slow to load
+    others = [] if names else list(evidence.measurements.status(place, compare))
     shown = [item for item in items if every or not item.finding.holds]
     rows = [[i.unit.name, i.claim.name, i.claim.about, i.finding.state.value, i.finding.why, _cost(i)] for i in shown]
     columns = ["unit", "claim", "about", "state", "why", "seconds"]
     units = {item.unit.name for item in items}
     lines = [f"{len(evidence.certified(items))} of {len(units)} units are certified", evidence.summary(items)]
-    show([item.to_dict() for item in items], as_json, table("Records", columns, rows, numbers=["seconds"]), *lines)
+    tables = [table("Records", columns, rows, numbers=["seconds"])]
+    if others:
+        told = [other for other in others if every or not other.finding.holds]
+        cells = [[other.file, other.finding.state.value, other.finding.why, other.command] for other in told]
+        tables += [table("Studies and comparisons", ["record", "state", "why", "command"], cells)] if told else []
+        valid = sum(other.finding.holds for other in others)
+        lines.append(f"{valid} of {len(others)} studies and comparisons are recorded")
+    show([each.to_dict() for each in (*items, *others)], as_json, *tables, *lines)
 
 
 @records.command(cls=Command)

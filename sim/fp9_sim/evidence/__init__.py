@@ -18,6 +18,7 @@ __all__ = [
     "certified_names",
     "joined",
     "keep",
+    "measurements",
     "samples",
     "site",
     "status",

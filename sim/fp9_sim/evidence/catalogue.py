@@ -83,11 +83,19 @@ def _killed(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
         return Finding(State.STALE, EARLIER_SUITE)
     scores = {suite["suite"]: suite for suite in fields["suites"]}
     short = [
-        f"{len(scores[suite]['survivors'])} mutants survive {suite}"
+        _survival(suite, scores[suite]["survivors"])
         for suite, share in mutants.REQUIRED.items()
         if scores[suite]["rate"] < share
     ]
     return Finding(State.FAILS, ", ".join(short)) if short else None
+
+
+def _survival(suite: str, survivors: list[dict[str, Any]]) -> str:
+    """Say how many mutants survive a suite; a single one is named."""
+    if len(survivors) > 1:
+        return f"{len(survivors)} mutants survive {suite}"
+    (mutant,) = survivors
+    return f"1 mutant survives {suite}: seed {mutant['seed']}, {mutant['level']} {mutant['number']}, {mutant['change']}"
 
 
 def _mutate(kind: mutants.Kind, unit: Unit, limit: float) -> mutants.MutationScore:

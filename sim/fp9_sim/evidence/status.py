@@ -151,7 +151,11 @@ def certified_names() -> set[str]:
 
 
 def certified(items: Iterable[Item]) -> list[str]:
-    """Return the names of the units whose claims all hold."""
+    """Return the names of the certified units: those whose claims all hold.
+
+    A claim holds if its record is valid or joined by proof. One surviving mutant thus keeps a unit from being
+    certified.
+    """
     holds: dict[str, bool] = {}
     for item in items:
         holds[item.unit.name] = holds.get(item.unit.name, True) and item.finding.holds

@@ -1,0 +1,58 @@
+"""Studies and comparisons are listed with their state and the command that measures them again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fp9.cli import main
+from fp9_rtl.studies.catalogue import STUDIES
+from fp9_sim import evidence, records
+from fp9_sim.evidence import measurements, studies
+from fp9_sim.evidence.claim import State
+
+FIELDS = {
+    "unit": "decoders",
+    "spec": [],
+    "circuit_sha256": None,
+    "seconds": 1.0,
+    "provenance": {"date": "2026-11-25", "command": "fp9 records study decoders", "yosys": "0.7"},
+    "forms": {},
+    "skipped": [],
+    "figures": [
+        {"label": "e5m2", "library": "osu018", "mapping": "area-optimised", "area_um2": 1.0, "nand2": 1.0}
+        | {"flip_flops": 0, "delay_ns": 1.0}
+    ],
+}
+
+
+def states(folder: Path, compare: bool = False) -> dict[str, State]:
+    return {found.file: found.finding.state for found in measurements.status(folder, compare)}
+
+
+def test_what_is_not_recorded_is_missing(tmp_path: Path) -> None:
+    found = states(tmp_path)
+    assert len(found) == len(STUDIES) + len(measurements.COMPARISONS)
+    assert set(found.values()) == {State.MISSING}
+
+
+def test_a_study_is_stale_if_a_circuit_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records.write(tmp_path, records.STUDY, FIELDS)
+    place = "study/decoders.json"
+    assert states(tmp_path)[place] is State.VALID
+    monkeypatch.setattr(studies.fp9_rtl, "circuit_digest", lambda unit: "0" * 64)
+    assert states(tmp_path)[place] is State.VALID
+    assert states(tmp_path, compare=True)[place] is State.STALE
+
+
+def test_status_names_the_command_of_a_missing_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "status", lambda units, folder, claims, progress: [])
+    (tmp_path / "identify").mkdir()
+    (tmp_path / "identify" / "random.json").write_text("[]")
+    done = CliRunner().invoke(main, ["records", "status", "--records", str(tmp_path)], env={"COLUMNS": "250"})
+    assert done.exit_code == 0, done.output
+    assert "fp9_compare.identify.trials presets --out records/identify/presets.json" in done.output
+    assert "identify/random.json" not in done.output.replace("--out records/identify/random.json", "")
+    assert f"1 of {len(STUDIES) + len(measurements.COMPARISONS)} studies and comparisons are recorded" in done.output
