@@ -116,6 +116,7 @@ def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: boo
     reproduced, and why. The exit code is 1 if a value misses its limit.
     """
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load
+    from fp9_ml.experiments.claims_page import TWICE
     from fp9_ml.experiments.reproduce import SEEDS, reproduce, write
 
     claim(name)
@@ -132,8 +133,11 @@ def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: boo
         for bar in run["bars"]
     ]
     bars = table(record["claim"], ["seed", "quantity", "bar", "measured", ""], rows, numbers=["seed", "measured"])
+    spreads = [[bar["text"], bar["spread"]] for bar in record["runs"][0]["bars"] if "spread" in bar]
+    set_from = [table(TWICE, ["quantity", "spread"], spreads)] if spreads else []
     missing = table("Not reproduced", ["claim", "why"], [list(item) for item in NOT_REPRODUCED.items()])
-    show(record, as_json, bars, *([_spread(record)] if len(record["runs"]) > 1 else []), missing)
+    over_seeds = [_spread(record)] if len(record["runs"]) > 1 else []
+    show(record, as_json, bars, *over_seeds, *set_from, missing)
     if not record["reproduced"]:
         raise SystemExit(1)
 

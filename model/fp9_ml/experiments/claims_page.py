@@ -25,6 +25,9 @@ three limits. The search of exponents gains less, HFP8's 1-5-2 keeps more of the
 does not quite halve the error of the logits.
 """
 
+TWICE = "A bar with a spread is twice the largest value of ten seeds, rounded up to two decimals."
+"""How a bar is set from a spread."""
+
 
 def page(folder: Path) -> str:
     """Return the page of the records in a folder; raise OSError if a record is missing."""
@@ -53,4 +56,7 @@ def _section(record: dict[str, Any]) -> str:
             f"{run['bars'][place]['measured']:.3g}{'' if run['bars'][place]['holds'] else ' **no**'}" for run in runs
         ]
         lines.append(f"| {bar['text']} | {limit} | {' | '.join(cells)} |")
+    spreads = [f"{bar['text']}, {bar['spread']}" for bar in runs[0]["bars"] if "spread" in bar]
+    if spreads:
+        lines += ["", f"{TWICE} {'; '.join(spreads)}."]
     return "\n".join([*lines, "", f"![{record['name']}]({record['name']}.svg)", ""])

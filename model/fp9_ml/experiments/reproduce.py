@@ -47,6 +47,7 @@ def _run(chosen: Claim, seed: int, values: Values) -> dict[str, Any]:
             "measured": _rounded(bar.quantity(values)),
             "at most" if bar.at_most else "at least": bar.limit,
             "holds": bar.holds(values),
+            **({"spread": bar.spread.text} if bar.spread else {}),
         }
         for bar in chosen.bars
     ]

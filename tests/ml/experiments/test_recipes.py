@@ -47,6 +47,24 @@ def test_a_claim_passes_its_bars(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_the_seed_with_the_largest_error_of_e5m2_among_ten_passes() -> None:
+    """Seed 41 has a relative error of 0.267 where other seeds have 0.16 to 0.22."""
+    bars = {bar["text"]: bar for bar in reproduce("gradients", [41])["runs"][0]["bars"]}
+    assert bars["E5M2"]["measured"] == pytest.approx(0.267, abs=0.002)
+    assert all(bar["holds"] for bar in bars.values())
+    assert bars["E5M2"]["at most"] == 0.54
+    assert bars["E5M2"]["spread"] == "seeds 40 to 49: 0.157 to 0.267, median 0.173"
+
+
+def test_bars_with_a_spread_are_twice_its_largest_value() -> None:
+    bars = [bar for bar in CLAIMS["gradients"].bars if bar.spread]
+    assert len(bars) == 3
+    for bar in bars:
+        assert bar.spread and 0 <= bar.limit - 2 * max(bar.spread.found) < 0.01
+        assert len(bar.spread.found) == 10
+
+
+@pytest.mark.slow
 def test_the_same_record_gives_the_same_chart(tmp_path: Path) -> None:
     values = {"e5m2": 0.25, "f152(bias=8)": 1.0, "f152(bias=9)": 2.5}
     runs = [{"seed": seed, "values": values} for seed in SEEDS]
