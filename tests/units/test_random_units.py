@@ -10,12 +10,15 @@ import functools
 import tomllib
 from random import Random
 
+import numpy as np
 import pytest
 from tests.units import checks, shrink
 from tests.units.spread import Spread, draw, first_units
 from tests.units.values import values
 
 from fp9.engines import GROUPS, Step
+from fp9.golden import evaluate
+from fp9.reference import reference_results
 from fp9.units import CATALOGUE, Unit
 from fp9.units.toml import KINDS, build, dumps
 
@@ -80,6 +83,19 @@ SUITES: tuple[dict[str, object], ...] = (
         "engine": "fma_fp32(G=5,L=5)",
     },
     {"kind": "dot", "a": "binary3p1se", "engine": {"step": {"products": 3}, "chunk": {"length": 3}}},
+    {
+        "kind": "dot",
+        "a": "hfp8_143(bias=4)",
+        "engine": {"step": {"products": 4}, "window": {"width": 40, "interleaved": 40}},
+    },
+    {
+        "kind": "mac",
+        "a": "e5m2",
+        "b": "e2m1",
+        "engine": {"result": {"format": "e8m13", "flush_addend": True}, "chunk": {"length": 9}},
+        "stages": 2,
+        "scale": "e8m0",
+    },
 )
 """Fields that no unit of the catalogue has together."""
 
@@ -88,6 +104,37 @@ SUITES: tuple[dict[str, object], ...] = (
 @pytest.mark.parametrize("fields", SUITES, ids=str)
 def test_suites_of_units_unlike_the_catalogues(fields: dict[str, object]) -> None:
     checks.check_unit(build({"name": "unit", "a": "e4m3", "b": "e4m3", **fields}), 1, checks.MODELS)
+
+
+CIRCUITS: tuple[dict[str, object], ...] = (
+    {"kind": "mul", "b": "e5m2", "result": "bf16", "overflow": "saturate"},
+    {"kind": "mul", "b": "binary3p2se", "result": "e8m13", "overflow": "saturate", "stages": 1},
+    {
+        "kind": "mac",
+        "engine": {
+            "result": {"format": "e8m13"},
+            "chunk": {"length": 2, "promotion": "1.8.9,b=133,specials=ieee"},
+        },
+        "stages": 6,
+    },
+)
+"""Fields whose circuit or C model once differed from the golden model, or did not compile."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fields", CIRCUITS, ids=str)
+def test_circuits_of_units_unlike_the_catalogues(fields: dict[str, object]) -> None:
+    checks.check_unit(build({"name": "unit", "a": "e4m3", "b": "e4m3", **fields}), 1, checks.CIRCUITS)
+
+
+@pytest.mark.parametrize("overflow", ["inf", "saturate", "propagate", "sat_none", "directed"])
+def test_infinite_factors_give_an_infinite_product_whatever_finite_ones_overflow_to(overflow: str) -> None:
+    fields: dict[str, object] = {"kind": "mul", "name": "unit", "a": "e4m3", "b": "e5m2", "result": "fp16"}
+    unit = build(fields | {"overflow": overflow})
+    row = {"a": 0xC3, "b": 0x7C}  # -2.75 times infinity
+    golden = evaluate(unit, {name: np.array([code], dtype=np.uint8) for name, code in row.items()})
+    assert {name: int(column[0]) for name, column in golden.items()} == {"result": 0xFC00, "flags": 0}
+    assert [*reference_results(unit, [row])] == [{"result": 0xFC00, "flags": 0}]
 
 
 def test_pairs_meet_sooner_than_by_chance() -> None:

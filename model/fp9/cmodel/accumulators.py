@@ -32,7 +32,6 @@ def _mac_words(unit: Mac) -> dict[str, object]:
     return {
         "name": unit.name,
         "addend": identifier(addend_format(unit.engine)),
-        "part": identifier(unit.engine.within_chunk.addend_format),
         "result": identifier(unit.engine.result.format),
         "type": type_of(unit.engine.output),
         "products": count_of(unit),
@@ -70,7 +69,7 @@ _CHUNKED = """\
         state->total = op == @{load} ? in->c : 0;
     }
     if (op == @{load} || op == @{accumulate}) {
-        state->chunk = @{name}_step(term, @{products}, fp9_@{part}_decode(state->chunk), &flags);
+        state->chunk = @{name}_step(term, @{products}, fp9_@{result}_decode(state->chunk), &flags);
         state->filled++;
     }
     if (state->filled == @{steps} || (op == @{fold} && state->filled)) {

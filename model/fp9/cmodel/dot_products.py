@@ -85,7 +85,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
         "products": engine.step.products,
         "output": identifier(engine.output),
         "addend": addend,
-        "read": identifier(engine.within_chunk.addend_format) if joins else addend,
+        "read": identifier(engine.within_chunk.output) if joins else addend,
         "nan": nan_codes(engine)[0],
         "chunk": engine.chunk.length or "count",
         "padded": engine.chunk.length if engine.chunk.interleave else "members",

@@ -21,7 +21,7 @@ def mul(unit: Mul) -> ModelText:
         "b": select("b", unit.inputs),
         "result": identifier(unit.result),
         "type": type_of(unit.result),
-        "policy": f"fp9_policy_of({ROUNDINGS[unit.rounding]}, {OVERFLOWS[unit.overflow]})",
+        "policy": f"fp9_policy_of({ROUNDINGS[unit.rounding]}, {OVERFLOWS[unit.policy.overflow]})",
         "nan": f"0x{unit.result.nan_code(False):X}",
     }
     body = filled(_MUL, words) + "".join(f"{line}\n" for line in flag_lines(unit, "flags"))

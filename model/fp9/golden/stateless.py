@@ -152,8 +152,7 @@ def mul(unit: Mul, inputs: Columns) -> Results:
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     with np.errstate(invalid="ignore"):
         product = a * b
-    policy = CastPolicy(unit.rounding, unit.overflow)
-    codes, flags = encode_numbers(product, unit.result, policy, Hybrid(), flags=True)
+    codes, flags = encode_numbers(product, unit.result, unit.policy, Hybrid(), flags=True)
     nan = np.isnan(product)
     codes[nan] = unit.result.nan_code(False)
     flags[nan & ~np.isnan(a) & ~np.isnan(b)] = Flags.INVALID

@@ -94,12 +94,11 @@ def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBi
 
 def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:
     """Yield each operation's product, rounded once; infinity times zero is invalid."""
-    policy = CastPolicy(unit.rounding, unit.overflow)
     for row in rows:
         formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
         a, b = (casts.decode(row[name] & ((1 << f.bits) - 1), f) for name, f in zip("ab", formats, strict=True))
         exact = product(a, b)
-        code, flags = casts.encode(exact, unit.result, policy)
+        code, flags = casts.encode(exact, unit.result, unit.policy)
         invalid = exact.kind is Kind.NAN and Kind.NAN not in (a.kind, b.kind)
         yield outputs(unit, code, Flags.INVALID if invalid else flags)
 

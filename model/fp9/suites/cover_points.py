@@ -149,13 +149,13 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
     """Return by how many bits cancellation lowers the leading bit of a loaded sum; 0 if a term is zero or special.
 
     The distance is measured from the larger of addend and products. Scales bring both together; operations that add
-    to the register seldom do.
+    to the register seldom do. A total that was loaded and not added to yet is a code of the addend's format.
     """
-    output = fixed(unit.engine.output)
+    output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
     products, left = (evaluate(unit, columns | other)["result"] for other in ({"c": np.zeros_like(addend)}, {}))
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        terms = np.abs([decode(codes, output).astype(np.float64) for codes in (products, addend, left)])
+        terms = np.abs([decode(codes, total).astype(np.float64) for codes in (products, addend, left)])
     counts = np.all(np.isfinite(terms) & (terms > 0), axis=0) & _reads_addend(columns)
     exponents = np.frexp(np.where(counts, terms, 1.0))[1].astype(np.int64)
     return np.where(counts, np.maximum(0, exponents[:2].max(axis=0) - exponents[2]), 0)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from fp9.engines import Engine, Result
 from fp9.formats import FixedFormat, Format, format
+from fp9.policy import CastPolicy
 from fp9.rounding import Overflow, Rounding
 from fp9.units.base import FLAGS_PORT, WIDE_BITS, Port, Unit, check_rounding, check_shared, format_tuple
 from fp9.units.operands import check_operands, operand_ports
@@ -17,7 +18,8 @@ class Mul(Unit):
     """result = round(a * b): the exact product of two operands, rounded once to a float of at least 16 bits.
 
     Each operation selects the formats of a and b independently. NaN, infinity times zero and the flags follow IEEE
-    754. A NaN result has the canonical NaN code of the result format.
+    754. A NaN result has the canonical NaN code of the result format. `overflow` is the result of finite products above
+    the largest number; infinities stay infinite.
     """
 
     kind: ClassVar[str] = "mul"
@@ -55,6 +57,12 @@ class Mul(Unit):
         """Return an engine with one product and the unit's rounding and overflow policy."""
         name = f"{self.kind}_{self.result.name}"
         return Engine(name, Result(self.result, self.rounding, overflow=self.overflow))
+
+    @property
+    def policy(self) -> CastPolicy:
+        """Return how the product is rounded: finite products above the largest number overflow, infinities stay."""
+        keeps = self.overflow is Overflow.SATURATE
+        return CastPolicy(self.rounding, Overflow.PROPAGATE if keeps else self.overflow)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
         """Return the name of an operand's port as a tuple, as units with several products do."""
