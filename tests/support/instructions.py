@@ -1,6 +1,6 @@
 """Count the rows of instruction sets' references that the model gives, and write the record of it:
 
-    FP9_REFERENCES=FOLDER python -m tests.instructions records/accumulators/instructions.json
+    FP9_REFERENCES=FOLDER python -m tests.support.instructions records/accumulators/instructions.json
 
 FOLDER holds `isa` (see `tests.support.outside`). A row that differs ends it.
 """

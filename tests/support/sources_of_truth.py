@@ -1,6 +1,6 @@
 """Compare every preset with its sources of truth, and write the record of it:
 
-    FP9_REFERENCES=FOLDER python -m tests.sources_of_truth CLONE records/accumulators
+    FP9_REFERENCES=FOLDER python -m tests.support.sources_of_truth CLONE records/accumulators
 
 FOLDER holds `isa` (see `tests.support.outside`), CLONE is one of MATLAB-tensor-core. The record is
 `sources_of_truth.json`; that of mmasim, `mmasim.json`, is read.

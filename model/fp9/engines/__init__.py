@@ -13,7 +13,7 @@ from fp9.engines.engine import (
     is_accumulator,
 )
 from fp9.engines.groups import Addend, Chunk, NanPolicy, Result, Scaling, Step, Truncation, Window
-from fp9.engines.operands import check_exponents
+from fp9.engines.operand_formats import check_exponents
 from fp9.engines.parameters import GROUPS, PARAMETERS, Parameter
 from fp9.engines.scales import check_grouped, format_of_scales
 

@@ -147,18 +147,19 @@ def coverage(names: tuple[str, ...], suite: str, settings: tuple[str, ...], as_j
       fp9 coverage fma_fp32_ocp --suite smoke
     """
     with extra("sim"):
-        from fp9_sim import functional  # slow to load
-    if suite not in functional.SUITES:
-        raise UserError(f"suite {suite!r} given; give {' or '.join(functional.SUITES)}")
+        from fp9_sim.coverage import SUITES, of_suite  # slow to load
+    if suite not in SUITES:
+        raise UserError(f"suite {suite!r} given; give {' or '.join(SUITES)}")
     measured = []
     with progress_bar() as progress:
         for done, name in enumerate(names):
             progress(name, done, len(names))
-            measured.append(functional.measured(load_unit(name, settings), suite))
+            measured.append(of_suite(load_unit(name, settings), suite))
     columns = ["unit", "suite", "operations", "bins", "excluded", "met"]
-    rows = [[m.unit, m.suite, f"{m.operations:,}", f"{m.bins:,}", f"{m.excluded:,}", f"{m.met:,}"] for m in measured]
-    holes = [f"not met: {line}" for m in measured for line in m.holes]
+    rows = [[m.unit, suite, f"{m.operations:,}", f"{m.bins:,}", f"{m.excluded:,}", f"{m.met:,}"] for m in measured]
+    holes = [f"not met: {line}" for m in measured for line in m.summary]
     shown = table("Functional coverage", columns, rows, numbers=columns[2:])
-    show([m.to_dict() for m in measured], as_json, shown, *holes)
+    records = [m.to_dict() | {"suite": suite, "bins": m.bins, "met": m.met, "excluded": m.excluded} for m in measured]
+    show(records, as_json, shown, *holes)
     if suite == "corner" and any(m.met < m.bins for m in measured):
         raise SystemExit(1)

@@ -11,7 +11,7 @@ from fp9.formats import Format, Kind, with_bias
 from fp9.golden.selects import signed
 from fp9.oracle import sums as dot_oracle
 from fp9.units import BIAS_BITS, Columns, with_every_bias
-from fp9_sim.coverage.sum import Sum
+from fp9_sim.coverage.computed_sum import Sum
 from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 

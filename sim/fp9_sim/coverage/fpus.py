@@ -11,9 +11,9 @@ from fp9.rounding import Overflow
 from fp9.units import Cast, Columns, Dot, Fpu, FpuOp, Upcast, product_range
 from fp9_sim.coverage.casts import cast_model
 from fp9_sim.coverage.codes import upcast_model
+from fp9_sim.coverage.computed_sum import Sum
 from fp9_sim.coverage.factors import operations
 from fp9_sim.coverage.model import Facts, Group, Model, joined
-from fp9_sim.coverage.sum import Sum
 from fp9_sim.coverage.sums import Known, SumCoverage, dot_model, flag_column
 
 

@@ -31,6 +31,9 @@ from fp9_sim.coverage.quantisers import quantiser_model
 from fp9_sim.coverage.rounded_products import mul_model
 from fp9_sim.coverage.sums import dot_model
 
+_NAMED = 12
+"""Number of holes of a point or cross that a summary names."""
+
 
 @dataclass(frozen=True)
 class Covered:
@@ -41,6 +44,18 @@ class Covered:
     met: int
     holes: tuple[str, ...]
     impossible: Mapping[str, int]
+
+    @property
+    def excluded(self) -> int:
+        """Return the number of bins that are excluded as impossible."""
+        return sum(self.impossible.values())
+
+    @property
+    def summary(self) -> str:
+        """Return the first holes and the number of the others, as one line; empty if every bin was hit."""
+        missing = self.bins - self.met
+        more = [f"{missing - _NAMED} more"] if missing > _NAMED else []
+        return f"{self.name}: {', '.join([*self.holes[:_NAMED], *more])}" if missing else ""
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,16 @@ class FunctionalCoverage:
     def met(self) -> int:
         """Return the number of bins that were hit."""
         return sum(item.met for item in self.items)
+
+    @property
+    def excluded(self) -> int:
+        """Return the number of bins that are excluded as impossible."""
+        return sum(item.excluded for item in self.items)
+
+    @property
+    def summary(self) -> list[str]:
+        """Return a line for each point and cross with holes."""
+        return [item.summary for item in self.items if item.summary]
 
     @property
     def holes(self) -> tuple[str, ...]:

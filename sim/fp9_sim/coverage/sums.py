@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fp9.units import Columns, Dot
+from fp9_sim.coverage.computed_sum import Sum, sum_of
 from fp9_sim.coverage.factors import Operation, operations, sizes_of
 from fp9_sim.coverage.gating import Gating
 from fp9_sim.coverage.meeting import Meeting
 from fp9_sim.coverage.model import FLAGS, Bin, Cross, Facts, Group, Model, classes_of, flags_of
-from fp9_sim.coverage.sum import Sum, sum_of
 from fp9_sim.coverage.values import Code, Codes, lowest_place
 from fp9_sim.coverage.window import Window
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import fp9
 from fp9.engines import engine
-from fp9_sim.demo import blocks, hardware, layer, network
+from fp9_sim.demo import block_products, hardware, layer, network
 
 Record = dict[str, Any]
 Progress = Callable[[str, int, int], None]
@@ -45,10 +45,10 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
     steps.done(f"Trained the network on {len(data.train_labels)} digits: {real:.1%} of the test digits right in FP32")
     tensors = network.tensors(trained, data)
     products = layer.products(tensors)
-    in_blocks = blocks.products(tensors)
+    in_blocks = block_products.products(tensors)
     steps.done(
         f"Computed one layer in {len(layer.SCHEMES)} format pairs under {len(layer.ACCUMULATORS)} accumulators, and in "
-        f"{len(blocks.BLOCKS)} formats of blocks"
+        f"{len(block_products.BLOCKS)} formats of blocks"
     )
     shares = [{"format": "fp32", "engine": "float32", "accuracy": real}, *accuracies(trained, data)]
     steps.done(f"Ran the network on {len(data.test_labels)} test digits in {len(ACCURACY_FORMATS)} 8-bit formats")
@@ -142,7 +142,7 @@ def product_record(product: layer.Product) -> Record:
     }
 
 
-def block_record(product: blocks.BlockProduct) -> Record:
+def block_record(product: block_products.BlockProduct) -> Record:
     """Return formats and errors of a product in blocks of `block` elements with a scale each."""
     return {
         "direction": product.direction,

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from fp9.units import CATALOGUE, Unit
-from fp9_sim import areas, mutants, proofs, records
+from fp9_sim import mutants, proofs, records
 from fp9_sim.demo import operations
 from fp9_sim.energy import data, study
+from fp9_sim.evidence import areas
 from fp9_sim.evidence.claim import Claim, Fields, Finding, State, keep
 from fp9_sim.proofs import claims_of
 from fp9_sim.records import EARLIER_SUITE, Circuit

@@ -15,10 +15,10 @@ from fp9_rtl.datasheets import sheet as sheets
 from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.studies.catalogue import STUDIES
 from fp9_rtl.studies.report import INDEX
-from fp9_sim import areas, records
+from fp9_sim import records
 from fp9_sim.energy import pages as energy_pages
 from fp9_sim.energy import study
-from fp9_sim.evidence import studies
+from fp9_sim.evidence import areas, studies
 from fp9_sim.evidence.page import page
 from fp9_sim.third_party import area as third_party_area
 from fp9_sim.third_party.areas_chart import chart as areas_chart

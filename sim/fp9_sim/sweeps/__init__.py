@@ -5,8 +5,8 @@
 
 from fp9_sim.sweeps import executors
 from fp9_sim.sweeps.plan import Plan, parse_range
-from fp9_sim.sweeps.records import Swept, swept
 from fp9_sim.sweeps.shrink import shrink
+from fp9_sim.sweeps.sweep_record import Swept, swept
 from fp9_sim.sweeps.sweep_run import Sweep, sweep
 
 __all__ = ["Plan", "Sweep", "Swept", "executors", "parse_range", "shrink", "sweep", "swept"]

@@ -17,7 +17,7 @@ from fp9_sim.batch.unit import Verilated, verilated
 from fp9_sim.provenance import model_digest, provenance
 from fp9_sim.records import SWEEP, home
 from fp9_sim.simulators.find import verilator
-from fp9_sim.sweeps import checkpoint, executors, records
+from fp9_sim.sweeps import checkpoint, executors, sweep_record
 from fp9_sim.sweeps.plan import Plan
 from fp9_sim.sweeps.shard import ShardResult, Task, run_shard
 from fp9_sim.sweeps.shrink import Operation, shrink
@@ -82,7 +82,7 @@ def sweep(
         seconds = time.perf_counter() - started
         record = _record(kept.run, plan, shards, text, results, seconds)
         record["circuit_sha256"] = fp9_rtl.circuit_digest(plan.unit) if verilog is None else None
-        path = records.add(folder, plan.unit.name, record)
+        path = sweep_record.add(folder, plan.unit.name, record)
         kept.remove()
     return Sweep(plan.unit, record, path, _simplest(plan, dut, results), (record["count"] - before) / seconds)
 

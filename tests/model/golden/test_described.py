@@ -14,7 +14,7 @@ from tests.support.rosters import DETERMINISTIC, overflows
 
 import fp9
 from fp9.engines import Chunk, Engine, Result, Step, Window
-from fp9.engines.operands import OPERAND_EXPONENTS
+from fp9.engines.operand_formats import OPERAND_EXPONENTS
 from fp9.formats import FixedFormat, Kind, pow2
 from fp9.golden import evaluate
 from fp9.oracle import casts, sums

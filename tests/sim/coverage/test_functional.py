@@ -8,19 +8,19 @@ from click.testing import CliRunner
 from fp9.cli import main
 from fp9.units import CATALOGUE
 from fp9.vectors import sets as vectors
-from fp9_sim import coverage, functional
+from fp9_sim import coverage
 
 
 def test_holes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     made = vectors.generate("mac4_kulisch_ocp", "random", 200)
     monkeypatch.setattr(vectors, "generate", lambda unit, suite: made)
-    found = functional.measured(made.unit, "corner")
+    found = coverage.of_suite(made.unit, "corner")
     covered = coverage.measure(made.unit, made.inputs, made.expected)
     assert (found.bins, found.met) == (covered.bins, covered.met)
     # A wrap takes more operations than these.
-    assert "mac4_kulisch_ocp.wrap: up, down" in found.holes
+    assert "mac4_kulisch_ocp.wrap: up, down" in found.summary
     longest = max(covered.items, key=lambda item: len(item.holes))
-    assert f"{longest.name}: {', '.join(longest.holes[:12])}, {len(longest.holes) - 12} more" in found.holes
+    assert f"{longest.name}: {', '.join(longest.holes[:12])}, {len(longest.holes) - 12} more" in found.summary
 
 
 def test_the_command_fails_for_a_corner_suite_with_holes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ from fp9_ml.experiments.measured import ROWS, table
 from fp9_ml.recipes import Product, recipe
 from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_sim import demo
-from fp9_sim.demo import blocks, hardware, layer, network, operations, report
+from fp9_sim.demo import block_products, hardware, layer, network, operations, report
 from fp9_sim.demo.report.waves import picture
 from fp9_sim.regression import regress_once
 
@@ -123,8 +123,8 @@ def test_errors_are_those_of_8_bits_and_of_the_accumulator() -> None:
 def test_blocks_cost_what_their_elements_and_scales_cost() -> None:
     """Against `dequantise` of the factors; sums are rounded to FP32."""
     tensors, _ = real_layer()
-    found = {(p.direction, p.block.name): p for p in blocks.products(tensors)}
-    assert set(found) == set(itertools.product(layer.DIRECTIONS, blocks.BLOCKS))
+    found = {(p.direction, p.block.name): p for p in block_products.products(tensors)}
+    assert set(found) == set(itertools.product(layer.DIRECTIONS, block_products.BLOCKS))
     for (direction, name), p in found.items():
         x, y = layer.factors(direction, tensors)
         read = [dequantise(*quantise(z, "mxfp8_e4m3", axis), "mxfp8_e4m3", axis) for z, axis in ((x, -1), (y, 0))]

@@ -13,8 +13,8 @@ from fp9.units import CATALOGUE
 from fp9_rtl import circuit_digest
 from fp9_rtl.synthesis.records import Estimate, Synthesis
 from fp9_sim import records
-from fp9_sim.areas import Area
 from fp9_sim.evidence import site
+from fp9_sim.evidence.areas import Area
 
 UNIT = CATALOGUE["decoder_ocp"]
 ESTIMATE = Estimate("area-optimised", 1234.0, 1234.0, 0.0, 51.0, 40, 0, 1.0, 2.5, "", (1234.0,), 1.0)

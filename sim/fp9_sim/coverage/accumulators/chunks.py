@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from fp9.golden import evaluate
 from fp9.units import Columns, Mac, MacOp, ProductRange
 from fp9_sim.coverage.accumulators.sequence import Sequence
+from fp9_sim.coverage.computed_sum import Sum, sum_of
 from fp9_sim.coverage.factors import operations
 from fp9_sim.coverage.gating import Gating
 from fp9_sim.coverage.meeting import Meeting
 from fp9_sim.coverage.model import FLAGS, Bin, Cross, Facts, Group, Model, classes_of, flags_of
 from fp9_sim.coverage.ranges import reached_classes
-from fp9_sim.coverage.sum import Sum, sum_of
 from fp9_sim.coverage.sums import Known, SumCoverage, flag_column
 from fp9_sim.coverage.values import Codes
 

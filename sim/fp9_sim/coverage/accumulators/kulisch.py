@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from fp9.golden import evaluate
 from fp9.units import KULISCH_PRODUCTS, Columns, Mac, MacOp
 from fp9_sim.coverage.accumulators.sequence import Sequence
+from fp9_sim.coverage.computed_sum import Sum, sum_of
 from fp9_sim.coverage.factors import operations
 from fp9_sim.coverage.model import (
     FLAGS,
@@ -24,7 +25,6 @@ from fp9_sim.coverage.model import (
     flags_of,
 )
 from fp9_sim.coverage.ranges import reached_classes
-from fp9_sim.coverage.sum import Sum, sum_of
 from fp9_sim.coverage.sums import flag_column
 from fp9_sim.coverage.values import Codes, Grid
 

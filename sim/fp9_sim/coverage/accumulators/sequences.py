@@ -12,10 +12,10 @@ from fp9.units import Columns, Mac, MacOp
 from fp9_sim.coverage.accumulators.chunks import chunk_model
 from fp9_sim.coverage.accumulators.kulisch import kulisch_model
 from fp9_sim.coverage.accumulators.sequence import Sequence
+from fp9_sim.coverage.computed_sum import sum_of
 from fp9_sim.coverage.factors import operations
 from fp9_sim.coverage.gating import Gating
 from fp9_sim.coverage.model import Cross, Facts, Group, Model
-from fp9_sim.coverage.sum import sum_of
 from fp9_sim.coverage.sums import Known, SumCoverage, flag_column
 from fp9_sim.coverage.values import Codes
 

@@ -38,7 +38,7 @@ from fp9_sim.netlists.graphs.reach import depths, furthest, in_common
 from fp9_sim.netlists.graphs.registers import keepers, opened
 from fp9_sim.netlists.solvers import abc, cases
 from fp9_sim.netlists.solvers.pair import Pair
-from fp9_sim.netlists.solvers.sequences import Sequences
+from fp9_sim.netlists.solvers.sequential import Sequences
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _WHOLE_SECONDS = 5.0
