@@ -13,12 +13,12 @@ from fp9_rtl.export.text.writer import common_start
 from fp9_rtl.export.verilog import unit_steps
 
 _LEGEND = (
-    "Boxes and frames are the modules of the Verilog (`fp9 rtl {name}`), `x 4` stands for four equal ones, a number at "
-    "an arrow for the bits that pass, those of equal modules together. An output without an arrow is constant."
+    "Each box or frame is a module of the Verilog (`fp9 rtl {name}`); `x 4` means four equal modules. The number at an "
+    "arrow is the number of bits, for equal modules together. An output without an arrow is constant."
 )
 _CLOCKED = (
-    " Clock, reset and handshake are not drawn as ports. Bits in registers are the Verilog's; of those that synthesis "
-    "finds equal or constant it leaves one or none."
+    " The diagram leaves out clock, reset and handshake. Bits in registers are those of the Verilog; synthesis merges "
+    "equal registers and removes constant ones."
 )
 
 

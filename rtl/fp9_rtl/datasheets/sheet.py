@@ -179,7 +179,7 @@ def _scaled(unit: Dot, scale: Format) -> str:
     if engine.step.group is not None:
         factors = f"the two {scale.name} scales{each}"
         sums = f"the exact sum of {engine.step.group} products is multiplied, exactly, by {factors}"
-        return f"A term is a group: {sums}, and aligned with the exponents of these alone."
+        return f"A term is a group: {sums}. It is aligned by the exponents of the scales alone."
     if engine.window.width is not None:
         return f"Before they are aligned, products are multiplied by two {scale.name} scales{each}."
     sums = f"the sum{each} is" if several else "the products' sum is"
@@ -201,7 +201,7 @@ def _step(engine: Engine) -> str:
     if engine.chunk.length is None:
         return sentence
     return (
-        f"{sentence} The addend of a step is the open chunk; after {engine.chunk.length} products the exact sum of "
+        f"{sentence} The addend of a step is the open chunk. After {engine.chunk.length} products, the exact sum of "
         f"chunk and total is rounded once to {_rounded_to(engine.joining)}.{_interleaved(engine)}"
     )
 
@@ -220,26 +220,26 @@ def _rounded_to(engine: Engine) -> str:
 
 
 def _offered(what: str, lines: Iterable[str]) -> list[str]:
-    return [f"{what}, chosen per operation where there are several:", "", *(f"- {line}" for line in lines), ""]
+    return [f"{what}, selected for each operation if there are several:", "", *(f"- {line}" for line in lines), ""]
 
 
 def _timing(unit: Unit) -> str:
     if not unit.stages:
-        return "Combinational: no clock; results follow the inputs after the delay below."
+        return "The unit is combinational. Results follow the inputs after the delay stated below."
     together = (
-        f" {unit.group} operations are a block: its results begin when it is complete, and the next block comes in "
-        "meanwhile."
+        f" A block has {unit.group} operations. Its results begin when it is complete, while the next block enters."
     )
     return (
-        f"Latency {unit.latency} clocks, throughput one operation per clock. {_TRANSFERS[unit.handshake]}"
-        f"{' A clock in which enable is 0 is none.' if unit.enable else ''}{together if unit.group > 1 else ''}"
+        f"The latency is {unit.latency} clock cycles, and the throughput one operation per cycle. "
+        f"{_TRANSFERS[unit.handshake]}"
+        f"{' Cycles in which enable is 0 do not count.' if unit.enable else ''}{together if unit.group > 1 else ''}"
     )
 
 
 _TRANSFERS = {
-    Handshake.READY: "A transfer happens at a rising edge with valid and ready both 1; a result that is not taken "
-    "stays, and none is lost or repeated.",
-    Handshake.VALID: "No operation waits: a result stands for the one clock that its time comes.",
+    Handshake.READY: "A transfer occurs at a rising edge where valid and ready are 1. A result stays until it is "
+    "taken, and no result is lost or repeated.",
+    Handshake.VALID: "No operation waits: a result is valid for one clock cycle.",
 }
 
 
@@ -252,8 +252,9 @@ def _areas(unit: Unit, measured: Sequence[Synthesis]) -> str:
     ]
     again = " ".join(["fp9 synth", unit.name, *(f"--library {one.library}" for one in measured)])
     basis = (
-        f"Estimates, {NOTE}. Area-optimised is the smallest netlist, delay-balanced one with sized gates; "
-        f"Yosys {measured[0].yosys}, delay by {measured[0].delay_by}. Measure again: `{again}`"
+        f"Figures are estimates: {NOTE}. Area-optimised synthesis gives the smallest netlist; delay-balanced synthesis "
+        f"also sizes gates. Areas are from Yosys {measured[0].yosys}, delays from {measured[0].delay_by}. Measure "
+        f"again: `{again}`"
     )
     heads = ["mapping", "library", "area um2", "NAND2", "logic um2", "flip-flops", "delay ns"]
     return f"{markdown_table(heads, rows)}\n\n{basis}"
