@@ -85,16 +85,16 @@ def misfit(fields: Mapping[str, object], error: Exception) -> str | None:
         return "not one sentence"
     own = dataclasses.fields(KINDS[str(kind)]) if kind in KINDS else ()
     names = {f.name for f in own} | {*PARAMETERS, "kind"} | {each.path for each in PARAMETERS.values()}
-    if not any(_names(said, name) for name in names):
+    if not any(names(said, name) for name in names):
         return "no field named"
-    values = [text for name, value in _flat(fields) if _names(said, name) for text in _texts(value)]
+    values = [text for name, value in _flat(fields) if names(said, name) for text in _texts(value)]
     return None if " without " in said or any(text.lower() in said.lower() for text in values) else "no value named"
 
 
-def _names(said: str, field: str) -> bool:
-    """Whether a sentence names a field; that of one letter with its value, as it may be an article."""
+def names(said: str, field: str) -> bool:
+    """Whether a sentence names a field; that of one letter with its value or as a label, as it may be an article."""
     if len(field) == 1:
-        return re.search(rf" {field} ?=", said) is not None
+        return re.search(rf" {field} ?=| {field}: | for {field};| {field} and b\b| a and {field}\b", said) is not None
     return re.search(rf"\b{re.sub('s$', '', field).replace('_', '[_ ]')}s?\b", said) is not None
 
 

@@ -61,7 +61,8 @@ class BlockFormat:
         """Return the named rule, or the default rule for None. Raises ValueError for an unsupported rule."""
         chosen = name or self.rules[0]
         if chosen not in self.rules:
-            raise ValueError(f"scale rule {chosen!r} given for {self.name}; choose one of {', '.join(self.rules)}")
+            offered = ", ".join(self.rules)
+            raise ValueError(f"scale rule {chosen!r} given for block format {self.name}; choose one of {offered}")
         return RULES[chosen]
 
     def __str__(self) -> str:

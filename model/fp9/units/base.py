@@ -201,8 +201,8 @@ def check_name(name: str) -> None:
         raise ValueError(f"name {name!r} given, a reserved word of {language}; give another name, such as {name}_unit")
 
 
-def check_shared(unit: Unit, lowest: int = 0) -> None:
-    """Check the fields that all units share.
+def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
+    """Check the fields that all units share. `beside` names the field that raises the lowest number of stages.
 
     Raises ValueError in three cases:
 
@@ -212,7 +212,8 @@ def check_shared(unit: Unit, lowest: int = 0) -> None:
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:
-        raise ValueError(f"{unit.name}: {unit.stages} stages given; give {lowest} to {MAX_STAGES}")
+        reason = f" beside {beside}" if beside and unit.stages < lowest else ""
+        raise ValueError(f"{unit.name}: {unit.stages} stages given{reason}; give {lowest} to {MAX_STAGES}")
     for field, value in non_defaults(unit).items() if not unit.stages else ():
         given = f"{field}={value_words(value)}"
         raise ValueError(f"{unit.name}: {given} given for a unit without registers; set stages, or leave it out")

@@ -81,7 +81,7 @@ class Cast(Unit):
             raise ValueError(f"{self.name}: {self.lanes} lanes given; give 1 to {MAX_LANES}")
         if not 1 <= self.random_bits <= MAX_RANDOM_BITS:
             raise ValueError(f"{self.name}: {self.random_bits} random bits given; give 1 to {MAX_RANDOM_BITS}")
-        check_shared(self, lowest=1 if self.amax else 0)
+        check_shared(self, lowest=1 if self.amax else 0, beside="amax=true")
         self._check_nan()
 
     def _check_nan(self) -> None:
@@ -94,7 +94,7 @@ class Cast(Unit):
             try:
                 CastPolicy(nan=code).check(target)
             except ValueError as error:
-                raise ValueError(f"{self.name}: {error}") from None
+                raise ValueError(f"{self.name}: target {target.name}: {error}") from None
 
     def _check_targets(self) -> None:
         for f in self.targets:

@@ -102,7 +102,8 @@ class Upcast(Unit):
             # Without subnormals the lowest binade has zero in the place of its first number.
             holds = fmt.quantum(lowest) >= result.quantum(lowest) if result.subnormals else lowest > -result.bias
             if not holds:
-                raise ValueError(f"{self.name}: {result.name} rounds small numbers of {fmt.name}; give a wider result")
+                given = f"format {fmt.name} given for result={result.name}"
+                raise ValueError(f"{self.name}: {given}, which would round its small numbers; give a wider result")
 
     @property
     def inputs(self) -> tuple[Port, ...]:

@@ -182,7 +182,7 @@ class MultiFpu(Unit):
     def _check_lanes(self) -> None:
         if self.lanes != 1 and self.lanes * NARROW_BITS != self.word:
             raise ValueError(
-                f"{self.name}: lanes={self.lanes} given for a word of {self.word} bits; give 1 or "
+                f"{self.name}: lanes={self.lanes} given for formats with a word of {self.word} bits; give 1 or "
                 f"{self.word // NARROW_BITS}"
             )
         if self.lanes != 1 and not self.narrow:

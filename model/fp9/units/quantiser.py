@@ -82,7 +82,7 @@ class Quantiser(Unit):
                 f"{self.name}: {self.source.name} given as source; give fp32, bf16, or an IEEE format of 8 exponent "
                 "bits, bias 127 and 7 fraction bits or more"
             )
-        check_shared(self, lowest=0 if self.lanes is None else 1)
+        check_shared(self, lowest=0 if self.lanes is None else 1, beside=f"lanes={self.lanes}")
         if self.lanes is not None:
             self._check_lanes(self.lanes)
 

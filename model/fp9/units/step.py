@@ -68,7 +68,8 @@ class Dot(Unit):
         check_rounding(self.name, self.engine)
         self._check_products()
         self._check_scales()
-        check_shared(self, self._lowest_stages)
+        chunk = self.engine.chunk.length
+        check_shared(self, self._lowest_stages, beside=f"engine.chunk.length={chunk}" if chunk else "")
 
     def _check_products(self) -> None:
         if self.products < 2:

@@ -150,7 +150,7 @@ def test_the_corner_suite_meets_every_end_of_a_chunk() -> None:
 
 
 def test_a_mac_with_chunks_has_two_stages_at_least() -> None:
-    with pytest.raises(ValueError, match="mac: 1 stages given; give 2 to 6"):
+    with pytest.raises(ValueError, match=r"mac: 1 stages given beside engine\.chunk\.length=\d+; give 2 to 6"):
         Mac("mac", HFP8, HFP8, engine("chunked"))
 
 
