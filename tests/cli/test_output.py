@@ -117,12 +117,13 @@ def test_colour_is_on_a_terminal_alone_and_not_where_it_is_unwanted() -> None:
 
 
 @pytest.mark.slow
-def test_a_pipe_gets_one_line_for_each_row() -> None:
-    lines = in_a_pipe("units").splitlines()
-    records = json.loads(in_a_pipe("units", "--json"))
-    for record in records:
-        line = next(line for line in lines if line.split()[:1] == [record["name"]])
-        assert line.rstrip().endswith(record["summary"])
+def test_a_pipe_gets_a_row_for_each_unit_in_at_most_100_columns() -> None:
+    printed = in_a_pipe("units")
+    rows = re.split(r"\n (?=\w)", printed)
+    assert max(map(len, printed.splitlines())) <= 100
+    for record in json.loads(in_a_pipe("units", "--json")):
+        row = next(row for row in rows if row.split()[:1] == [record["name"]])
+        assert " ".join(row.split()).endswith(record["summary"])
 
 
 def test_a_command_to_copy_stands_on_one_line(tmp_path: Path) -> None:

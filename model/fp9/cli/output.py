@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 TAKEN = "fp9.standard_output_is_a_file"
 """Key in a command's context: standard output is the output file, and messages go to standard error."""
 
-PIPED_WIDTH = 140
-"""Width of wrapped text if standard output is not a terminal; tables then have their natural width."""
+PIPED_WIDTH = 100
+"""Width of text and tables if standard output is not a terminal."""
 
 _BESIDE = "  "
 """Indent of a row's fields on their own lines."""
@@ -92,8 +92,6 @@ def _show_table(out: Console, shown: Table) -> None:
     for padding, edge in _TIGHTER:
         shown.padding, shown.show_edge = padding, edge
         beside = _beside(out, shown, natural)
-        if not out.is_terminal:
-            out.width = max(out.width, sum(natural) + beside)
         if sum(least) + beside <= out.width:
             for column, width in zip(shown.columns, _widths(natural, least, out.width - beside), strict=True):
                 column.width = width
