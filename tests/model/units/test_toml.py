@@ -113,7 +113,7 @@ def test_a_wrong_setting_is_named(setting: str, words: str) -> None:
     ("setting", "words"),
     [
         ("nan=[127]", "cast_fp32_arm: 1 codes given for nan; give one for each target, or none"),
-        ("nan=[127,120]", "cast_fp32_arm: nan=0x78 given; give a code of e5m2"),
+        ("nan=[127,120]", "cast_fp32_arm: target e5m2: nan=0x78 given; give a code of e5m2"),
         ("nan=[127,NaN]", "give an integer"),
     ],
 )
