@@ -17,7 +17,7 @@ from fp9_rtl import verilog
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_sim.third_party import load
-from fp9_sim.third_party.area import RECORD, Area, areas, keep, read
+from fp9_sim.third_party.area import Area, areas, keep, read
 from fp9_sim.third_party.areas_chart import chart
 
 
@@ -62,8 +62,17 @@ def test_what_cannot_be_compared_is_one_sentence(tmp_path: Path) -> None:
         areas(load(acme_design(tmp_path)))
 
 
+def some_areas() -> list[Area]:
+    """Areas of two units in every library and mapping."""
+    fields = {"theirs": 335.0, "theirs_ns": 1.25, "ours": 88.5, "ours_ns": 0.5, "share": True}
+    return [
+        Area(peer=peer, library=name, mapping=way, circuit_sha256=peer, verilog_sha256=peer, **fields)
+        for peer, name, way in itertools.product(("acme_fma", "acme_cast"), SIDE_BY_SIDE, MAPPED)
+    ]
+
+
 def test_the_chart_has_a_row_for_each_unit_and_a_mark_for_each_ratio() -> None:
-    found = read(Path(__file__).parents[3] / "records/third-party" / RECORD)
+    found = some_areas()
     text = chart(found)
     names = re.findall(r">(\w+)</text>", text)
     assert {area.peer for area in found} <= set(names)
@@ -72,11 +81,7 @@ def test_the_chart_has_a_row_for_each_unit_and_a_mark_for_each_ratio() -> None:
 
 
 def test_a_record_keeps_the_newest_of_each_unit(tmp_path: Path) -> None:
-    fields = {"theirs": 335.0, "theirs_ns": 1.25, "ours": 88.5, "ours_ns": 0.5, "share": True}
-    every = [
-        Area(peer=peer, library=name, mapping=way, circuit_sha256=peer, verilog_sha256=peer, **fields)
-        for peer, name, way in itertools.product(("acme_fma", "acme_cast"), SIDE_BY_SIDE, MAPPED)
-    ]
+    every = some_areas()
     path = tmp_path / "areas.json"
     keep(every, path)
     changed = [replace(area, theirs=1.0) for area in every if area.peer == every[0].peer]
