@@ -80,7 +80,8 @@ def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool,
     items = _items(names, about, place)
     with extra("sim"):
         from fp9_sim import evidence  # slow to load
-    others = [] if names else list(evidence.measurements.status(place, compare))
+        from fp9_sim.evidence import measurements  # slow to load
+    others = [] if names else list(measurements.status(place, compare))
     shown = [item for item in items if every or not item.finding.holds]
     rows = [[i.unit.name, i.claim.name, i.claim.about, i.finding.state.value, i.finding.why, _cost(i)] for i in shown]
     columns = ["unit", "claim", "about", "state", "why", "seconds"]
