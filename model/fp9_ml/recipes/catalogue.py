@@ -85,7 +85,7 @@ def recipe(name: str | Recipe | Path) -> Recipe:
     """Return the recipe of a name, with any fields given in the name, or of a TOML file; a `Recipe` is returned
     unchanged.
 
-    >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk
+    >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk.length
     128
 
     Raises ValueError for unknown names and fields, and for fields that do not fit together. Raises TypeError if
