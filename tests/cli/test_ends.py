@@ -164,7 +164,7 @@ HUGE = "100000000000"
         (["accuracy", "hopper", "--count", HUGE], "give at most 134,217,728 products in all"),
         (["energy", "mac_dlfloat16_gated", "--toggles", "--count", HUGE], "not in the range 1<=x<=1048576"),
         (["gemm", "--check", "--count", HUGE], "not in the range 1<=x<=10000"),
-        (["mutate", "decoder_hif8", "--mutants", HUGE], "not in the range"),
+        (["mutate", "decoder_hif8", "--count", HUGE], "not in the range"),
         (["accuracy", "hopper", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["vectors", "export", "fma_fp32", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["prove", "decoder_hif8", "--timeout", "nan"], "'nan' given; give seconds above 0"),

@@ -1,7 +1,7 @@
 """Conversion of a trained character model to eight bits: direct casts, powers of two, smoothing, biases of weights.
 
 The measure is the Kullback-Leibler divergence of the next character's probabilities from the float32 model, in
-nats a character. The change of the text's likelihood is smaller than its noise.
+nats per character. The change of the text's likelihood is smaller than its noise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MEASURED = 64
 
 
 class Divergence:
-    """Divergence of a converted model from a float32 model, over the measured characters, in nats a character."""
+    """Divergence of a converted model from a float32 model, over the measured characters, in nats per character."""
 
     def __init__(self, trained: Trained) -> None:
         self._tokens = trained.windows(64 * CALIBRATION, MEASURED)[:, :-1]
@@ -127,12 +127,12 @@ DIRECT = ("e4m3", "hfp8_143", "e5m2", "hfp8_152", "hif8")
 
 
 def conversions(trained: Trained) -> dict[str, float]:
-    """Return the divergence of each conversion to eight bits, in nats a character."""
+    """Return the divergence of each conversion to eight bits, in nats per character."""
     return _conversions(trained, trained.parameters)
 
 
 def conversions_with_outliers(trained: Trained) -> dict[str, float]:
-    """Return the divergence of each conversion for the model with outlier channels, in nats a character."""
+    """Return the divergence of each conversion for the model with outlier channels, in nats per character."""
     found = _conversions(trained, with_outliers(trained.parameters))
     scaled = top_exponents(trained, trained.parameters, format("e4m3").max)
     without = Divergence(trained).of(trained.parameters, eight_bit("e4m3", exponents=scaled))

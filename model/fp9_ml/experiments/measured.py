@@ -63,7 +63,7 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """Return the contents of `TABLE`: name, recipe, unit, and both costs in nats a character."""
+    """Return the contents of `TABLE`: name, recipe, unit, and both costs in nats per character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 

@@ -91,7 +91,7 @@ class Run:
         return loss
 
     def validation(self, windows: NDArray[np.uint8]) -> float:
-        """Return the loss over windows of text by the recipe, in nats a character; scales do not change."""
+        """Return the loss over windows of text by the recipe, in nats per character; scales do not change."""
         self.products.training = False
         run = forward(self.parameters, windows[:, :-1], self.products)
         self.products.training = True
@@ -155,7 +155,7 @@ AVERAGED = 50
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Return the loss of the package's model after 100 more training steps under each recipe, in nats a character.
+    """Return the loss of the package's model after 100 more training steps under each recipe, in nats per character.
 
     The seed selects the batches, which are the same for all recipes.
     """
@@ -196,7 +196,7 @@ SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
 
 
 def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Return the loss on held-out text after 150 steps from scratch under each recipe, in nats a character."""
+    """Return the loss on held-out text after 150 steps from scratch under each recipe, in nats per character."""
     text = manual()
     windows = Trained({}, text[-HELD_OUT:], {}).windows(0, VALIDATED)
     found: dict[str, float] = {}

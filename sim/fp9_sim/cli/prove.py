@@ -154,7 +154,7 @@ def _counterexample(found: dict[str, Any]) -> str:
     help=f"Where the errors are: {' or '.join(_KINDS)}.",
 )
 @click.option(
-    "--mutants",
+    "--count",
     "drawn",
     type=click.IntRange(2, 1_000_000),
     default=240,
