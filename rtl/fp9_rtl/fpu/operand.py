@@ -37,8 +37,8 @@ class Scale:
 
     @cached_property
     def exponents(self) -> range:
-        """Return the exponent range of all non-zero operands."""
-        lowest, highest = zip(*(self._range(fmt) for fmt in self._formats), strict=True)
+        """Return the exponent range of all non-zero operands and of 1, the factor of sums and conversions."""
+        lowest, highest = zip((0, 0), *(self._range(fmt) for fmt in self._formats), strict=True)
         return range(min(lowest), max(highest) + 1)
 
     def _range(self, fmt: Format) -> tuple[int, int]:
