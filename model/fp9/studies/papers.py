@@ -77,8 +77,9 @@ def _hfp8() -> Iterator[Figure]:
     for bias, smallest, largest in ((0, "2^-7", "480"), (4, "2^-11", "30")):
         fmt = format(f"hfp8_143(bias={bias},reserve_top=False)")
         assert isinstance(fmt, FixedFormat)
-        yield Figure("HFP8", f"1.4.3, extra bias {bias}", "smallest", f"2^{fmt.lowest_exponent}", smallest)
-        yield Figure("HFP8", f"1.4.3, extra bias {bias}", "largest", f"{fmt.max:g}", largest)
+        row = f"1.4.3, extra bias {bias}, reserve_top=False"
+        yield Figure("HFP8", row, "smallest", f"2^{fmt.lowest_exponent}", smallest)
+        yield Figure("HFP8", row, "largest", f"{fmt.max:g}", largest)
 
 
 _HIF8_TABLE_2 = (

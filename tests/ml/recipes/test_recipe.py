@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import fp9
 from fp9.engines import ENGINES, Engine, Step
+from fp9.studies.papers import figures
 from fp9.units import Cast, Dot, unit
 from fp9_ml.recipes import LOSSES, RECIPES, SCALES, Place, Product, Recipe, Role, dumps, loads, recipe
 from fp9_ml.recipes.fields import READERS
@@ -221,3 +222,12 @@ def test_the_units_of_hfp8() -> None:
 
 def test_every_field_has_a_text() -> None:
     assert set(RECIPES["hfp8"].spelled()) == {field.name for field in fields(Recipe)}
+
+
+def test_the_largest_number_of_1_4_3_is_stated_for_the_code_that_is_reserved_or_not() -> None:
+    """The paper prints 30, a number of the all-ones code; the recipe reserves that code for NaN-Inf."""
+    assert recipe("hfp8").activations == fp9.format("hfp8_143(bias=4)")
+    assert fp9.format("hfp8_143(bias=4)").max == 28
+    rows = {figure.row: figure.printed for figure in figures() if figure.quantity == "largest"}
+    assert rows["1.4.3, extra bias 4, reserve_top=False"] == "30"
+    assert fp9.format("hfp8_143(bias=4,reserve_top=False)").max == 30
