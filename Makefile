@@ -6,7 +6,7 @@ OUT ?= build
 PROVEN ?= decoder_ocp decoder_hfp8 decoder_hif8 decoder_all upcast_fp32 upcast_dlfloat16_hfp8 \
   cast_fp32 cast_fp32_ocp_rne cast_fp16_hif8 cast_fp32_hfp8 cast_fp32_sr cast_bf16 cast_fp32_x4 \
   fma_fp32 fma_fp32_ocp fma_fp32_e5m2 fma_dlfloat16_bias mac_fp32 mac_dlfloat16
-PEERS ?= cvfpu_cast_e5m2 cvfpu_fma_multi hardfloat_cast mxdotp_8 nvfp4_dotprod sherpa_bf16_to_e5m2 \
+DESIGNS ?= cvfpu_cast_e5m2 cvfpu_fma_multi hardfloat_cast mxdotp_8 nvfp4_dotprod sherpa_bf16_to_e5m2 \
   sherpa_e4m3_to_fp32 sherpa_fp32_to_e4m3 ttihp_mul
 UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 
@@ -25,7 +25,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: nightly records-check fuzz fuzz-units demo test test-slow test-long setup prove records peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
+.PHONY: nightly records-check fuzz fuzz-units demo test test-slow test-long setup prove records comparable mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -70,8 +70,8 @@ nightly: $(READY) ## what has no record, of every unit: RTL source, reference mo
 	  $(BIN)/fp9 prove $$unit --source && $(BIN)/fp9 records verify $$unit --whole && $(BIN)/fp9 coverage $$unit \
 	    && $(BIN)/fp9 synth $$unit --library osu018 || exit; done
 
-peers: $(READY)   ## areas of other people's units beside ours; clones of PEERS in docs/peers/clones
-	for peer in $(PEERS); do $(BIN)/fp9 check-rtl docs/peers/$$peer.toml --area records/third-party/areas.json || exit; done
+comparable: $(READY) ## areas of third-party designs and of fp9 units; clones of DESIGNS in docs/comparable/clones
+	for design in $(DESIGNS); do $(BIN)/fp9 check-rtl docs/comparable/$$design.toml --area records/third-party/areas.json || exit; done
 
 mutants: $(READY) ## the mutation scores of the vector suites of UNITS; minutes
 	$(BIN)/fp9 mutate $(UNITS) --record

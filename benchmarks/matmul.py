@@ -67,7 +67,7 @@ def _apytypes(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contend
     return Contender("apytypes", multiply)
 
 
-PEERS = {"mmasim": _mmasim, "apytypes": _apytypes}
+OTHERS = {"mmasim": _mmasim, "apytypes": _apytypes}
 THEIRS = {"e4m3", "e5m2"}
 """Formats that the baselines have."""
 
@@ -115,7 +115,7 @@ def run() -> list[Result]:
         for formats in FORMATS:
             a, b = (fp9.encode(rng.normal(size=s), f) for s, f in zip(((m, k), (k, n)), formats, strict=True))
             theirs: dict[str, list[Result]] = {}
-            for name, make in PEERS.items() if set(formats) <= THEIRS else ():
+            for name, make in OTHERS.items() if set(formats) <= THEIRS else ():
                 part = a[:PEER_ROWS]
                 contender = make(part, b, formats)
                 theirs[name] = [] if contender is None else measure("", part.size * n, [contender])

@@ -24,9 +24,9 @@ COMPARISONS = {
     "accumulators/sources_of_truth": "python -m tests.sources_of_truth CLONE records/accumulators",
     "identify/presets": "python -m fp9_compare.identify.trials presets --out records/identify/presets.json",
     "identify/random": "python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json",
-    "third-party/areas": "make peers",
-    "third-party/blocks": "python -m tests.model.blocks.peers records/third-party/blocks.json",
-    "third-party/verdicts": "python -m tests.support.peers",
+    "third-party/areas": "make comparable",
+    "third-party/blocks": "python -m tests.model.blocks.comparison records/third-party/blocks.json",
+    "third-party/verdicts": "python -m tests.support.comparable",
     **{
         f"{records.RECIPES}/{name}": f"python -m fp9_ml.experiments.reproduce {name} --out records/{records.RECIPES}"
         for name in CLAIMS

@@ -16,15 +16,15 @@ def chart(areas: Sequence[Area]) -> str:
     """Return an SVG chart with a row for each third-party unit, and a mark for each library and synthesis script."""
     from matplotlib.figure import Figure  # slow to load
 
-    peers = sorted({area.peer for area in areas}, key=lambda peer: min(a.ratio for a in areas if a.peer == peer))
-    figure = Figure(figsize=(7, 1.2 + 0.32 * len(peers)), layout="constrained")
+    designs = sorted({area.peer for area in areas}, key=lambda peer: min(a.ratio for a in areas if a.peer == peer))
+    figure = Figure(figsize=(7, 1.2 + 0.32 * len(designs)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(1, color="gray", linewidth=0.8)
     for number, (mapping, offset) in enumerate(zip(MAPPED, _OFFSETS, strict=True)):
         found = [area for area in areas if area.mapping == mapping]
-        heights = [peers.index(area.peer) + offset for area in found]
+        heights = [designs.index(area.peer) + offset for area in found]
         axes.scatter([area.ratio for area in found], heights, s=14, color=f"C{number}", label=mapping)
-    axes.set_yticks(range(len(peers)), peers)
+    axes.set_yticks(range(len(designs)), designs)
     axes.invert_yaxis()
     axes.set_xscale("log")
     ticks = [0.25, 0.5, 1, 2]

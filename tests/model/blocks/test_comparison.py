@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.model.blocks.peers import BLOCKS, inputs
+from tests.model.blocks.comparison import BLOCKS, inputs
 
 from fp9.blocks import quantise
 from fp9.scaling import block_format

@@ -1,6 +1,6 @@
 """Scales and elements of third-party packages beside ours, and the table of the record:
 
-    PYTHONPATH=FOLDERS python -m tests.model.blocks.peers records/third-party/blocks.json
+    PYTHONPATH=FOLDERS python -m tests.model.blocks.comparison records/third-party/blocks.json
 
 FOLDERS hold torch and torchao (pip install --target). Blocks of 32 FP32 numbers: as amax every bfloat16 magnitude, and
 the FP32 numbers around each where the scale steps; the others drawn below it, of both signs. What differs is explained

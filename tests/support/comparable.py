@@ -1,7 +1,7 @@
-"""The record of third-party units: `python -m tests.support.peers` checks the units of comparable-projects.md.
+"""The record of third-party units: `python -m tests.support.comparable` checks the units of comparable-projects.md.
 
-Each needs its repository in docs/peers/clones; with names as arguments those alone are checked again. Operations that
-the page names are asked, too.
+Each needs its repository in docs/comparable/clones. Arguments select units by name. The page lists further operations,
+which are checked, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parents[2] / "docs"
-FOLDER, RECORD = DOCS / "peers", DOCS.parent / "records" / "third-party" / "verdicts.json"
+FOLDER, RECORD = DOCS / "comparable", DOCS.parent / "records" / "third-party" / "verdicts.json"
 
 _ROW = re.compile(r"^\| `(\w+)` \| \S+/\S+, (?:.* of )?(\w+) \|((?: [\d,]+ \|){3}) (.*) \|$", re.MULTILINE)
 _COUNTS = ("operations", "differ", "unexplained")
