@@ -1,9 +1,8 @@
-"""What the corner suites of casts meet, and the committed smoke suites."""
+"""What the corner and smoke suites of casts meet."""
 
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +14,8 @@ from fp9.formats import FixedFormat, Kind, format
 from fp9.golden.selects import signed
 from fp9.suites.rounding_boundaries import outside, special_codes
 from fp9.units import SCALE_BITS, Cast
-from fp9.vectors import VectorSet, generate, read
+from fp9.vectors import VectorSet, generate
 
-FOLDER = Path(__file__).parents[3] / "vectors"
 CASTS = pytest.mark.parametrize("unit", units(Cast), ids=lambda unit: unit.name)
 
 
@@ -38,7 +36,7 @@ def lanes(unit: Cast, made: VectorSet) -> list[NDArray[np.float64]]:
 def test_smoke_meets_both_sides_of_what_overflows(unit: Cast) -> None:
     """In every lane, target and rounding: a number that becomes the largest, one as near to what would be the next, and
     one of the binade behind, where the source has such."""
-    made = read(FOLDER / f"{unit.name}.vec")
+    made = generate(unit, "smoke")
     target, rounding = (
         chosen(made, select, len(choices))
         for select, choices in (("target", unit.targets), ("rounding", unit.roundings))
@@ -59,7 +57,7 @@ def test_smoke_meets_both_sides_of_what_overflows(unit: Cast) -> None:
 def test_smoke_meets_both_sides_of_the_smallest_numbers_and_ties(unit: Cast) -> None:
     """Under every rounding: below the smallest normal number, rounded to it and tiny or not; above and below half of
     the smallest number; a tie above an even number and above an odd one."""
-    made = read(FOLDER / f"{unit.name}.vec")
+    made = generate(unit, "smoke")
     target, rounding = (
         chosen(made, select, len(choices))
         for select, choices in (("target", unit.targets), ("rounding", unit.roundings))
@@ -82,7 +80,7 @@ def test_smoke_meets_both_sides_of_the_smallest_numbers_and_ties(unit: Cast) -> 
 @CASTS
 def test_smoke_has_every_kind_of_source_under_every_overflow(unit: Cast) -> None:
     """In every lane and target: zero, a subnormal number where there are such, the largest, infinity and NaN."""
-    made = read(FOLDER / f"{unit.name}.vec")
+    made = generate(unit, "smoke")
     source: FixedFormat = unit.source
     target, overflow = (
         chosen(made, select, len(choices))

@@ -1,9 +1,8 @@
-"""What the committed smoke suites of sums meet."""
+"""What the smoke suites of sums meet."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,8 @@ from fp9.formats import Format, Kind, floor_log2
 from fp9.golden import evaluate
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Dot, Fma, Mac, MacOp
-from fp9.vectors import VectorSet, read
+from fp9.vectors import VectorSet, generate
 
-FOLDER = Path(__file__).parents[3] / "vectors"
 FMAS = pytest.mark.parametrize("unit", units(Fma), ids=lambda unit: unit.name)
 
 
@@ -35,7 +33,7 @@ def factor(unit: Fma, made: VectorSet, operand: str) -> tuple[NDArray[np.object_
 
 @FMAS
 def test_smoke_has_every_code_of_a_factor_that_is_no_finite_number(unit: Fma) -> None:
-    made = read(FOLDER / f"{unit.name}.vec")
+    made = generate(unit, "smoke")
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         chosen, kind = factor(unit, made, operand)
         for fmt in formats:
@@ -49,7 +47,7 @@ def test_smoke_has_every_code_of_a_factor_that_is_no_finite_number(unit: Fma) ->
 def test_smoke_has_infinite_results_of_either_sign_by_every_way(unit: Fma) -> None:
     """By an infinite factor where a format has one, and by an infinite addend; no product is large enough by itself."""
     output = unit.engine.output
-    made = read(FOLDER / f"{unit.name}.vec")
+    made = generate(unit, "smoke")
     a, b, c = factor(unit, made, "a")[1], factor(unit, made, "b")[1], kinds(output, made.inputs["c"])
     ways = {"addend": c == Kind.INF}
     if any(fmt.has_inf for fmt in unit.a + unit.b):
@@ -63,7 +61,7 @@ def test_smoke_has_infinite_results_of_either_sign_by_every_way(unit: Fma) -> No
 @FMAS
 def test_smoke_has_nan_results_by_every_way(unit: Fma) -> None:
     """By a NaN as factor where a format has one, by a NaN as addend, and of numbers and infinities alone."""
-    made = read(FOLDER / f"{unit.name}.vec")
+    made = generate(unit, "smoke")
     output = unit.engine.output
     operands = [factor(unit, made, "a")[1], factor(unit, made, "b")[1], kinds(output, made.inputs["c"])]
     nan = kinds(output, made.expected["result"]) == Kind.NAN
@@ -76,7 +74,7 @@ def test_smoke_has_nan_results_by_every_way(unit: Fma) -> None:
 
 @FMAS
 def test_smoke_has_zeros_subnormals_and_ends_as_results_of_either_sign(unit: Fma) -> None:
-    made = read(FOLDER / f"{unit.name}.vec")
+    made = generate(unit, "smoke")
     output = unit.engine.output
     magnitudes, negative = made.expected["result"] & output.magnitude_mask, made.expected["result"] & output.sign_mask
     normal = output.code_of(Fraction(output.smallest_normal))
@@ -101,14 +99,14 @@ def test_smoke_has_every_end_of_the_numbers_that_corner_has_as_a_result(unit: Do
     magnitudes = [output.code_of(Fraction(output.smallest_normal)), output.max_code, output.inf_code(False)]
     ends = [code | sign for code in magnitudes if code is not None for sign in (0, output.sign_mask)]
     results = evaluate(unit, inputs_of(unit, "corner", None, 0))["result"]
-    made = read(FOLDER / f"{unit.name}.vec").expected["result"]
+    made = generate(unit, "smoke").expected["result"]
     assert {code for code in ends if code in results} <= {*made.tolist()}
 
 
 @pytest.mark.parametrize("unit", [u for u in units(Mac) if u.scale is not None], ids=lambda unit: unit.name)
 def test_smoke_loads_sums_that_lose_every_number_of_leading_bits(unit: Mac) -> None:
     """Beside the products alone or the addend: one to as many as the product of two significands of the result has."""
-    made, output = read(FOLDER / f"{unit.name}.vec"), unit.engine.output
+    made, output = generate(unit, "smoke"), unit.engine.output
     alone = evaluate(unit, {**made.inputs, "c": np.zeros_like(made.inputs["c"])})["result"]
     lost = set()
     for codes in np.stack([alone, made.inputs["c"], made.expected["result"]], axis=1)[made.inputs["op"] == MacOp.LOAD]:
