@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from tests.support.rosters import EVERY_FORMAT, units
 from fp9.casts.arrays import decode_native
 from fp9.formats import FixedFormat, Kind, format
 from fp9.golden.selects import signed
+from fp9.suites.corner import corner
 from fp9.suites.rounding_boundaries import outside, special_codes
 from fp9.units import SCALE_BITS, Cast
+from fp9.units.toml import build
 from fp9.vectors import VectorSet, generate
 
 CASTS = pytest.mark.parametrize("unit", units(Cast), ids=lambda unit: unit.name)
@@ -119,3 +122,21 @@ def test_half_of_the_last_place_is_beside_the_numbers_of_formats_without_subnorm
     for fmt in fixed:
         half = int(np.float32(2.0 ** (fmt.quantum(fmt.min_normal_exponent) - 1)).view(np.uint32))
         assert {half - 1, half, half + 1} <= {*outside(source, fmt).tolist()}, fmt.name
+
+
+def test_random_bits_are_chosen_for_finite_sources_alone() -> None:
+    """An infinity in the largest numbers' binade has no tail, which gave undefined random bits and a warning."""
+    unit = build(
+        {
+            "kind": "cast",
+            "name": "unit",
+            "source": "1.6.11,b=32,specials=p3109",
+            "targets": ["f161(bias=31)"],
+            "roundings": ["sr"],
+            "random_bits": 4,
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        columns = corner(unit, np.random.default_rng(0))
+    assert len(columns["x"]) > 1000

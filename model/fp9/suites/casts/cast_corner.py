@@ -173,6 +173,7 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
         drawn = rng.integers(0, 1 << length) ^ rng.choice([0, (1 << source.fraction_bits) - 1], shape)
         walking = np.repeat(walking_fractions(source), _CARRIES)
         codes = np.concatenate([exponents | walking, exponents | drawn], axis=1).reshape(-1)
+        codes = np.minimum(codes, source.max_code)  # special codes have no tail
         carrying = np.ceil((1 - tails(codes, source, fmt)) * (full + 1)).astype(np.int64)
         weight = 1 << rng.integers(0, unit.random_bits, len(codes))
         close = weight | rng.integers(0, weight)
