@@ -173,8 +173,8 @@ def step(unit: Dot, inputs: Columns) -> Results:
         for fmt_b, in_b in variants(inputs, "b", unit.b):
             here = both(in_a, in_b)
             a, b = (
-                np.stack([inputs[name][here] for name in unit.lane_names(operand)], axis=1).astype(np.uint8)
-                & np.uint8((1 << fmt.bits) - 1)
+                np.stack([inputs[name][here] for name in unit.lane_names(operand)], axis=1).astype(fmt.dtype)
+                & fmt.dtype.type((1 << fmt.bits) - 1)
                 for operand, fmt in (("a", fmt_a), ("b", fmt_b))
             )
             addend = inputs["c"][here].astype(engine.output.dtype)

@@ -119,6 +119,55 @@ def finite(fmt: Format) -> NDArray[np.uint32]:
     return np.array([c for c in range(1 << fmt.bits) if fmt.kind_of(c) is Kind.FINITE], dtype=np.uint32)
 
 
+_FEW_BITS = 8
+"""Widest codes of which a suite crosses all; of wider ones it crosses some."""
+
+_CROSSED = 512
+"""About so many magnitudes of a wider format are crossed."""
+
+
+@functools.lru_cache(maxsize=64)
+def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
+    """Return codes of magnitudes above zero, in ascending order, to cross with the magnitudes of another operand.
+
+    They are all magnitudes of a format of at most 8 bits. Of a wider one they are the 16 smallest and the 16 largest,
+    and walking fractions at evenly spaced exponents.
+    """
+    every = fmt.ordered_magnitudes()[1:]
+    if fmt.bits <= _FEW_BITS:
+        return every
+    fractions = walking_fractions(fixed(fmt))
+    fields = np.arange(1 << fixed(fmt).exponent_bits)
+    fields = fields[:: -(-len(fields) * len(fractions) // _CROSSED)]
+    walking = ((fields[:, None] << fixed(fmt).fraction_bits | fractions).reshape(-1)) << fixed(fmt).padding
+    return np.unique(np.concatenate([every[:16], every[-16:], walking[np.isin(walking, every)]]))
+
+
+@functools.lru_cache(maxsize=64)
+def special_codes(fmt: Format) -> NDArray[Any]:
+    """Return the codes of infinities and NaN: all of at most 8 bits, else infinities and some payloads of NaN."""
+    codes = np.arange(1 << fmt.bits)
+    special = codes[~np.isfinite(fmt.table)]
+    if fmt.bits <= _FEW_BITS:
+        return special
+    few = [code for code in classes(fmt) if not np.isfinite(fmt.table[code])]
+    return np.unique(np.concatenate([few, special[:: -(-len(special) // 8)]]))
+
+
+def signed_magnitudes(fmt: Format) -> NDArray[Any]:
+    """Return `crossed_magnitudes` with both signs, and all finite codes of a format of at most 8 bits."""
+    if fmt.bits <= _FEW_BITS:
+        return finite(fmt)
+    magnitudes = crossed_magnitudes(fmt)
+    return np.concatenate([magnitudes, magnitudes | 1 << (fmt.bits - 1)])
+
+
+@functools.lru_cache(maxsize=64)
+def crossed_codes(fmt: Format) -> NDArray[Any]:
+    """Return codes to use one by one: all codes of at most 8 bits, else walking fractions at every exponent."""
+    return np.arange(1 << fmt.bits) if fmt.bits <= _FEW_BITS else np.unique(walking_codes(fixed(fmt)))
+
+
 def addend(
     result: FixedFormat, product: NDArray[np.float64], difference: Codes, fraction: Codes, negative: Codes
 ) -> NDArray[np.uint32]:

@@ -14,7 +14,10 @@ from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
 OPERAND_BITS = 8
-"""Maximum width of an operand. Port bits above a narrower code are ignored."""
+"""Maximum width of a narrow operand. Port bits above a narrower code are ignored."""
+
+WIDE_OPERAND_BITS = 16
+"""Maximum width of an operand of an `fma`, `dot` or `mac`, which accept FP16, BF16 and DLFloat16."""
 
 OPERAND_SIGNIFICAND_BITS = 4
 """Minimum significand width of an 8-bit operand, including the leading 1: the width for E4M3, HFP8 and HiFloat8."""
@@ -43,11 +46,11 @@ def operand_ports(
     return tuple(ports)
 
 
-def check_operands(unit: str, field: str, formats: tuple[Format, ...]) -> None:
+def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int = OPERAND_BITS) -> None:
     """Raise ValueError if a format cannot be an operand."""
     for f in formats:
-        if not f.signed or f.bits > OPERAND_BITS:
-            raise ValueError(f"{unit}: {field}={f.name} given; give signed formats of at most {OPERAND_BITS} bits")
+        if not f.signed or f.bits > most:
+            raise ValueError(f"{unit}: {field}={f.name} given; give signed formats of at most {most} bits")
         check_exponents(f"{unit}: {field}=", f, "")
 
 

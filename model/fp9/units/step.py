@@ -23,7 +23,7 @@ from fp9.units.base import (
 )
 from fp9.units.clocking import OMIT_IF_DEFAULT
 from fp9.units.exact import product_range
-from fp9.units.operands import check_operands, operand_ports, scale_ports
+from fp9.units.operands import WIDE_OPERAND_BITS, check_operands, operand_ports, scale_ports
 
 KULISCH_PRODUCTS = 1 << 12
 """Number of products that a Kulisch accumulator can sum without overflow."""
@@ -63,8 +63,8 @@ class Dot(Unit):
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
         object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
-        check_operands(self.name, "a", self.a)
-        check_operands(self.name, "b", self.b)
+        check_operands(self.name, "a", self.a, WIDE_OPERAND_BITS)
+        check_operands(self.name, "b", self.b, WIDE_OPERAND_BITS)
         check_rounding(self.name, self.engine)
         self._check_products()
         self._check_scales()

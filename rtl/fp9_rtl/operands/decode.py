@@ -57,7 +57,7 @@ class OperandDecoder(wiring.Component):
         significand = self._fraction_bits + 1 + self._places_above
         super().__init__(
             {
-                "code": In(8),
+                "code": In(max(8, *(fmt.bits for fmt in formats))),
                 "select": In(select_width(len(formats))),
                 "extra_bias": In(signed(BIAS_BITS)),
                 "operand": Out(operand_layout(range(low + offset, high + offset + 1), significand)),

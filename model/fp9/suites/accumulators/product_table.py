@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats import Kind
-from fp9.suites.columns import Inputs
+from fp9.suites.columns import Inputs, crossed_magnitudes
 from fp9.suites.sums.product_and_addend import crossed, product
 from fp9.units import Dot
 
@@ -23,7 +23,7 @@ class ProductTable:
         self._unit = unit
         parts = []
         for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
-            x, y = crossed(a.ordered_magnitudes()[1:], b.ordered_magnitudes()[1:])
+            x, y = crossed(crossed_magnitudes(a), crossed_magnitudes(b))
             parts.append((product(x, y, a, b), x, y, np.full(len(x), i), np.full(len(x), j)))
         values, *rows = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         order = np.argsort(values, kind="stable")

@@ -23,7 +23,18 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode, encode
 from fp9.formats import FixedFormat, Format
-from fp9.suites.columns import Codes, Triple, addend, beside_special, classes, finite, walking_codes, walking_fractions
+from fp9.suites.columns import (
+    Codes,
+    Triple,
+    addend,
+    beside_special,
+    classes,
+    crossed_magnitudes,
+    finite,
+    signed_magnitudes,
+    walking_codes,
+    walking_fractions,
+)
 
 Family = Callable[[Format, Format, FixedFormat, int, np.random.Generator], Triple]
 Floats = NDArray[np.float64]
@@ -105,7 +116,7 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
 
     The products are of that size, or as near to it as possible.
     """
-    all_x, all_y = crossed(finite(a), finite(b))
+    all_x, all_y = crossed(*(signed_magnitudes(fmt) for fmt in (a, b)))
     products = product(all_x, all_y, a, b)
     size, p = np.abs(products), result.fraction_bits
     order, reach = np.argsort(size, kind="stable"), 2.0 ** (p + 3)
@@ -144,7 +155,7 @@ def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: in
 @functools.lru_cache(maxsize=16)
 def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
     """Return magnitudes of all factors with non-zero products, and these products in rising order."""
-    x, y = crossed(a.ordered_magnitudes()[1:], b.ordered_magnitudes()[1:])
+    x, y = crossed(crossed_magnitudes(a), crossed_magnitudes(b))
     products = product(x, y, a, b)
     order = np.argsort(products, kind="stable")
     return x[order], y[order], products[order]

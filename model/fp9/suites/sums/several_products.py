@@ -24,7 +24,17 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import decode
 from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format, Kind
-from fp9.suites.columns import Codes, Triple, addend, classes, finite, fixed, walking_codes
+from fp9.suites.columns import (
+    Codes,
+    Triple,
+    addend,
+    classes,
+    crossed_magnitudes,
+    finite,
+    fixed,
+    special_codes,
+    walking_codes,
+)
 from fp9.suites.sums.product_and_addend import nearly_opposite, product, to_boundaries
 
 _ALONE, _BESIDE_LOWEST, _BESIDE_OTHERS = range(3)
@@ -160,7 +170,7 @@ def _single_bits(result: FixedFormat) -> Codes:
 @functools.lru_cache(maxsize=16)
 def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
     """Return magnitudes x and y of all non-zero products, and their exponents in rising order."""
-    x, y = (axis.reshape(-1) for axis in np.meshgrid(*(fmt.ordered_magnitudes()[1:] for fmt in (a, b))))
+    x, y = (axis.reshape(-1) for axis in np.meshgrid(*(crossed_magnitudes(fmt) for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
     order = np.argsort(exponents, kind="stable")
     return x[order], y[order], exponents[order]
@@ -262,7 +272,7 @@ def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> L
     """
     parts = []
     for mine, fmt, its in ((0, a, b), (1, b, a)):
-        codes = [code for code in range(1 << fmt.bits) if not np.isfinite(fmt.table[code])]
+        codes = special_codes(fmt)
         grid = np.meshgrid(codes, classes(its), np.arange(products), indexing="ij")
         code, beside, lane = (axis.reshape(-1) for axis in grid)
         rows, pair = np.arange(len(code)), list(zeros(a, b, products, len(code), rng))

@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import encode
 from fp9.engines import Engine
 from fp9.formats import HFP8_BIASES, Format, with_bias
-from fp9.suites.columns import Codes, Inputs, Triple, addend, concatenated, cycled, drawn_port, fixed, walking_codes
+from fp9.suites.columns import (
+    Codes,
+    Inputs,
+    Triple,
+    addend,
+    concatenated,
+    crossed_codes,
+    cycled,
+    drawn_port,
+    fixed,
+    walking_codes,
+)
 from fp9.suites.sums import product_and_addend, several_products
 from fp9.suites.sums.product_and_addend import crossed
 from fp9.suites.sums.scale_columns import scaled
@@ -176,8 +187,8 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
     parts = [
-        crossed(np.arange(b.index, 1 << a.format.bits, formats_b), one_b, 0),
-        crossed(one_a, np.arange(a.index, 1 << b.format.bits, formats_a), 0),
+        crossed(crossed_codes(a.format)[b.index :: formats_b], one_b, 0),
+        crossed(one_a, crossed_codes(b.format)[a.index :: formats_a], 0),
         crossed(near_a, near_b, 0),
     ]
     x, y, z = (np.concatenate(columns) for columns in zip(*parts, strict=True))
