@@ -75,6 +75,18 @@ def narrow(rng: Random, fields: Table) -> str:
     return rng.choices([*kinds, *further], weights=[12, 3, 2, 4, 21 * _ODD])[0]()
 
 
+def operand(rng: Random, fields: Table) -> str:
+    """A format of at most 16 bits."""
+    if rng.random() < 0.8:
+        return narrow(rng, fields)
+    return rng.choice([lambda: rng.choice(_HALVES), lambda: described(rng, range(9, 17))])()
+
+
+def operands(rng: Random, fields: Table) -> list[str]:
+    """One to three different operand formats."""
+    return list({operand(rng, fields): 0 for _ in range(rng.choice([1, 1, 2, 3]))})
+
+
 def target(rng: Random, fields: Table) -> str:
     """A format of 8 bits."""
     kinds = (lambda: rng.choice([n for n in _NARROW if format(n).bits == 8]), lambda: described(rng, range(8, 9)))
@@ -282,6 +294,8 @@ BY_FIELD: dict[str, Draw] = {
     "Window.zero_exponent": _with_window(
         lambda rng, _: rng.choice([-139, -133, -132, -21, -20, -6, 0, 3, rng.randint(-150, 20)])
     ),
+    "Dot.a": operands,
+    "Dot.b": operands,
     "Window.interleaved": _joined,
     "Chunk.length": _chunk,
     "Chunk.interleave": lambda rng, fields: _divisor(rng, fields) if "chunk" in fields else LEFT_OUT,

@@ -151,7 +151,7 @@ def special_codes(fmt: Format) -> NDArray[Any]:
     if fmt.bits <= _FEW_BITS:
         return special
     few = [code for code in classes(fmt) if not np.isfinite(fmt.table[code])]
-    return np.unique(np.concatenate([few, special[:: -(-len(special) // 8)]]))
+    return np.unique(np.concatenate([few, special[:: max(1, len(special) // 8)]]))
 
 
 def signed_magnitudes(fmt: Format) -> NDArray[Any]:
