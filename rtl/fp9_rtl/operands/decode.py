@@ -116,7 +116,7 @@ class OperandDecoder(wiring.Component):
         subnormal = Signal()
         for fmt in switch(m, self.select, self._formats):
             if isinstance(fmt, HiFloat8):
-                hif8.decode(m, self._code[:-1], self._offset, exponent, fraction)
+                hif8.decode(m, self._code[: fmt.bits - 1], self._offset, exponent, fraction)
                 continue
             if isinstance(fmt, ScaledInteger):
                 self._unpack_integer(m, fmt, fraction, exponent, subnormal)
