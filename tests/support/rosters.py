@@ -17,7 +17,7 @@ from fp9.formats import FAMILIES, NAMED, Format, Rounding, format
 from fp9.policy import CastPolicy
 from fp9.rounding import Overflow
 from fp9.scaling import BLOCK_FORMATS, BlockFormat
-from fp9.units import CATALOGUE, Cast, Fma, Quantiser, Unit
+from fp9.units import CATALOGUE, Cast, Decoder, Quantiser, Unit
 
 # --- roundings ------------------------------------------------------------------------------------------------------
 
@@ -80,8 +80,8 @@ CIRCUIT_TARGETS = tuple(fmt for fmt in CAST_TARGETS if fmt.signed)
 CAST_SOURCES = taken(EVERY_FORMAT, lambda fmt: Cast("cast", fmt, (format("e4m3"),), (Rounding.RNE,)))
 """Sources of a cast unit."""
 
-OPERANDS = taken(TARGETS, lambda fmt: Fma("fma", (fmt,), (fmt,), ENGINES["fma_fp32"]))
-"""Operands of units that multiply."""
+OPERANDS = taken(TARGETS, lambda fmt: Decoder("decoder", (fmt,)))
+"""Operands of all units that multiply; tests/rtl/sums/test_wide_operands.py has those of more than 8 bits."""
 
 
 _UNSIGNED = tuple(

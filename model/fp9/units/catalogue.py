@@ -79,6 +79,8 @@ CATALOGUE: dict[str, Unit] = {
         Fma("fma_fp32_ocp", _OCP, _OCP, _FP32),
         Fma("fma_fp32_e5m2", _OCP[1:], _OCP[1:], _FP32),
         Fma("fma_fp32_int8", _INT8, _INT8, _FP32),
+        Fma("fma_fp32_fp16", (format("fp16"),), (format("fp16"),), _FP32),
+        Fma("fma_fp32_bf16", (format("bf16"),), (format("bf16"),), _FP32),
         Fma("fma_dlfloat16", _ALL, _ALL, _DLFLOAT),
         Fma("fma_dlfloat16_hfp8", _HFP8, _HFP8, _DLFLOAT),
         Fma("fma_dlfloat16_hfp8_152", _HFP8[1:], _HFP8[1:], _DLFLOAT),
