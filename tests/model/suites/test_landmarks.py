@@ -38,7 +38,9 @@ def test_smoke_has_every_code_of_a_factor_that_is_no_finite_number(unit: Fma) ->
         chosen, kind = factor(unit, made, operand)
         for fmt in formats:
             special = {code for code in range(1 << fmt.bits) if fmt.kind_of(code) in (Kind.INF, Kind.NAN)}
-            assert special == {*made.inputs[operand][(chosen == fmt) & np.isin(kind, [Kind.INF, Kind.NAN])]}, fmt.name
+            met = {*made.inputs[operand][(chosen == fmt) & np.isin(kind, [Kind.INF, Kind.NAN])].tolist()}
+            wanted = special if fmt.bits <= 8 else {code for code in special if fmt.kind_of(code) is Kind.INF}
+            assert wanted <= met <= special, fmt.name
 
 
 @pytest.mark.parametrize(
