@@ -84,8 +84,8 @@ def misfit(fields: Mapping[str, object], error: Exception) -> str | None:
     if "\n" in said or len(said) > 420:
         return "not one sentence"
     own = dataclasses.fields(KINDS[str(kind)]) if kind in KINDS else ()
-    names = {f.name for f in own} | {*PARAMETERS, "kind"} | {each.path for each in PARAMETERS.values()}
-    if not any(names(said, name) for name in names):
+    known = {f.name for f in own} | {*PARAMETERS, "kind"} | {each.path for each in PARAMETERS.values()}
+    if not any(names(said, name) for name in known):
         return "no field named"
     values = [text for name, value in _flat(fields) if names(said, name) for text in _texts(value)]
     return None if " without " in said or any(text.lower() in said.lower() for text in values) else "no value named"

@@ -94,7 +94,7 @@ def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool,
         tables += [table("Studies and comparisons", ["record", "state", "why", "command"], cells)] if told else []
         valid = sum(other.finding.holds for other in others)
         lines.append(f"{valid} of {len(others)} studies and comparisons are recorded")
-    show([each.to_dict() for each in (*items, *others)], as_json, *tables, *lines)
+    show([item.to_dict() for item in items] + [other.to_dict() for other in others], as_json, *tables, *lines)
 
 
 @records.command(cls=Command)
