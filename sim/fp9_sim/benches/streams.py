@@ -128,14 +128,14 @@ class Plan:
     stalls: bool
     after: str
     end: End = End.DRAINED
+    reset_clocks: int = 1
 
 
 def plans(order: Order, rng: random.Random) -> list[Plan]:
-    """Return the passes of a run. Each begins with a reset of one clock; the last pass has all operations.
+    """Return the passes of a run. Each begins with a reset; the last pass has all operations.
 
     In the passes before it, a reset interrupts the stream: with waiting results in every stage, at full rate, and
-    after random
-    stalls.
+    after random stalls. One reset lasts two to four clocks, by the seed; all others last one clock.
     """
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]
@@ -143,7 +143,7 @@ def plans(order: Order, rng: random.Random) -> list[Plan]:
         cuts += [Plan(prefix, False, "of an idle unit", End.BLOCKED)]
     cuts += [
         Plan(min(prefix, 2 * order.latency + 2), False, "while results waited", End.TAKEN),
-        Plan(rng.randint(1, prefix), order.stalls, "at full rate", End.TAKEN),
+        Plan(rng.randint(1, prefix), order.stalls, "at full rate", End.TAKEN, 2 + order.seed % 3),
     ]
     return [*cuts, Plan(len(order.vectors), order.stalls, "in a stream with stalls")]
 
@@ -165,14 +165,15 @@ class Pass:
         self.may_wait = stalls and vectors.unit.handshake is Handshake.READY
 
     async def reset(self) -> None:
-        """Reset the unit for one clock, in any state and with any value of enable."""
+        """Reset the unit for the plan's clocks, in any state and with any value of enable."""
         reset = self.vectors.unit.reset
         handle = pin(self.dut, reset.port)
         handle.value = reset.active
         self.dut.in_valid.value = 0
         if self.enable is not None:
             self.enable.value = 0
-        await FallingEdge(self.dut.clk)
+        for _ in range(self.plan.reset_clocks):
+            await FallingEdge(self.dut.clk)
         handle.value = 1 - reset.active
 
     async def run(self) -> None:
@@ -181,7 +182,9 @@ class Pass:
         try:
             await self._stream()
         except Violation as violation:
-            raise Violation(f"{violation}; after a reset of one clock {self.plan.after}") from None
+            clocks = self.plan.reset_clocks
+            length = "one clock" if clocks == 1 else f"{clocks} clocks"
+            raise Violation(f"{violation}; after a reset of {length} {self.plan.after}") from None
 
     async def _stream(self) -> None:
         moved = 0
