@@ -18,7 +18,7 @@ def run(*arguments: str) -> Result:
 
 def test_every_recipe_is_listed() -> None:
     text = run().stdout
-    assert all(f" {name} " in text for name in RECIPES)
+    assert {line.split()[0] for line in text.splitlines() if line.strip()} >= {*RECIPES}
     listed = json.loads(run("--json").stdout)
     assert [r["name"] for r in listed] == list(RECIPES)
 
