@@ -103,7 +103,8 @@ def _flat(fields: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for name, value in fields.items():
         yield name, value
         if isinstance(value, Mapping):
-            given = {(group, field): each for group, table in value.items() for field, each in table.items()}
+            tables = {group: table for group, table in value.items() if isinstance(table, Mapping)}
+            given = {(group, field): each for group, table in tables.items() for field, each in table.items()}
             for each in PARAMETERS.values():
                 given_value = given.get((each.group, each.field), getattr(each.default, "name", each.default))
                 yield from ((name, given_value) for name in (each.name, each.path))
