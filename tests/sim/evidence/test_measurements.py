@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,10 @@ def test_status_names_the_command_of_a_missing_comparison(tmp_path: Path, monkey
     monkeypatch.setattr(evidence, "status", lambda units, folder, claims, progress: [])
     (tmp_path / "identify").mkdir()
     (tmp_path / "identify" / "random.json").write_text("[]")
-    done = CliRunner().invoke(main, ["records", "status", "--records", str(tmp_path)], env={"COLUMNS": "250"})
+    done = CliRunner().invoke(main, ["records", "status", "--records", str(tmp_path), "--json"])
     assert done.exit_code == 0, done.output
-    assert "fp9_compare.identify.trials presets --out records/identify/presets.json" in done.output
-    assert "identify/random.json" not in done.output.replace("--out records/identify/random.json", "")
+    listed = {each["record"]: each for each in json.loads(done.output)}
+    assert "trials presets --out records/identify/presets.json" in listed["identify/presets.json"]["command"]
+    assert listed["identify/random.json"]["state"] == State.VALID.value
+    done = CliRunner().invoke(main, ["records", "status", "--records", str(tmp_path)])
     assert f"1 of {len(STUDIES) + len(measurements.COMPARISONS)} studies and comparisons are recorded" in done.output
