@@ -36,7 +36,7 @@ from fp9_rtl.sums.product import product_steps
 
 
 def build(unit: Unit) -> wiring.Component:
-    """Return the hardware of a unit: its data ports and, with `stages`, the handshake.
+    """Return the hardware of a unit. It has the data ports and, with `stages`, the handshake.
 
     Raises ValueError for a specification without hardware.
     """
@@ -58,11 +58,11 @@ _MAC = Circuits(
 )
 
 CIRCUITS: tuple[Circuits[Any], ...] = (target.CIRCUITS, fpu.CIRCUITS, _MAC, kulisch.CIRCUITS, *sums.CIRCUITS)
-"""Conditions on units of all kinds; decoders, upcasts and quantisers have circuits for every specification."""
+"""Conditions on all kinds of units. Decoders, upcasts and quantisers have hardware for every specification."""
 
 
 def check_offered(unit: Unit) -> None:
-    """Raise ValueError, with the first field at fault, for a unit that the model supports and the RTL does not."""
+    """Raise ValueError if the RTL does not support a unit. The error names the first field at fault."""
     for circuits in CIRCUITS:
         for refusal in circuits.refusals(unit):
             raise ValueError(refusal)
@@ -81,13 +81,13 @@ unit_steps: Hook[[], list[Step]] = Hook(
         Dot: sums.dot_steps,
     },
 )
-"""Datapath of a stateless unit, by kind of unit."""
+"""Datapath steps of a stateless unit, by kind of unit."""
 
 
 class UnitComponent(wiring.Component):
     """A unit with flat ports: the specification's ports, its handshake and its enable.
 
-    Amaranth adds clock and reset. A reset other than synchronous active-high is a member, with the clock.
+    Amaranth adds the clock and a synchronous, active-high reset. For any other reset, clock and reset are members.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -157,7 +157,9 @@ def _pipeline(unit: Unit) -> dict[str, StreamComponent]:
 
 
 def _sum_front(unit: Dot, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
-    """Return the steps with `stages` register stages; the first follows the decoders if factors are held."""
+    """Return the steps in `stages` register stages. If factors are held, the first register stage follows the
+    decoders.
+    """
     if not gating.holds(unit):
         return _front(unit, steps, stages)
     return {
@@ -167,7 +169,6 @@ def _sum_front(unit: Dot, steps: Sequence[Step], stages: int) -> dict[str, Strea
 
 
 def _accumulator_stages(unit: Mac) -> dict[str, StreamComponent]:
-    """Return the stages of a mac: products first, then the accumulator, or the accumulators of chunk and total."""
     if unit.engine.step.exact:
         return kulisch_stages(unit)
     steps = sums.product_steps(unit, ("op", "c"))
@@ -182,7 +183,6 @@ def _accumulator_stages(unit: Mac) -> dict[str, StreamComponent]:
 
 
 def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
-    """Return the stages of a quantiser: largest magnitude, block buffer, then the casts with the remaining stages."""
     if unit.lanes is None:
         return _pipeline(unit)
     amax = quantisers.Largest(unit)
@@ -193,7 +193,7 @@ def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
 
 
 def _cast_stages(unit: Cast) -> dict[str, StreamComponent]:
-    """Return the stages of a cast; the running maximum is in the last stage, with the steps of that stage."""
+    """Return the stages of a cast. The running maximum is computed in the last stage."""
     if not unit.amax:
         return _pipeline(unit)
     *earlier, last = cut(unit_steps(unit), unit.stages)
@@ -211,4 +211,3 @@ _stages: Hook[[], dict[str, StreamComponent]] = Hook(
     },
     otherwise=_pipeline,
 )
-"""Stream components of a unit with `stages`, by name, for each kind of unit."""

@@ -1,1 +1,1 @@
-"""Accumulator registers: of one step (`register`), of chunk and total (`chunks`), and exact (`kulisch`)."""
+"""Accumulator registers: one sum (`register`), chunk and total (`chunks`), and an exact sum (`kulisch`)."""

@@ -1,4 +1,4 @@
-"""The two accumulators of a `mac` with chunks, in the last two register stages: the open chunk, then the total.
+"""The two accumulators of a `mac` with chunks: the open chunk, then the total, in the last two register stages.
 
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
@@ -21,10 +21,10 @@ from fp9_rtl.sums.chunks import join_steps
 
 
 class ChunkSum(ElasticStage):
-    """The open chunk: accepts products and operations, and tells the total after each what to do.
+    """The accumulator of the open chunk. It accepts products and tells the total what to do after each operation.
 
-    `joins` means that the chunk's sum is added to the total, `restarts` that the total is set to `c` first. `flags`
-    are the step's flags. The sum stays in its register while the chunk is open; after it joins the total, it is +0.
+    If `joins` is 1, the chunk's sum is added to the total. If `restarts` is 1, the total is first set to `c`.
+    `flags` are the flags of this step. The chunk's sum is +0 after it was added to the total.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -70,7 +70,9 @@ class ChunkSum(ElasticStage):
 
 
 class Total(ElasticStage):
-    """The total: accepts the outputs of `ChunkSum` and outputs the total after every operation."""
+    """The accumulator of the total. It accepts the outputs of `ChunkSum` and outputs the total after every
+    operation.
+    """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._steps = join_steps(unit.engine)

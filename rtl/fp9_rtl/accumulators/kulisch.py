@@ -30,10 +30,10 @@ from fp9_rtl.sums.fixed.sum import Normalise, placed_product
 from fp9_rtl.sums.terms import carry_save
 
 LEAST_RESULT_BITS = 16
-"""Width of the narrowest result that can be rounded from the register."""
+"""Smallest number of bits of a result that the register can be rounded to."""
 
 _STICKY = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
-"""Flags that stay set until LOAD or CLEAR; `not_zero` means that a term was not +0, the value of an empty sum."""
+"""Flags that stay set until LOAD or CLEAR. `not_zero` means that some term was not +0."""
 
 
 def _has_rounder(fmt: Format) -> bool:
@@ -70,7 +70,7 @@ CIRCUITS = Circuits(
 
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
-    """Return the stream components of the unit, with registers placed so that the slowest stage is as fast as
+    """Return the stream components of the unit. The registers are placed so that the slowest stage is as fast as
     possible.
     """
     front = [*product_steps(unit, ("op",))]
@@ -84,7 +84,6 @@ def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
 
 
 def _split(unit: Mac, front: Sequence[Step], back: Sequence[Step]) -> tuple[int, int]:
-    """Return the number of register stages before and after the accumulator's own stage."""
     stages, products, rounding = unit.stages, netlist(front), netlist(back)
     add = clock(netlist([AddToRegister(unit, front[-1].o.shape())]), 1)
 
@@ -97,12 +96,12 @@ def _split(unit: Mac, front: Sequence[Step], back: Sequence[Step]) -> tuple[int,
 
 
 def _register(unit: Mac) -> data.StructLayout:
-    """Return the layout of the accumulator: the sum in two's complement, and the sticky special flags."""
+    """Return the register's layout: the sum in two's complement, and the sticky special flags."""
     return data.StructLayout({"sum": signed(unit.sum_bits), **dict.fromkeys(_STICKY, 1)})
 
 
 class PlaceProducts(Step):
-    """Add the products of one step in two's complement; the register adds the remaining `carry`."""
+    """Add the products of one step in two's complement. The remaining `carry` is added in the register."""
 
     name = "place"
 
@@ -141,7 +140,7 @@ class PlaceProducts(Step):
 
 
 class AddToRegister(Step):
-    """Compute the register's next value; `kept` is its current value, or 0, and the other inputs are the operation."""
+    """Compute the register's next value. `kept` is its current value, or 0. The other inputs are the operation."""
 
     name = "add"
 
@@ -158,9 +157,9 @@ class AddToRegister(Step):
 
 
 class KulischAccumulator(ElasticStage):
-    """Accept sums of products and operations; output the register after every operation.
+    """Accept the sum of each step's products, and output the register after every operation.
 
-    The register changes only in the clock cycle in which an operation is accepted. While a result waits, none is
+    The register changes only in a clock cycle that accepts an operation. While a result waits, no operation is
     accepted.
     """
 
@@ -215,7 +214,7 @@ class Magnitude(Step):
 
 
 def rounding_steps(unit: Mac, i: data.StructLayout) -> list[Step]:
-    """Return the stages from the register to result and flags."""
+    """Return the steps that convert the register to the rounded result and its flags."""
     fmt = unit.engine.result.format
     window = register_window(unit)
     magnitude = Magnitude(window, i)

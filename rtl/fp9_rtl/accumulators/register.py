@@ -1,4 +1,4 @@
-"""Accumulator of a `mac`: the last register stage, whose sum loops back in one clock cycle."""
+"""Accumulator of a `mac`. It is the last register stage, and its sum loops back in one clock cycle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.sums.engine_step import sum_steps
 
 
 class StepLoop:
-    """The steps from products and an addend to a sum; the accumulator is the addend of the next sum."""
+    """The steps that add products to an addend. The accumulator is the addend of the next sum."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._names = tuple(name for name, _ in i if name not in ("op", "c"))
@@ -25,7 +25,7 @@ class StepLoop:
         self._steps = sum_steps(step, terms)
 
     def sum(self, m: Module, operation: data.View[data.StructLayout], addend: Value) -> data.View[data.StructLayout]:
-        """Return result and flags of the operation's products plus the addend."""
+        """Return the result and the flags of this sum: the operation's products plus the addend."""
         terms = Signal(self._steps[0].i.shape())
         m.d.comb += [terms[name].eq(operation[name]) for name in self._names]
         m.d.comb += terms.c.eq(addend)
@@ -35,7 +35,7 @@ class StepLoop:
 class Accumulator(ElasticStage):
     """Accept products and operations, hold the accumulator, and output it after every operation.
 
-    The state changes only in the clock cycle in which an operation is accepted. While a result waits, none is
+    The accumulator changes only in a clock cycle that accepts an operation. While a result waits, no operation is
     accepted.
     """
 

@@ -1,4 +1,4 @@
-"""Page of the values that the RTL accepts in each specification field, from the conditions that reject others."""
+"""Write a page that lists, for each specification field, the values that the RTL accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Block diagrams of units as Mermaid flowcharts: ports, Verilog modules, and the bits between them."""
+"""Block diagrams of units as Mermaid flowcharts. They show ports, Verilog modules and the widths of connections."""
 
 from __future__ import annotations
 
@@ -23,13 +23,19 @@ _CLOCKED = (
 
 
 def section(unit: Unit) -> str:
-    """Return the diagram as Markdown: a fenced block and a legend. Raises ValueError for a unit without hardware."""
+    """Return the diagram as Markdown: a fenced block and a legend.
+
+    Raises ValueError for a unit without hardware.
+    """
     legend = _LEGEND.format(name=unit.name) + (_CLOCKED if unit.stages else "")
     return f"```mermaid\n{flowchart(unit, unit_steps(unit))}\n```\n\n{legend}"
 
 
 def flowchart(unit: Unit, steps: Steps) -> str:
-    """Return the flowchart of a unit's ports and steps as Mermaid text, without control ports. Deterministic."""
+    """Return the flowchart of a unit's ports and steps as Mermaid text. Control ports are left out.
+
+    The text is deterministic.
+    """
     inputs, outputs = ([port.name for port in ports] for ports in (unit.inputs, unit.outputs))
     undrawn = {port.name for port in unit.control_ports}
     edges = [edge for edge in steps.edges if edge.source not in undrawn and edge.target not in undrawn]
@@ -47,7 +53,7 @@ def flowchart(unit: Unit, steps: Steps) -> str:
 
 
 def _together(names: Sequence[str], ends: Iterable[tuple[object, object]]) -> list[list[str]]:
-    """Return ports in groups that connect to the same steps."""
+    """Group the ports that connect to the same steps."""
     met: defaultdict[object, set[object]] = defaultdict(set)
     for port, other in ends:
         met[port].add(other)
@@ -58,7 +64,7 @@ def _together(names: Sequence[str], ends: Iterable[tuple[object, object]]) -> li
 
 
 def _ranges(names: Sequence[str]) -> Iterator[str]:
-    """Yield names; a series of numbered names becomes its first and last name."""
+    """Yield names. A series of numbered names is shortened to its first and last name."""
     series: dict[str, list[str]] = {}
     for name in names:
         series.setdefault(re.sub(r"\d+$", "#", name), []).append(name)
@@ -66,7 +72,6 @@ def _ranges(names: Sequence[str]) -> Iterator[str]:
 
 
 def _boxes(steps: Sequence[Step], holder: Path, name: str, node: Mapping[Path | str, str]) -> Iterator[str]:
-    """Yield the steps inside a module; a step with inner steps is a frame, with a box inside if it has own logic."""
     indent = "  " * (len(holder) + 1)
     for step in (step for step in steps if step.path[:-1] == holder):
         said = _said(step) or name
@@ -82,7 +87,7 @@ def _boxes(steps: Sequence[Step], holder: Path, name: str, node: Mapping[Path | 
 
 
 def _said(step: Step) -> str:
-    """Return a step's name; for equal steps, their common name and their number."""
+    """Return a step's name. Several equal steps are named once, with their number."""
     if len(step.names) < 2:
         return "".join(step.names)
     shared = "".join(common_start(step.names)).rstrip("_0123456789")
@@ -90,7 +95,7 @@ def _said(step: Step) -> str:
 
 
 def _arrows(edges: Iterable[Edge], node: Mapping[Path | str, str]) -> Iterator[str]:
-    """Yield one arrow for all bits from one box to another."""
+    """Yield one arrow for each pair of connected boxes, with the total width."""
     bits: Counter[tuple[str, str]] = Counter()
     for edge in edges:
         bits[node[edge.source], node[edge.target]] += edge.bits

@@ -1,4 +1,4 @@
-"""Data sheets of units, from the specification: ports, formats, rounding, timing, steps, area and delay."""
+"""Write data sheets of units: ports, formats, rounding, timing, steps, area and delay."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from fp9_rtl.synthesis.report import markdown_table, um2
 from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
 INDEX = "README.md"
-"""File name of the page that lists the sheets of a folder."""
+"""File name of the page that lists the data sheets."""
 
 AREA = "## Area and delay"
-"""Heading of the last section, which is the only measured one."""
+"""Heading of the last section. It is the only section with measurements."""
 
 
 def write(
@@ -36,9 +36,10 @@ def write(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write NAME.md for each unit and the timing diagrams to a folder, measure missing areas, and return the paths.
+    """Write a data sheet NAME.md for each unit, and the timing diagrams. Return the paths.
 
-    Raises ValueError for a unit without hardware, and MissingTool without WaveDrom, Yosys or the library.
+    Areas that are not cached are measured first. Raises ValueError for a unit without hardware, and MissingTool
+    without WaveDrom, Yosys or the library.
     """
     paths = []
     for done, unit in enumerate(units, start=1):
@@ -76,7 +77,7 @@ def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
 
 
 def body(unit: Unit) -> str:
-    """Return the parts of a data sheet that need neither measurement nor drawing."""
+    """Return the part of a data sheet that needs no measurement and no drawing."""
     parts = [
         inspect.getdoc(type(unit)) or "",
         "## Spec",
@@ -94,7 +95,7 @@ def body(unit: Unit) -> str:
 
 
 def unmeasured(text: str) -> str:
-    """Return a sheet without its area section."""
+    """Return the text of a data sheet without its area section."""
     return text.partition(f"\n{AREA}")[0]
 
 
@@ -169,11 +170,9 @@ _rounding: Hook[[], list[str]] = Hook(
         MultiFpu: _cast_rounding,
     },
 )
-"""Lines that say what is rounded and where, by kind of unit."""
 
 
 def _scaled(unit: Dot, scale: Format) -> str:
-    """Return a sentence that says what is multiplied by the scales."""
     engine, several = unit.engine, unit.products_of_scales < unit.products
     each = f" of each {unit.products_of_scales} products" if several else ""
     if engine.step.group is not None:
@@ -187,7 +186,6 @@ def _scaled(unit: Dot, scale: Format) -> str:
 
 
 def _step(engine: Engine) -> str:
-    """Return a sentence that says what an engine's step rounds."""
     terms = (
         f"{engine.step.products} products and the addend" if engine.step.products > 1 else "the product and the addend"
     )
@@ -207,7 +205,6 @@ def _step(engine: Engine) -> str:
 
 
 def _interleaved(engine: Engine) -> str:
-    """Return how a chunk's elements are distributed to its steps; empty if they are consecutive."""
     if engine.chunk.interleave is None:
         return ""
     steps, run = engine.steps_of_chunk, engine.chunk.interleave
@@ -244,7 +241,7 @@ _TRANSFERS = {
 
 
 def _areas(unit: Unit, measured: Sequence[Synthesis]) -> str:
-    """Return a table of the figures of each mapping in each library."""
+    """Return a table with a row for each library and mapping."""
     rows = [
         _figures(one, e)
         for estimates in zip(*([(one, e) for e in one.estimates] for one in measured), strict=True)

@@ -1,4 +1,4 @@
-"""Timing diagrams of units, drawn with WaveDrom from a cycle-by-cycle run of their valid/ready stages."""
+"""Draw timing diagrams of units with WaveDrom. A simulation of the valid/ready stages gives the signal values."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from fp9.system.missing import MissingTool, install_hint
 from fp9.units import Handshake, Unit
 
 OPERATIONS = ("1st", "2nd", "3rd")
-"""Operations that a diagram shows back to back."""
+"""Labels of the consecutive operations in a diagram."""
 
 Wave = list["str | int | None"]
-"""One value for each clock cycle; None is a payload without meaning."""
+"""Values of a signal, one for each clock cycle. None is a payload that is not valid."""
 
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
 def picture(unit: Unit) -> str | None:
-    """Return the file name of a unit's timing diagram; units with equal stages share one.
+    """Return the file name of a unit's timing diagram. Units with equal stages share one file.
 
-    Return None if results wait for several operations, which the diagram does not show.
+    Return None if a result needs several operations, because the diagram does not show that case.
     """
     if unit.group > 1:
         return None
@@ -33,9 +33,9 @@ def picture(unit: Unit) -> str | None:
 
 
 def timing_svg(unit: Unit) -> str:
-    """Return the timing diagram of a unit as SVG text, deterministic for a number of stages.
+    """Return the timing diagram of a unit as SVG text. It depends only on the number of stages.
 
-    With stages, it shows three operations back to back and a clock cycle in which the reader is not ready. Raises
+    With stages, it shows three consecutive operations and a clock cycle in which the reader is not ready. Raises
     MissingTool without WaveDrom.
     """
     try:
@@ -47,9 +47,7 @@ def timing_svg(unit: Unit) -> str:
 
 
 def diagram(unit: Unit) -> dict[str, object]:
-    """Return the timing diagram as WaveJSON; `inputs` and `outputs` represent all data ports, whose names may
-    be long.
-    """
+    """Return the timing diagram as WaveJSON. `inputs` and `outputs` stand for all data ports."""
     if not unit.stages:
         wave = {"wave": "x=.=.=.x", "data": list(OPERATIONS)}
         return {"signal": [{"name": "inputs", **wave}, {"name": "outputs", **wave, "phase": -0.25}]}
@@ -62,7 +60,7 @@ def diagram(unit: Unit) -> dict[str, object]:
 
 
 def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
-    """Return the signals of a unit with `stages` stages, cycle by cycle after reset.
+    """Return the signals of a unit with `stages` stages, one value for each clock cycle after reset.
 
     If `waits`, the reader is not ready in the first cycle in which a result is valid.
     """
@@ -88,7 +86,6 @@ def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
 
 
 def _encoded(wave: Wave) -> dict[str, object]:
-    """Return a wave in WaveJSON: bits as 0 and 1, payloads as labelled boxes."""
     text, data = "", []
     for before, value in itertools.pairwise([object(), *wave]):
         if value == before:
@@ -102,7 +99,7 @@ def _encoded(wave: Wave) -> dict[str, object]:
 
 
 def _without_unused(drawn: str) -> str:
-    """Return the SVG without WaveDrom's unused shapes, which are nine tenths of it."""
+    """Remove WaveDrom's unused shapes, which are nine tenths of the SVG text."""
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _LINK[1:].partition("}")[0])
     root = ElementTree.fromstring(drawn)

@@ -1,7 +1,7 @@
-"""Hardware pages of the numerics explorer: a unit's data sheet, area and delay for a changing specification.
+"""Hardware pages of the numerics explorer: the data sheet, area and delay of a unit that the user changes.
 
-`sheet` and `area` answer the explorer's requests (entry points `fp9.explorer`); each maps a dictionary of texts to
-a record.
+`sheet` and `area` answer the explorer's requests (entry points `fp9.explorer`). Each takes a dictionary of texts
+and returns a record.
 """
 
 from fp9_rtl.explorer.answers import area, sheet

@@ -1,4 +1,4 @@
-"""Answers to the explorer's requests about units: `sheet` immediately, `area` as far as it is measured."""
+"""Answers to the explorer's requests about units. `sheet` answers immediately; `area` reports the progress so far."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ _AREAS = Areas()
 
 
 def sheet(asked: Mapping[str, str]) -> Record:
-    """Return a unit's fields, data sheet (HTML) and timing (SVG) for `unit`, a name, and `set`, settings separated by
-    `;`.
+    """Return the fields, the data sheet (HTML) and the timing diagram (SVG) of a unit.
 
-    Raises ValueError for an unknown unit, an invalid setting, or a unit without hardware.
+    `unit` is the unit's name. `set` has settings separated by `;`. Raises ValueError for an unknown unit, an
+    invalid
+    setting, or a unit without hardware.
     """
     name, settings = _named(asked)
     spec = _spec(name, settings)
@@ -47,7 +48,7 @@ def sheet(asked: Mapping[str, str]) -> Record:
 
 
 def area(asked: Mapping[str, str]) -> Record:
-    """Return the progress or result of a unit's area and delay measurement; arguments as in `sheet`.
+    """Return the area and delay of a unit, or the progress of their measurement. The arguments are those of `sheet`.
 
     The caller repeats the request until the measurement is finished.
     """
@@ -60,14 +61,17 @@ def _named(asked: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def _spec(name: str, settings: list[str]) -> Unit:
-    """Return the catalogue's unit of this name (no file) with settings. Raises ValueError if it has no hardware."""
+    """Return a unit of the catalogue with settings applied. File names are not accepted.
+
+    Raises ValueError if it has no hardware.
+    """
     spec = load(unit(name).name, settings)
     check_offered(spec)
     return spec
 
 
 def _html(text: str) -> str:
-    """Return Markdown as HTML, with headings one level lower, for a section of the page."""
+    """Convert Markdown to HTML, with headings one level lower."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
     for token in tokens:
@@ -77,7 +81,6 @@ def _html(text: str) -> str:
 
 
 def _timing(spec: Unit) -> str:
-    """Return the timing diagram; empty if there is none or WaveDrom is not installed."""
     try:
         return timing_svg(spec) if picture(spec) else ""
     except MissingTool:

@@ -1,6 +1,7 @@
-"""Measure areas of specifications, one at a time, in a separate process, so that requests are answered meanwhile.
+"""Measure the areas of units in a separate process. The explorer answers other requests meanwhile.
 
-A request is valid while it is repeated. If nobody repeats it, its measurement is stopped when another one waits.
+One unit is measured at a time. A request stays valid while the client repeats it. If nobody repeats it, its
+measurement is stopped as soon as another request waits.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ WORKER = (sys.executable, "-m", "fp9_rtl.explorer.worker")
 """Command of the measuring process."""
 
 UNDER_WAY, MEASURED, REFUSED = "under way", "measured", "refused"
-"""Values of a record's `state`; only `UNDER_WAY` will change."""
+"""Values of a record's `state`. Only a record in the state `UNDER_WAY` can still change."""
 
 
 class Areas:
-    """The measured areas, and the process that measures others (`fp9_rtl.explorer.worker`)."""
+    """The areas measured so far, and the process (`fp9_rtl.explorer.worker`) that measures more."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,8 +43,9 @@ class Areas:
         self._worker: subprocess.Popen[str] | None = None
 
     def of(self, unit: Unit) -> Record:
-        """Return the record of a unit: estimates, an error, or the progress of the measurement, which this call
-        starts.
+        """Return the record of a unit: estimates, an error, or the progress of its measurement.
+
+        The first call for a unit requests the measurement.
         """
         with self._lock:
             if unit in self._known:
@@ -58,7 +60,6 @@ class Areas:
         return unit is None or time.monotonic() - self._asked[unit] > PATIENCE
 
     def _begin_next(self) -> None:
-        """Start the oldest valid request if nothing is running."""
         self._asked = {u: when for u, when in self._asked.items() if u == self._running or not self._is_forgotten(u)}
         if self._running is None and self._asked:
             self._running = min(self._asked, key=self._asked.__getitem__)
@@ -66,8 +67,8 @@ class Areas:
             threading.Thread(target=self._measure, args=(self._running, self._started()), daemon=True).start()
 
     def _started(self) -> subprocess.Popen[str]:
-        """Return the measuring process, started if needed in its own process group, so that its children end
-        with it.
+        """Return the measuring process, and start it if necessary. Its own process group lets its children end with
+        it.
         """
         if self._worker is None:
             pipe = subprocess.PIPE

@@ -1,6 +1,8 @@
-"""Measuring process of the explorer: a specification on each line of standard input, records on standard output.
+"""Measuring process of the explorer. It reads specifications from standard input and writes records to standard
+output.
 
-A specification is the text of a unit file as a JSON string. The process and its children end with standard input.
+Each input line has one specification: the text of a unit file as a JSON string. The process and its children end
+when standard input ends.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _FIGURES = ("mapping", "area_um2", "nand2", "flip_flops", "delay_ns")
 
 
 def main() -> None:
-    """Measure each requested specification; the client sends the next line after the answer."""
+    """Measure each specification on standard input. The client waits for each record before it sends the next line."""
     for line in sys.stdin:
         threading.Thread(target=_answer, args=(json.loads(line),), daemon=True).start()
     os.killpg(0, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Systolic tiles of units (`tile`), and their area (`area`)."""
+"""Systolic arrays for matrix products (`tile`), and their area (`area`)."""
 
 from fp9_rtl.gemm.tile import GemmTile, gemm_verilog
 

@@ -15,7 +15,7 @@ from fp9_rtl.synthesis.run import Progress, synthesise
 
 @dataclass(frozen=True)
 class TileArea:
-    """Area and delay of a tile for one synthesis mapping; areas in um2, delay in ns.
+    """Area in um2 and delay in ns of a tile with one synthesis mapping.
 
     `element_um2` is the tile's area divided by its number of elements. It contains a mac, its operands' registers,
     and its share of the casts and the control logic. All other figures are for the whole tile.
@@ -42,7 +42,7 @@ def measure(
     mappings: Sequence[str] = MAPPED,
     progress: Progress | None = None,
 ) -> tuple[TileArea, ...]:
-    """Synthesise a tile with each mapping and return its area and delay; raises the errors of `synthesise`."""
+    """Synthesise a tile with each mapping and return its area and delay. Raises the errors of `synthesise`."""
     found = synthesise(
         circuit(GemmComponent(tile), tile.name), tile.name, library=library, mappings=mappings, progress=progress
     )

@@ -30,7 +30,7 @@ from fp9_rtl.components import build, check_offered
 from fp9_rtl.export.verilog import component_verilog
 
 CODE_BITS = 8
-"""Width of a factor and of a result."""
+"""Number of bits of a factor, and of a result."""
 
 MAX_SIDE = 64
 """Largest number of rows or columns of a tile."""
@@ -38,9 +38,11 @@ MAX_SIDE = 64
 
 @dataclasses.dataclass(frozen=True)
 class GemmTile:
-    """A tile of `rows` x `columns` sums: formats of both operands, engine of the sums, target of the cast.
+    """The specification of a tile with `rows` x `columns` accumulators.
 
-    `mac_stages` is the number of register stages of each `mac`. A step adds `products` products to every sum.
+    `a` and `b` are the formats of the two operands. `engine` is the accumulator model of each element. `target` is
+    the format to which results are cast. `mac_stages` is the number of register stages of each `mac`. A step adds
+    `products` products to every sum.
 
     Raises ValueError for sizes and formats that a tile does not support, and for an engine that no `mac` supports.
     """
@@ -85,7 +87,7 @@ class GemmTile:
         overflow: Overflow = Overflow.SATURATE,
         name: str = "gemm",
     ) -> GemmTile:
-        """Return the tile with elements `unit`: a mac, or a mac around the step of a dot or fma.
+        """Return a tile whose elements are `unit`. The unit is a mac, or a dot or fma that is turned into a mac.
 
         Raises ValueError as the constructor does, and for a unit with a bias port, because a tile has no bias
         ports.
@@ -109,24 +111,27 @@ class GemmTile:
 
     @property
     def row_bits(self) -> int:
-        """Return the number of operand bits that a row, or a column, takes in a step."""
+        """Return the number of operand bits that one row or one column receives in a step."""
         return CODE_BITS * self.products
 
     def period(self, steps: int) -> int:
-        """Return the clock cycles, without stalls, between the first steps of two consecutive matrix products of
-        `steps` steps.
+        """Return the number of clock cycles from the first step of a matrix product to the first step of the next one.
+
+        Each product has `steps` steps, and no stalls are counted.
         """
         crossing = self.rows - 1 + self.columns - 1
         return steps + crossing + self.mac_stages + self.rows
 
     @property
     def mac(self) -> Mac:
-        """Return the unit of every element."""
+        """Return the specification of the `mac` in every element."""
         return Mac(f"{self.name}_mac", self.a, self.b, self.engine, flags=False, stages=self.mac_stages)
 
     @property
     def cast(self) -> Cast:
-        """Return the cast below every column; its source is the addend's format, which holds every result."""
+        """Return the cast below every column. Its source is the addend's format, because that format holds every
+        result.
+        """
         return Cast(f"{self.name}_cast", self.engine.addend_format, (self.target,), (self.rounding,), (self.overflow,))
 
 
@@ -152,13 +157,17 @@ def _members(tile: GemmTile) -> dict[str, wiring.Member]:
 class GemmComponent(wiring.Component):
     """The hardware of a tile.
 
-    Inputs: one step of the sum, accepted when `in_valid` and `in_ready` are both 1. `a` holds G columns of A: the
-    codes of row i begin at bit 8Gi, in the order of the columns. `b` holds G rows of B, column j in the same way.
-    `a_format` and `b_format` select the formats if there are several. `in_last` marks the last step. Steps may come
-    with pauses.
+    Inputs: a step is accepted when `in_valid` and `in_ready` are both 1. `a` holds G columns of A. The codes of row
+    i
+    begin at bit 8Gi, in the order of the columns. `b` holds G rows of B, and the codes of column j begin at bit
+    8Gj.
+    `a_format` and `b_format` select the formats if there are several. `in_last` marks the last step. Pauses between
+    steps are allowed.
 
-    Outputs: the results, when `out_valid` and `out_ready` are both 1. `result` holds a row, column j in bits 8j to
-    8j + 7, beginning with row 0. `out_last` marks the last row; the next matrix product begins after it.
+    Outputs: a row of results is transferred when `out_valid` and `out_ready` are both 1. `result` holds the row,
+    with
+    column j in bits 8j to 8j + 7. Row 0 comes first. `out_last` marks the last row. The next matrix product begins
+    after it.
     """
 
     def __init__(self, tile: GemmTile) -> None:
@@ -183,7 +192,9 @@ class GemmComponent(wiring.Component):
         return m
 
     def _array(self, m: Module, taken: Value, begins: Value) -> tuple[list[list[Value]], Value]:
-        """Build the elements; return their sums, and whether the last step has reached the last element."""
+        """Build the elements. Return their sums, and a signal that is 1 when the last step has reached the last
+        element.
+        """
         ports: Any = self
         tile = self._tile
         control: dict[str, Value] = {"valid": taken, "first": begins}
@@ -203,8 +214,8 @@ class GemmComponent(wiring.Component):
         return sums, a.valid & a.last
 
     def _entering(self, m: Module, operand: str, place: int, control: dict[str, Value]) -> data.View[data.StructLayout]:
-        """Return an operand at the edge of the array, with its format and control signals, delayed by `place`
-        cycles.
+        """Return an operand at the edge of the array, delayed by `place` cycles, with its format and control
+        signals.
         """
         select = getattr(self, f"{operand}_format", None)
         fields = {"codes": getattr(self, operand).word_select(place, self._tile.row_bits), **control}
@@ -219,9 +230,7 @@ class GemmComponent(wiring.Component):
         return token
 
     def _operate(self, m: Module, mac: Any, a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> None:
-        """Connect one element: the first step loads its product, later steps accumulate; the result is always
-        accepted.
-        """
+        """Connect one element. The first step loads its product, and later steps accumulate."""
         if not self._tile.engine.step.exact:
             m.d.comb += mac.c.eq(0)
         m.d.comb += [
@@ -236,7 +245,7 @@ class GemmComponent(wiring.Component):
                 m.d.comb += getattr(mac, f"{operand}_format").eq(token.format)
 
     def _drain(self, m: Module, taken: Value, arrived: Value, drains: Signal) -> Signal:
-        """Accept steps until the last one, then output the rows of sums; return the number of the current row."""
+        """Accept steps until the last one, then output the sums row by row. Return the number of the current row."""
         ports: Any = self
         rows = self._tile.rows
         waits, row = Signal(), Signal(range(rows))
@@ -262,14 +271,13 @@ class GemmComponent(wiring.Component):
 
 
 def _held(m: Module, token: Any, name: str) -> Any:
-    """Return `token` delayed by one clock cycle."""
     held = Signal(token.shape(), name=name)
     m.d.sync += held.eq(token)
     return held
 
 
 def ports(tile: GemmTile) -> tuple[str, ...]:
-    """Return the names of a tile's ports, clock and reset first."""
+    """Return the names of a tile's ports. Clock and reset come first."""
     return ("clk", "rst", *_members(tile))
 
 

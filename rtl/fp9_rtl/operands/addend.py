@@ -1,4 +1,4 @@
-"""Unpack 16- or 32-bit addends without shifting, and flush their subnormal numbers to zero if asked."""
+"""Unpack 16- or 32-bit addends without shifting. Flush subnormal addends to zero if the engine does so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fp9_rtl.parts.step import Step, forward
 
 
 def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend") -> data.View[data.StructLayout]:
-    """Return an accumulator code unpacked as an addend; its signal is named `name`."""
+    """Unpack the code of an addend to its fields. The signal of the fields is named `name`."""
     fields = data.View(fields_layout(fmt), code[fmt.padding :])
     addend = Signal(addend_layout(fmt), name=name)
     lowest = fields.exponent == 0
@@ -34,13 +34,15 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 
 
 def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
-    """Return the stage that flushes subnormal addends, or no stage if the engine or format needs none."""
+    """Return the step that flushes subnormal addends to zero. The list is empty if the engine or the format needs
+    none.
+    """
     fmt = engine.addend_format
     return [FlushAddend(fmt, i)] if engine.result.flush_addend and fmt.subnormals else []
 
 
 class FlushAddend(Step):
-    """Flush a subnormal addend `c` to a zero with the same sign; pass all other fields."""
+    """Flush a subnormal addend `c` to a zero of the same sign. All other fields pass unchanged."""
 
     name = "flush"
 

@@ -1,4 +1,4 @@
-"""Decode operands of at most 8 bits, in a format selected per operation: sign, exponent, normalised significand."""
+"""Decode operands of at most 8 bits to sign, exponent and significand. Each operation can select another format."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from fp9_rtl.parts.select import switch
 
 
 def places_above_exponent(formats: Sequence[Format]) -> int:
-    """Return the number of bits of an aligned significand above its exponent: 1 for integers, as -128 has the value 2
-    there.
+    """Return the number of bits that an aligned significand has above the weight of its exponent.
+
+    The number is 1 for integers, because -128 needs the bit of weight 2, and otherwise 0.
     """
     return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
 
 
 class OperandDecoder(wiring.Component):
-    """Decode one code, in the low bits of eight, to the fields of an operand; combinational.
+    """Decode one code, right-aligned in eight bits, to the fields of an operand. The logic is combinational.
 
-    `select` chooses the format if there are several. `extra_bias`, with a bias port, is the extra bias of hfp8_143.
-    The exponent's offset is the one that saves the most adders. Subnormal numbers are normalised if a later stage
-    needs it; otherwise they keep their format's lowest exponent and their leading zeros. Exponent and significand
-    have no meaning if a special flag is set.
+    `select` chooses the format if there are several. `extra_bias` exists with a bias port, and is the extra bias of
+    hfp8_143. The exponent has the offset that saves the most adders. Subnormal numbers are normalised only if a
+    later
+    stage needs it. Otherwise they keep the lowest exponent of their format and their leading zeros. Exponent and
+    significand have no meaning if a special flag is set.
     """
 
     code: Signal
@@ -44,11 +46,12 @@ class OperandDecoder(wiring.Component):
         normalise: bool = True,
         aligned: bool = False,
     ) -> None:
-        """Build the ports. The exponent of `operand` is the true exponent plus `offset`; `operand_layout` has the
+        """Build the ports. The exponent of `operand` is the true exponent plus `offset`. `operand_layout` lists the
         fields.
 
-        With `aligned` and without `normalise`, it is the exponent at which an engine aligns the number. This is the
-        lowest exponent of the format for subnormal numbers, and one exponent for all integers of a format. The
+        With `aligned` and without `normalise`, it is the exponent at which an engine aligns the number. For
+        subnormal
+        numbers, this is the lowest exponent of the format. All integers of a format have the same exponent. The
         significand has `places_above_exponent` extra bits in front.
         """
         low, high = exponent_range(tuple(formats), bias_port)
@@ -81,7 +84,7 @@ class OperandDecoder(wiring.Component):
         return m
 
     def _spread(self, m: Module) -> Value:
-        """Return the code with its sign in front, and zeros between the sign and the fields of a narrower format."""
+        """Return the code with its sign in the top bit. A narrower format has zeros below the sign."""
         if all(fmt.bits == len(self.code) for fmt in self._formats):
             return self.code
         spread = Signal(len(self.code))
@@ -91,7 +94,6 @@ class OperandDecoder(wiring.Component):
         return spread
 
     def _classify(self, m: Module) -> None:
-        """Drive zero, infinity, NaN and sign."""
         magnitude = self._code[:-1]
         unsigned_zero = Signal()
         for fmt in switch(m, self.select, self._formats):
@@ -110,7 +112,6 @@ class OperandDecoder(wiring.Component):
         ]
 
     def _unpack(self, m: Module) -> tuple[Signal, Signal, Signal]:
-        """Return the left-aligned fraction, the exponent, and whether the number is subnormal."""
         fraction = Signal(self._fraction_bits)
         exponent = Signal(self.operand.shape()["exponent"].shape)
         subnormal = Signal()
@@ -142,10 +143,11 @@ class OperandDecoder(wiring.Component):
     def _unpack_integer(
         self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
     ) -> None:
-        """Decode an integer as a float with one binade of normal numbers; smaller integers are subnormal.
+        """Decode an integer as a float whose normal numbers have one exponent. Smaller integers are subnormal.
 
-        Only -128 is above the binade. It is the next power of two or, with a bit position above the exponent, twice
-        the binade's lowest number.
+        Only -128 is larger than these normal numbers. It is the next power of two. If the significand has a bit
+        above its
+        exponent, -128 is twice the lowest normal number.
         """
         magnitude, beyond = Signal(len(self._code), name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
@@ -161,7 +163,6 @@ class OperandDecoder(wiring.Component):
             m.d.comb += self._beyond.eq(beyond)
 
     def _biased(self, fmt: FixedFormat, field: Value) -> Value:
-        """Return the exponent of a normal number of `fmt`, plus the offset."""
         if self._bias_port and fmt.programmable_bias:
             unbiased = with_bias(fmt, 0)
             assert isinstance(unbiased, FixedFormat)
@@ -169,7 +170,7 @@ class OperandDecoder(wiring.Component):
         return field + (self._offset - fmt.bias)
 
     def _normalise(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
-        """Shift a subnormal number's leading 1 out of the fraction; exponent field 0 has the same exponent as
+        """Shift the leading 1 of a subnormal number out of the fraction. Exponent field 0 has the same exponent as
         field 1.
         """
         normalised = Signal.like(fraction)
@@ -187,7 +188,7 @@ class OperandDecoder(wiring.Component):
         ]
 
     def _keep(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
-        """Keep a subnormal number without a leading 1, at the exponent of field 1."""
+        """Keep the leading zeros of a subnormal number, with the exponent of exponent field 1."""
         leading = ~(self.operand.zero | subnormal | self._beyond)
         m.d.comb += [
             self.operand.significand.eq(Cat(fraction, leading, self._beyond)),
@@ -198,9 +199,7 @@ class OperandDecoder(wiring.Component):
 def connect_ports(
     m: Module, decoder: OperandDecoder, ports: data.View[data.StructLayout], code: str, name: str
 ) -> None:
-    """Connect a decoder's code to port `code`, and its format and bias to the select and bias ports of `name`,
-    if any.
-    """
+    """Connect a decoder to the unit's ports: its code to `code`, its format and bias to the ports of `name`."""
     m.d.comb += decoder.code.eq(ports[code])
     if f"{name}_format" in ports.shape().members:
         m.d.comb += decoder.select.eq(ports[f"{name}_format"])
@@ -209,7 +208,7 @@ def connect_ports(
 
 
 def is_nan(fmt: Format, code: Value) -> Value:
-    """Return whether a code, with its sign in front, is NaN or NaN-Inf."""
+    """Return whether a code is NaN or NaN-Inf. The code has its sign in the top bit."""
     if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):
         return code[:-1] == fmt.magnitude_mask
     if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:

@@ -19,25 +19,25 @@ from fp9.formats import HiFloat8
 from fp9_rtl.parts.select import any_of
 
 MAGNITUDE_BITS = 7
-"""Width of a code without its sign."""
+"""Number of bits of a code without its sign."""
 
 DENORMAL_BITS = 3
-"""Width of the denormal field M."""
+"""Number of bits of the denormal field M."""
 
 EXPONENT_SIZE_BITS = 4
-"""Width of the largest exponent's magnitude."""
+"""Number of bits of the largest exponent's magnitude."""
 
 
 @dataclass(frozen=True)
 class DotField:
-    """One row of the prefix code; the exponent has `exponent_bits` bits, including its sign."""
+    """One row of the prefix code. Its exponent has `exponent_bits` bits, including the exponent's sign."""
 
     prefix: str
     exponent_bits: int
 
     @property
     def fraction_bits(self) -> int:
-        """Return the number of bits left by the dot field and the exponent."""
+        """Return the number of fraction bits: those that remain after the dot field and the exponent."""
         return MAGNITUDE_BITS - len(self.prefix) - self.exponent_bits
 
     @property
@@ -47,13 +47,13 @@ class DotField:
 
     @property
     def size_pattern(self) -> str:
-        """Return the row as a switch case for the exponent's magnitude, whose leading 1 the code hides."""
+        """Return the row as a switch case for the exponent's magnitude. The code does not store its leading 1."""
         leading = "1".ljust(self.exponent_bits, "-") if self.exponent_bits else ""
         return leading.rjust(EXPONENT_SIZE_BITS, "0")
 
     @property
     def layout(self) -> data.StructLayout:
-        """Return the fields of the 7 magnitude bits; `size` is the exponent's magnitude without its leading 1."""
+        """Return the fields of the 7 magnitude bits. `size` is the exponent's magnitude without its leading 1."""
         exponent = {"size": self.exponent_bits - 1, "negative": 1} if self.exponent_bits else {}
         return data.StructLayout({"fraction": self.fraction_bits, **exponent, "dot": len(self.prefix)})
 
@@ -62,7 +62,7 @@ DOT_FIELDS = (DotField("11", 4), DotField("10", 3), DotField("01", 2), DotField(
 
 
 def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: Value) -> None:
-    """Drive the exponent (plus `offset`) and the left-aligned fraction of a finite non-zero magnitude code."""
+    """Decode a finite, non-zero magnitude code. Drive the exponent (plus `offset`) and the left-aligned fraction."""
     size = Signal(range(HiFloat8.DENORMAL_OFFSET + 1))
     negative = Signal()
     denormal = Signal()
@@ -90,15 +90,16 @@ def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: 
 
 
 def _signed(size: Signal, negative: Value) -> Value:
-    """Return `size`, negated if `negative`: bits above the lowest 1 are inverted, which needs gates instead of an
-    adder.
-    """
+    """Return `size`, negated if `negative`. To save an adder, gates invert the bits above the lowest 1."""
     inverted = [negative & (size[:place].any() if place else 0) for place in range(len(size) + 1)]
     return (Cat(size, Const(0, 1)) ^ Cat(inverted)).as_signed()
 
 
 def encode(m: Module, exponent: Value, kept: Value) -> Signal:
-    """Return the magnitude code of a number; `kept` is its right-aligned fraction, `exponent` is -23 (zero) to 15."""
+    """Return the magnitude code of a number. `kept` is its fraction, right-aligned.
+
+    `exponent` is from -23 (zero) to 15.
+    """
     code = Signal(MAGNITUDE_BITS)
     size = Signal(EXPONENT_SIZE_BITS)
     negative = exponent < 0

@@ -1,5 +1,5 @@
 """Shared parts of all units.
 
-A datapath is a chain of steps (`step`: `Step`, `Beside`, `chain`, `forward`) that pass layouts of named fields
-(`layouts`). Steps use selection (`select`), shifters (`shifters`) and one's complement sums (`end_around`).
+A datapath is a chain of steps (`step`: `Step`, `Beside`, `chain`, `forward`). Steps pass layouts of named fields
+(`layouts`). They use selection (`select`), shifters (`shifters`) and one's complement sums (`end_around`).
 """

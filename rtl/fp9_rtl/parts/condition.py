@@ -1,7 +1,7 @@
-"""Conditions that a unit's specification fields must meet so that the unit has a circuit; one condition per field.
+"""Conditions on specification fields. A unit has hardware only if it meets all conditions of its kind.
 
-Each condition is stated once. It decides whether the unit has hardware, words the error message, and is a row of
-the table in docs/units/conditions.md.
+Each condition is about one field and is stated once. It decides whether the unit has hardware, words the error
+message, and is a row of the table in docs/units/conditions.md.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ Kind = TypeVar("Kind", bound=Unit)
 
 @dataclass(frozen=True)
 class Condition(Generic[Kind]):
-    """The values that a circuit accepts for one field; if the field lists values, every value must fit."""
+    """The values that the hardware accepts for one field. If the field lists values, every value must fit."""
 
     field: str
-    """Name of a field of the unit, or `engine.` and the name of a field of its engine."""
+    """Name of a field of the unit, or `engine.` followed by the name of an engine field."""
     fits: Callable[[Kind, Any], bool]
-    """Function that tells whether a value fits a unit."""
+    """Function that returns whether a unit's hardware accepts a value."""
     takes: str
     """Accepted values, as they appear after the word "give" in the error."""
     reason: str
-    """Why the circuits accept no other values."""
+    """Why the hardware accepts no other values."""
 
     def misfits(self, unit: Kind) -> list[object]:
         """Return the values of the unit's field that do not fit."""
@@ -38,17 +38,17 @@ class Condition(Generic[Kind]):
 
 @dataclass(frozen=True)
 class Circuits(Generic[Kind]):
-    """A set of units and the conditions of their circuits."""
+    """A set of units, and the conditions under which they have hardware."""
 
     units: str
     """The units in words, for example "a cast" or "a mac with chunks"."""
     kind: type[Kind]
     conditions: tuple[Condition[Kind], ...]
     where: Callable[[Kind], bool] = lambda _: True
-    """Function that tells which units of the kind use these circuits."""
+    """Function that selects the units of the kind to which the conditions apply."""
 
     def refusals(self, unit: Unit) -> Iterator[str]:
-        """Yield an error sentence for each field of the unit whose value these circuits do not accept."""
+        """Yield an error sentence for each field whose value the hardware does not accept."""
         if not isinstance(unit, self.kind) or not self.where(unit):
             return
         for condition in self.conditions:
@@ -58,7 +58,6 @@ class Circuits(Generic[Kind]):
 
 
 def _given(field: str, values: list[object]) -> str:
-    """Return a field and its values as words of an error sentence, as a specification writes them."""
     if values == [None]:
         return f"without {field}"
     return f"for {field} = {value_words(tuple(values))}"

@@ -1,7 +1,7 @@
-"""Field layouts of unpacked numbers and flags, which pass between the stages of a datapath.
+"""Layouts of the fields that datapath stages pass to each other: unpacked numbers and flags.
 
-Exponents are ranges, so that every width follows from the numbers that a unit's formats can hold. Special flags
-override the other fields. `nan` has priority over `inf`, then `zero`, then sign, exponent and significand.
+The range of each exponent gives its width, so every width follows from the unit's formats. Special flags override
+the other fields. `nan` has priority over `inf`, then `zero`, then sign, exponent and significand.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from fp9.rounding import FLAG_BITS, Flags
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Port
 
 PRODUCT_SIGNIFICAND_BITS = 2 * OPERAND_SIGNIFICAND_BITS
-"""Significand width of an exact product of two 8-bit floating-point operands."""
+"""Number of significand bits of an exact product. Both factors are 8-bit floating-point operands."""
 
 
 SPECIAL = {"inf": 1, "nan": 1, "invalid": 1}
-"""Flags of a sum that override its number."""
+"""Flags of a sum. If one is set, the sum's number has no meaning."""
 
 
 def operand_layout(exponents: range, significand_bits: int = OPERAND_SIGNIFICAND_BITS) -> data.StructLayout:
-    """Return the layout of an 8-bit operand: (-1)^sign * significand * 2^exponent; the significand's first bit has
-    weight 1.
+    """Return the layout of an 8-bit operand. Its value is (-1)^sign * significand * 2^exponent.
+
+    The first bit of the significand has weight 1.
     """
     return data.StructLayout(
         {"significand": significand_bits, "exponent": exponents, "sign": 1, "zero": 1, "inf": 1, "nan": 1}
@@ -33,9 +34,9 @@ def operand_layout(exponents: range, significand_bits: int = OPERAND_SIGNIFICAND
 
 
 def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND_BITS) -> data.StructLayout:
-    """Return the layout of an exact product; `invalid` marks 0 x Inf, `nan` a NaN operand.
+    """Return the layout of an exact product. `invalid` marks 0 x Inf; `nan` marks a NaN operand.
 
-    The exponent belongs to the significand's first bit.
+    The exponent is the weight of the significand's first bit.
     """
     return data.StructLayout(
         {
@@ -51,14 +52,12 @@ def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND
 
 
 def fields_layout(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of a code's fields, fraction first."""
+    """Return the layout of a code's fields. The fraction comes first."""
     return data.StructLayout({"fraction": fmt.fraction_bits, "exponent": fmt.exponent_bits, "sign": 1})
 
 
 def addend_layout(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of an accumulator value: biased exponent (1 for subnormals), full significand, special
-    flags.
-    """
+    """Return the layout of an addend: biased exponent (1 for subnormals), full significand, special flags."""
     return data.StructLayout(
         {
             "significand": fmt.precision,

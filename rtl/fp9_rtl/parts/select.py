@@ -1,4 +1,4 @@
-"""Selection by a port among a unit's formats, roundings and policies, and by the OR of gated values."""
+"""Selection of a format, a rounding or a policy by a port, and the OR of values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Choice = TypeVar("_Choice")
 
 
 def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Choice]:
-    """Yield each choice inside its case of a switch on `select`; a value beyond the last means the last choice."""
+    """Yield each choice inside its case of a switch on `select`. A value that is too large selects the last choice."""
     with m.Switch(select):
         for index, choice in enumerate(choices):
             with m.Default() if index == len(choices) - 1 else m.Case(index):
@@ -21,10 +21,10 @@ def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Ch
 
 
 def at_most(select: Value, last: int) -> Value:
-    """Return a select port's value, or `last` if the value is beyond it."""
+    """Return the value of a select port, but at most `last`."""
     return select if last >= (1 << len(select)) - 1 else Mux(select > last, last, select)
 
 
 def any_of(values: Iterable[Value]) -> Value:
-    """Return the bitwise OR of values; for single bits, whether any is 1."""
+    """Return the bitwise OR of values. For single bits, it is 1 if any bit is 1."""
     return functools.reduce(operator.or_, values)

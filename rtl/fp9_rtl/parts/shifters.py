@@ -1,4 +1,4 @@
-"""Shifters of a floating-point adder: right shift with sticky bit, left shift until the leading bit is 1."""
+"""Shifters of a floating-point adder. One shifts right and collects a sticky bit; the other normalises to the left."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fp9_rtl.parts.select import any_of
 
 
 def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
-    """Return `value` shifted right by `distance`, and whether any lost bit was 1; a large distance gives 0."""
+    """Return `value` shifted right by `distance`, and whether any lost bit was 1. A large distance gives 0."""
     stages = min((len(value) - 1).bit_length(), len(distance))
     shifted, sticky = value, Const(0, 1)
     for stage in reversed(range(stages)):
@@ -25,9 +25,10 @@ def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value,
 
 
 def shift_left_normalising(m: Module, value: Value, limit: Value | None, only_last: Value) -> tuple[Value, Value]:
-    """Return `value` shifted left until its top bit is 1, and the distance, at most `limit` if given.
+    """Shift `value` left until its top bit is 1. Return the shifted value and the distance.
 
-    Without a limit, `only_last` restricts the shift to one position, for a value that must keep its leading zeros.
+    `limit` is the largest distance. Without a limit, `only_last` restricts the shift to one position, for a value
+    that must keep its leading zeros.
     """
     if limit is not None:
         return _limited(m, value, limit)
@@ -61,10 +62,10 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
 
 
 def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
-    """Return `value`, at the top of `width` bits, shifted right by `distance`, and whether any lost bit was 1.
+    """Place `value` at the top of `width` bits and shift it right. Return the result, and whether any lost bit was 1.
 
     A short value is first shifted by less than its length, while it is narrow. It is then placed at a multiple of a
-    power of two, which needs gates instead of multiplexers.
+    power of two. This needs gates instead of multiplexers.
     """
     fine = min(len(distance), (len(value) - 1).bit_length())
     step = 1 << fine
@@ -95,12 +96,12 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
 
 
 def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tuple[Value, Value, Value]:
-    """Return the first `kept` bits of `value` shifted left until its top bit is 1, whether a later bit is 1, and the
-    distance.
+    """Shift `value` left until its top bit is 1. Return its first `kept` bits, a sticky bit, and the distance.
 
-    The distance is at most `furthest`. Each stage drops the bits that no later stage can move into the kept bits.
-    `bounded` is 1 while the distance so far equals the upper bits of `furthest`. A stage then shifts only if
-    `furthest` has a 1 there.
+    The sticky bit is 1 if any bit after the kept bits is 1. The distance is at most `furthest`. Each stage drops
+    the
+    bits that no later stage can move into the kept bits. `bounded` is 1 while the distance so far equals the upper
+    bits of `furthest`. A stage then shifts only if `furthest` has a 1 there.
     """
     taken: list[Value] = []
     sticky: Value = Const(0, 1)

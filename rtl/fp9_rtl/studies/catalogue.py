@@ -27,7 +27,7 @@ _SINGLE = (
     "f143(bias=10)",
     "hif8",
 )
-"""8-bit formats that studies measure one by one; the first is the baseline."""
+"""8-bit formats that studies measure one by one. The first is the baseline."""
 
 _SETS: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in _SINGLE},
@@ -35,7 +35,7 @@ _SETS: dict[str, tuple[str, ...]] = {
     "hfp8_143 + hfp8_152": _HFP8,
     "e4m3 + e5m2 + hif8": (*_OCP, "hif8"),
 }
-"""The formats of `_SINGLE`, and sets of formats that a unit offers together."""
+"""Sets of formats that one unit supports: each format of `_SINGLE` alone, then sets of several."""
 
 _Names = Iterable["str | Format"]
 
@@ -45,7 +45,6 @@ def _formats(names: _Names) -> tuple[Format, ...]:
 
 
 def _name(*parts: object) -> str:
-    """Return a Verilog name from the properties that distinguish a unit."""
     return re.sub(r"\W+", "_", "_".join(str(part) for part in parts)).strip("_")
 
 
@@ -70,7 +69,7 @@ def _cast(source: str, targets: _Names, roundings: Iterable[Rounding], *, random
 
 
 def _without_subnormals(fmt: Format) -> FixedFormat:
-    """Return the format without subnormals; its lowest exponent field is another binade of normal numbers."""
+    """Return the format without subnormals. Exponent field 0 then holds normal numbers."""
     assert isinstance(fmt, FixedFormat)
     return dataclasses.replace(fmt, name=f"{fmt.name} without subnormals", subnormals=False)
 

@@ -21,7 +21,10 @@ _MARKERS = "osD^v"
 
 
 def draw(outcomes: Sequence[Outcome]) -> str:
-    """Return the chart of a study with at least one row; the charts of several libraries are below each other."""
+    """Return the chart of a study as SVG. If there are several libraries, their charts are stacked.
+
+    At least one row is required.
+    """
     study = outcomes[0].study
     height, kind = {
         Chart.BARS: (1.0 + 0.42 * len(outcomes[0].rows), _bars),
@@ -47,7 +50,7 @@ def _figures(outcome: Outcome, mapping: str, figure_of: Callable[[Estimate], flo
 
 
 def _bars(figure: SubFigure, outcome: Outcome) -> None:
-    """Draw area and delay of each variant as bars, with the area ratio at the end of each area bar."""
+    """Draw the area and the delay of each variant as bars. Each area bar ends with the area ratio."""
     mappings, rows = outcome.mappings, outcome.rows
     panels: Sequence[Axes] = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     thickness = 0.8 / len(mappings)
@@ -65,7 +68,7 @@ def _bars(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _lines(figure: SubFigure, outcome: Outcome) -> None:
-    """Draw area and delay over the labels, evenly spaced in their order."""
+    """Draw area and delay as lines. The variants are evenly spaced on the x axis."""
     panels: Sequence[Axes] = figure.subplots(1, 2)
     labels = [row.variant.label for row in outcome.rows]
     for axes, (name, figure_of) in zip(panels, _PANELS, strict=True):
@@ -77,7 +80,7 @@ def _lines(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _scatter(figure: SubFigure, outcome: Outcome) -> None:
-    """Draw a panel for each mapping with a point for each variant: delay on x, area on y, both logarithmic."""
+    """Draw a panel for each mapping and a point for each variant. Delay is on x, area on y; both are logarithmic."""
     for number, mapping in enumerate(outcome.mappings, start=1):
         axes = figure.add_subplot(len(outcome.mappings), 1, number)
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
@@ -88,18 +91,18 @@ def _scatter(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _label_all(figure: SubFigure, outcome: Outcome) -> None:
-    """Label all points of a scatter chart after its layout."""
+    """Label all points of a scatter chart. The layout must be complete, because labels depend on point positions."""
     for axes, mapping in zip(figure.axes, outcome.mappings, strict=True):
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
         _label(axes, [row.variant.label for row in outcome.rows], list(zip(delays, areas, strict=True)))
 
 
 _LABEL_SIZE = 6
-"""Font size of a label in points; a letter is 0.6 times as wide, a line 1.25 times as high."""
+"""Font size of a label in points. A letter is 0.6 times as wide, and a line 1.25 times as high."""
 
 
 def _label(axes: Axes, labels: Sequence[str], points: Sequence[tuple[float, float]]) -> None:
-    """Place a label near each point so that it covers no point or other label; draw a line if it is far away."""
+    """Place each label near its point, without covering a point or another label. A line connects a distant label."""
     unit = axes.figure.dpi / 72
     places = [tuple(place / unit for place in axes.transData.transform(point)) for point in points]
     right = axes.bbox.x1 / unit
@@ -123,6 +126,6 @@ def _label(axes: Axes, labels: Sequence[str], points: Sequence[tuple[float, floa
 
 
 def _covers(box: tuple[float, ...], taken: Sequence[tuple[float, ...]]) -> bool:
-    """Return whether a box (left, bottom, right, top) overlaps any other box."""
+    """Return whether a box (left, bottom, right, top) overlaps any box of `taken`."""
     left, bottom, right, top = box
     return any(left < b[2] and b[0] < right and bottom < b[3] and b[1] < top for b in taken)

@@ -1,7 +1,7 @@
-"""Record of the circuits that the study pages were measured on; every page is checked against it.
+"""Record of the circuits that were measured for each study page. A test checks every page against this record.
 
-A page is always measured as a whole, because its ratios compare units. For each page, the record has the digest of
-each measured circuit and of the written figures.
+All units of a page are measured together, because the page compares them. For each page, the record has the
+digest of each circuit and of the printed figures.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ PAGES = (*STUDIES, submodules.NAME, *MEDIANS)
 
 @dataclass(frozen=True)
 class Page:
-    """Record of a page: the SHA-256 of its figures, and of the circuit of each unit by the unit's name.
+    """Record of a page: the SHA-256 of its figures, and the SHA-256 of each unit's circuit.
 
-    A circuit is None for a specification without hardware; the page then says so.
+    The circuit of a specification without hardware is None. The page says so.
     """
 
     figures_sha256: str
@@ -57,13 +57,13 @@ def every_unit() -> tuple[Unit, ...]:
 
 
 def figures(page: str) -> str:
-    """Return the SHA-256 of a page's tables; its sentences do not count."""
+    """Return the SHA-256 of a page's tables. Sentences are ignored, so they may change."""
     rows = [line for line in page.splitlines() if line.startswith("|")]
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 
 def read(folder: Path) -> dict[str, Page]:
-    """Return the record of each page in a folder; empty if there is none.
+    """Return the record of each page in a folder. The result is empty if the folder has no record.
 
     Raises ValueError for a file that is not a record.
     """
@@ -77,9 +77,9 @@ def read(folder: Path) -> dict[str, Page]:
 
 
 def keep(study: str, folder: Path) -> None:
-    """Add the page of a study, just written, to the record. Raises OSError if it cannot be written.
+    """Add a study's page to the record. The page must have just been written.
 
-    Raises ValueError as `read`.
+    Raises OSError if the record cannot be written, and ValueError as `read`.
     """
     every = read(folder)
     circuits = {unit.name: circuit_of(unit) for unit in units_of(study)}
@@ -89,7 +89,7 @@ def keep(study: str, folder: Path) -> None:
 
 
 def circuit_of(unit: Unit) -> str | None:
-    """Return the digest of a unit's circuit; None for a specification without hardware."""
+    """Return the digest of a unit's circuit, or None for a specification without hardware."""
     try:
         return circuit_digest(unit)
     except ValueError:
@@ -97,8 +97,6 @@ def circuit_of(unit: Unit) -> str | None:
 
 
 def earlier(unit: Unit, folder: Path) -> list[str]:
-    """Return the studies of a unit whose page in a folder was measured on another circuit. Raises ValueError as
-    `read`.
-    """
+    """Return the studies whose page in a folder shows an older circuit of this unit. Raises ValueError as `read`."""
     pages, circuit = read(folder), circuit_of(unit)
     return [s for s in studies_of(unit) if s not in pages or pages[s].circuits.get(unit.name, "") != circuit]

@@ -1,4 +1,4 @@
-"""Studies in which differences of 5 % matter: ratios of medians over several cell orders."""
+"""Studies that must resolve differences of 5 %. They compare medians over several cell orders."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ ORDERS = 5
 
 
 def _staged(name: str, stages: int) -> Unit:
-    """Return a multiply-add of the catalogue with `stages` register stages."""
     found = sum_of(CATALOGUE[name])
     assert found is not None
     return dataclasses.replace(found, name=f"{name}_stages{stages}", stages=stages)
 
 
 _Group = tuple[tuple[Unit, ...], Unit]
-"""Units, and the unit with which they are compared."""
+"""Units, and the one unit with which they are all compared."""
 
 
 @dataclass(frozen=True)
 class Medians:
-    """A question and the units that answer it, in groups with a common reference."""
+    """A question, and groups of units that answer it. All units of a group are compared with one unit."""
 
     name: str
     title: str
@@ -55,9 +54,7 @@ _MIXED = Medians(
 
 
 def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
-    """Return a quantiser of the catalogue with `lanes` numbers per operation: with each of its rules alone, and with
-    all.
-    """
+    """Return variants of a quantiser with `lanes` numbers per operation. Each has one scale rule; the last has all."""
     every = quantiser_of(CATALOGUE[name])
     assert every is not None
     every = dataclasses.replace(every, lanes=lanes)
@@ -66,7 +63,6 @@ def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
 
 
 def _rules(lanes: int) -> Medians:
-    """Return the study of scale rules: each rule over the first one, and a floating-point scale over a power of two."""
     powers, floats = (
         _with_each_rule("quantiser_mxfp4", lanes, "quantiser"),
         _with_each_rule("quantiser_nvfp4", lanes, "quantiser_nvfp4"),
@@ -83,7 +79,7 @@ def _rules(lanes: int) -> Medians:
 
 
 MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4))}
-"""These studies by name, in addition to `STUDIES`."""
+"""The studies of this module by name. `STUDIES` does not contain them."""
 
 Found = tuple[list[Repeats], list[RepeatedRatio]]
 
@@ -91,7 +87,7 @@ Found = tuple[list[Repeats], list[RepeatedRatio]]
 def measure(
     study: Medians, libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None
 ) -> Found:
-    """Measure every group in each library with both mappings. Raises as `synthesise_unit`."""
+    """Measure every unit with both mappings in each library. Raises as `synthesise_unit`."""
     repeats: list[Repeats] = []
     medians: list[RepeatedRatio] = []
     for done, (units, reference) in enumerate(study.groups, start=1):
@@ -112,7 +108,7 @@ def write(study: Medians, found: Found, folder: Path) -> list[Path]:
 
 
 def as_json(found: Found) -> str:
-    """Return every order, medians, deviations and ratios, as one JSON object."""
+    """Return the figures of every cell order, medians, deviations and ratios as one JSON object."""
     repeats, medians = found
     record = {
         "note": NOTE,

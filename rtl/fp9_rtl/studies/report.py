@@ -42,16 +42,16 @@ NOISE = (
     "Another order of a circuit's cells changes its area by up to 1 % (area-optimised) or 5 % (delay-balanced), as "
     "standard deviations. For a ratio of medians, run `fp9 synth UNIT --compare UNIT --repeat 5`."
 )
-"""Sentence about synthesis variability on every page."""
+"""Sentence about synthesis variability, printed on every page."""
 
 INDEX = "README.md"
-"""File name of the page that lists the studies of a folder."""
+"""File name of the page that lists the studies."""
 
 
 def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
-    """Write NAME.md, NAME.json, NAME.csv and, if there are figures, NAME.svg to a folder; return their paths.
+    """Write NAME.md, NAME.json, NAME.csv and, if there are figures, NAME.svg to a folder. Return their paths.
 
-    `outcomes`, here and in the other functions, are the results of one study, one for each library.
+    In all functions here, `outcomes` are the results of one study, one for each library.
     """
     base = folder / outcomes[0].study.name
     texts = {".md": page(outcomes), ".json": as_json(outcomes), ".csv": as_csv(outcomes)}
@@ -129,7 +129,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
 
 
 def index(studies: Iterable[tuple[str, str, str]]) -> str:
-    """Return the page that lists studies, each given by name, title and question."""
+    """Return the page that lists studies. Each study is given by name, title and question."""
     lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
         "Each page answers one question with tables and a chart. `fp9 study` measures them, and also writes JSON and "
@@ -141,7 +141,7 @@ def index(studies: Iterable[tuple[str, str, str]]) -> str:
 
 @dataclass(frozen=True)
 class _Kind:
-    """A table: its columns for each library and mapping, and the cells of an estimate there."""
+    """A kind of table. `heads` are the columns of each library and mapping; `cells` fills them from an estimate."""
 
     heads: tuple[str, ...]
     cells: Callable[[Estimate, Ratio | None], tuple[str, ...]]
@@ -159,7 +159,7 @@ _DELAY = _Kind(("ns", "ratio"), lambda e, ratio: (f"{e.delay_ns:.2f}", _ratio(ra
 
 
 def _table(outcomes: Sequence[Outcome], kind: _Kind) -> Iterator[str]:
-    """Yield the rows of a table: one row for each variant, the columns of a kind for each library and mapping."""
+    """Yield the rows of a table, one for each variant."""
     heads = [f"{o.library}: {m} {what}" for o in outcomes for m in o.mappings for what in kind.heads]
     yield markdown_row(["", *heads, "FF", "ratio to"])
     yield markdown_row(["---", *["---:"] * (len(heads) + 1), "---"])
@@ -184,7 +184,6 @@ def _changes(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _basis(outcomes: Sequence[Outcome]) -> str:
-    """Return sentences about the tools and libraries behind the figures."""
     first = outcomes[0].rows[0].synthesis
     libraries = " and ".join(outcome.library for outcome in outcomes)
     return (
@@ -194,14 +193,14 @@ def _basis(outcomes: Sequence[Outcome]) -> str:
 
 
 def _command(outcomes: Sequence[Outcome]) -> str:
-    """Return the command that repeats a study, with libraries if they are not the default ones."""
+    """Return the command that repeats a study. It names the libraries if they are not the default ones."""
     libraries = [outcome.library for outcome in outcomes if outcome.rows]
     named = [] if libraries in ([], [*SIDE_BY_SIDE]) else [f"--library {name}" for name in libraries]
     return " ".join(["fp9 study", outcomes[0].study.name, *named])
 
 
 def _specs(outcome: Outcome) -> list[str]:
-    """Return a line for each variant with its specification, result format and subnormal policy."""
+    """Return a line for each variant: its specification, its result format and its subnormal policy."""
     policies = {row.variant.label: row.ratios[0] for row in outcome.rows if row.ratios}
     lines = []
     for variant in outcome.study.variants:

@@ -19,12 +19,12 @@ from fp9_rtl.synthesis.run import Progress
 
 
 def questions() -> dict[str, str]:
-    """Return name and question of every study."""
+    """Return the question of every study, by name."""
     return {name: question for name, _, question in listed()}
 
 
 def listed() -> list[tuple[str, str, str]]:
-    """Return name, title and question of every study; studies with another page form than `STUDIES` are last."""
+    """Return the name, title and question of every study. Studies that are not in `STUDIES` come last."""
     submodules = (study_submodules.NAME, study_submodules.TITLE, study_submodules.QUESTION)
     plain, medians = (
         [(s.name, s.title, s.question) for s in studies] for studies in (STUDIES.values(), MEDIANS.values())
@@ -38,11 +38,11 @@ def run(
     progress: Progress | None = None,
     libraries: Sequence[str | Library] = SIDE_BY_SIDE,
 ) -> dict[str, list[Path]]:
-    """Measure the named studies, or all if none is named, write them to a folder, and return the files by study.
+    """Measure the named studies and write their pages to a folder. Return the written files by study.
 
-    Each page compares the libraries. The index lists every study that the folder then contains. The record (`kept`)
-    has the circuits of each page. Raises ValueError for an unknown name before any measurement, MissingTool without
-    a library or Yosys, and OSError if the folder is not writable.
+    If no study is named, all are measured. Each page compares the libraries. The index lists every study in the
+    folder. The circuits of each page are recorded (`kept`). Raises ValueError for an unknown name before any
+    measurement, MissingTool without a library or Yosys, and OSError if the folder is not writable.
     """
     known = questions()
     unknown = [name for name in names if name not in known]
@@ -79,7 +79,7 @@ def _steps(name: str, libraries: int) -> int:
 
 
 def _shifted(progress: Progress | None, before: int, steps: int) -> Progress | None:
-    """Return a progress function that counts one study as a part of all."""
+    """Return a progress function for one study that reports progress over all studies."""
     if progress is None:
         return None
     return lambda what, done, _: progress(what, before + done, steps)

@@ -21,14 +21,14 @@ class Chart(Enum):
     BARS = "bars"
     """Area and delay of each variant as bars."""
     LINES = "lines"
-    """Area and delay over ordered variants."""
+    """Area and delay as lines. The variants are on the x axis, in their order."""
     SCATTER = "scatter"
-    """Area over delay, with a point for each variant."""
+    """One point for each variant: delay on the x axis, area on the y axis."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One unit of a study; it is compared with the variant labelled `over`, by default the study's first."""
+    """One unit of a study. It is compared with the variant labelled `over`, by default the study's first variant."""
 
     label: str
     unit: Unit
@@ -37,7 +37,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Study:
-    """A question and the units whose area and delay answer it; the first unit is the baseline.
+    """A question, and the units whose area and delay answer it. The first unit is the baseline.
 
     For a line chart, `axis` names the quantity on the x axis. Raises ValueError without variants, for duplicate
     labels, and for an unknown label in `over`.
@@ -67,7 +67,10 @@ class Study:
 
 @dataclass(frozen=True)
 class Row:
-    """One measured variant; `ratios` to the variant `over`, one for each mapping, are empty if `over` was skipped."""
+    """One measured variant. `ratios` compares it with the variant `over`, once for each mapping.
+
+    `ratios` is empty if `over` was skipped.
+    """
 
     variant: Variant
     over: str
@@ -77,7 +80,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results of a study in one library; `skipped` has labels without figures, each with the reason as a sentence."""
+    """Results of a study in one library. `skipped` lists variants without figures: label, and reason as a sentence."""
 
     study: Study
     rows: tuple[Row, ...]
@@ -85,12 +88,12 @@ class Outcome:
 
     @property
     def library(self) -> str:
-        """Return the library of its figures."""
+        """Return the name of the library."""
         return self.rows[0].synthesis.library
 
     @property
     def mappings(self) -> tuple[str, ...]:
-        """Return the mappings of its figures."""
+        """Return the names of the synthesis mappings."""
         return tuple(estimate.mapping for estimate in self.rows[0].synthesis.estimates)
 
 
@@ -102,7 +105,7 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Measure every variant that has hardware; other variants are listed as skipped.
+    """Measure every variant that has hardware. Other variants are listed as skipped.
 
     Raises MissingTool without the library or Yosys, and OSError if the cache cannot be written.
     """
@@ -125,7 +128,7 @@ def measure(
 
 
 def row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
-    """Return the row of a measured variant, with ratios if its baseline is measured."""
+    """Return the row of a measured variant. It has ratios if its baseline is measured too."""
     over = next(v for v in study.variants if v.label == study.baseline(variant))
     reference = measured.get(over.label)
     figures = measured[variant.label]

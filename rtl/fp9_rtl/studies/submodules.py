@@ -1,4 +1,4 @@
-"""The study of area by submodule: a stacked bar and a table row for each unit."""
+"""The study of area by submodule. Each unit has a stacked bar and a table row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAME = "submodules"
-"""Name of this study, in addition to `STUDIES`."""
+"""Name of this study. `STUDIES` does not contain it."""
 
 TITLE = "Area by submodule"
 QUESTION = "How much area does each submodule of each catalogue unit take?"
@@ -38,7 +38,7 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Breakdown]:
-    """Return the area-optimised breakdown of each unit in each library. Raises as `breakdown` does."""
+    """Return the area of each submodule, for each unit in each library, area-optimised. Raises as `breakdown` does."""
     found: list[Breakdown] = []
     for unit, library in itertools.product(units, libraries):
         found.append(breakdown(unit, library=library, cache=cache))
@@ -101,7 +101,7 @@ def as_csv(found: Sequence[Breakdown]) -> str:
 
 
 def draw(found: Sequence[Breakdown]) -> str:
-    """Return SVG text with a stacked bar for each unit, the libraries side by side."""
+    """Return SVG text with a stacked bar for each unit. The libraries are side by side."""
     from matplotlib.figure import Figure  # slow to load
 
     libraries = _libraries(found)
@@ -118,7 +118,6 @@ def draw(found: Sequence[Breakdown]) -> str:
 
 
 def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None:
-    """Draw a bar for each unit from the areas of its submodules."""
     left = [0.0] * len(found)
     for number, name in enumerate(names):
         areas = {place: dict(b.submodules)[name] for place, b in enumerate(found) if name in dict(b.submodules)}
@@ -133,7 +132,7 @@ def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None
 
 
 _COLOURS = 10
-"""Number of colours in a chart; they then repeat with the next of `_HATCHES`."""
+"""Number of colours in a chart. After the last colour, they repeat with another hatch of `_HATCHES`."""
 
 _HATCHES = ("", "//", "..", "xx")
 

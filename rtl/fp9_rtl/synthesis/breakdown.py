@@ -1,7 +1,7 @@
-"""Area of each submodule of a unit, from a mapping that keeps the module boundaries.
+"""Area of each submodule of a unit. The module boundaries are kept during synthesis.
 
-Yosys and ABC optimise each submodule separately, so every gate belongs to one. The flat mapping shares gates across
-boundaries and gives another total; both totals are stated.
+Yosys and ABC optimise each submodule separately, so every gate belongs to one submodule. The flat mapping shares
+gates across boundaries and gives another total. Both totals are reported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ dfflibmap {cells}
 opt_clean -purge
 write_rtlil prepared.il
 """
-"""Yosys script from a unit's RTLIL to the mapping's input, in which the modules `kept` stay separate."""
+"""Yosys script that prepares a unit's RTLIL for mapping. The modules `kept` stay separate."""
 
 _MAP = """\
 read_rtlil prepared.il
@@ -52,7 +52,10 @@ _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Areas in um2 of a unit's submodules in datapath order, and of the flat netlist with the same mapping."""
+    """Areas of a unit's submodules in um2, in datapath order.
+
+    `flat_um2` is the area of the flat netlist with the same mapping.
+    """
 
     top: str
     library: str
@@ -67,16 +70,16 @@ class Breakdown:
 
     @property
     def over_flat(self) -> float:
-        """Return the sum divided by the flat area; 1.05 means that boundaries cost 5 %."""
+        """Return the sum of submodule areas divided by the flat area. At 1.05, the boundaries cost 5 %."""
         return self.total_um2 / self.flat_um2
 
 
 def breakdown(
     unit: Unit, *, library: str | Library = "osu018", mapping: str = "area-optimised", cache: Path | None = None
 ) -> Breakdown:
-    """Return the area by submodule for one mapping, with the script of this mapping that gives the flat area.
+    """Return the area of each submodule for one mapping. The same mapping gives the flat area.
 
-    Submodules are the stages of the datapath: of the unit and, with `stages`, of its pipeline and accumulator.
+    Submodules are the stages of the unit's datapath. With `stages`, they include those of pipeline and accumulator.
     Raises TypeError for a unit without hardware, ValueError for an unknown mapping, and MissingTool without library
     or Yosys.
     """
@@ -102,13 +105,12 @@ def breakdown(
 
 @functools.lru_cache(maxsize=4)
 def _text(unit: Unit) -> str:
-    """Return a unit's RTLIL, which does not depend on the library."""
     text: str = rtlil.convert(build(unit), name=unit.name, emit_src=False)
     return text
 
 
 def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, float]:
-    """Return name and area of every submodule, in the order in which the RTLIL instantiates them."""
+    """Return the area of every submodule by name, in the order of the instances in the RTLIL."""
     kept = boundaries(text, unit)
     with tempfile.TemporaryDirectory(prefix="fp9-area-") as name:
         folder = Path(name)
@@ -127,7 +129,7 @@ def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, 
 def boundaries(text: str, unit: Unit) -> list[str]:
     """Return the modules of a unit's RTLIL whose boundaries are kept.
 
-    They are the unit's own submodules and, for pipelines among them, the pipelines' submodules.
+    These are the submodules of the unit and the submodules of its pipelines.
     """
     modules = [name for name in _MODULE.findall(text) if name != unit.name]
     depth = 2 if unit.stages else 1
@@ -135,7 +137,6 @@ def boundaries(text: str, unit: Unit) -> list[str]:
 
 
 def _areas_by_module(folder: Path, script: str, library: Library) -> dict[str, float]:
-    """Return the area of each module's own cells after one ABC script."""
     (folder / "map.abc").write_text(script + "\n")
     run_yosys(_MAP.format(cells=cell_options(library)), folder)
     modules = json.loads((folder / "statistics.json").read_text())["modules"]

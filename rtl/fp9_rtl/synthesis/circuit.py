@@ -1,7 +1,7 @@
 """Verilog for measurements: a circuit as Yosys writes it, flat and without processes.
 
-It is proven equivalent to the readable Verilog (`fp9 prove UNIT --source`) and changes only if the circuit changes.
-ABC gives areas that differ by some per cent for another text of the same logic.
+It is proven equivalent to the readable Verilog (`fp9 prove UNIT --source`). It changes only if the circuit
+changes. A fixed text matters because ABC's areas for the same logic depend on its text by some per cent.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ write_verilog -noattr unit.v
 
 @functools.lru_cache(maxsize=64)
 def unit_circuit(unit: Unit) -> str:
-    """Return a unit's circuit as one module with its name. Raises ValueError for a specification without hardware."""
+    """Return a unit's circuit as one Verilog module with the unit's name.
+
+    Raises ValueError for a specification without hardware.
+    """
     return circuit(build(unit), unit.name)
 
 
 def circuit(component: wiring.Component, name: str) -> str:
-    """Return a component's circuit as one module."""
+    """Return a component's circuit as one Verilog module."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         (folder / "unit.il").write_text(to_rtlil(component, name))

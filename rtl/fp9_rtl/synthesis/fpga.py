@@ -1,7 +1,7 @@
 """LUTs, flip-flops and clock frequency of a unit on an FPGA, after place and route with a fixed seed.
 
-Registers are placed around the unit, at every input and output, also if the unit has stages. The clock then limits
-each path through the unit. These registers are counted separately.
+Every input and output gets a register outside the unit, even if the unit has stages. The clock then limits each
+path through the unit. These registers are counted separately.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ SEED = 1
 """Seed of the placer."""
 
 _TARGET_MHZ = 200
-"""Target clock of the placer, above what units reach; its value hardly changes the result."""
+"""Target clock of the placer. Units do not reach it, and its value hardly changes the result."""
 
 _DEVICE_CLOCK = "clk"
 
 
 @dataclass(frozen=True)
 class Device:
-    """An FPGA: the options of its tools, the names of its cells, and the number of LUTs in each cell."""
+    """An FPGA: the options of its tools, and the names of its cells. `luts` is the number of LUTs in each cell."""
 
     name: str
     part: str
@@ -54,7 +54,7 @@ class Device:
 
     @property
     def package(self) -> str:
-        """Return the name of the Python package that places and routes for this FPGA."""
+        """Return the name of the Python package with the place-and-route tool."""
         return f"yowasp-nextpnr-{self.name}"
 
 
@@ -88,7 +88,9 @@ DEVICES = {
 
 @dataclass(frozen=True)
 class Placed:
-    """Results of a unit on an FPGA. `flip_flops` are the unit's own; `logic_cells` includes all registers."""
+    """Results of a unit on an FPGA. `flip_flops` counts the unit's own flip-flops. `logic_cells` includes all
+    registers.
+    """
 
     top: str
     device: str
@@ -102,7 +104,7 @@ class Placed:
     verilog_sha256: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values for JSON, with the note that every report has."""
+        """Return the fields as plain values for JSON, and a note about the figures."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
 
@@ -132,7 +134,10 @@ def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
 
 
 def wrapper(unit: Unit) -> str:
-    """Return the Verilog module `NAME_between_registers`: the unit with a register at every input and output."""
+    """Return the Verilog of a module with a register at every input and output of the unit.
+
+    Its name is `NAME_between_registers`.
+    """
     inputs, outputs = _inputs(unit), _outputs(unit)
     ports = [f"input clk, {', '.join(f'input {_range(w)}{n}' for n, w in inputs)}"]
     ports.append(", ".join(f"output reg {_range(w)}{n}" for n, w in outputs))
@@ -220,7 +225,6 @@ def _measure(text: str, unit: Unit, device: Device) -> dict[str, Any]:
 
 
 def _place_and_route(unit: Unit, device: Device, folder: Path) -> None:
-    """Run nextpnr, which writes report.json to the folder."""
     module = device.package.replace("-", "_")
     main = f"import sys, {module}; sys.exit({module}.run_{module.removeprefix('yowasp_')}(sys.argv[1:]))"
     command = [sys.executable, "-c", main, *_options(device), "--quiet"]
