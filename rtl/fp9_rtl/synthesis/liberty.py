@@ -1,4 +1,4 @@
-"""Reader of Liberty, the text format of cell libraries: its groups, and the logic functions of pins.
+"""Reader of Liberty, the text format of cell libraries. It parses groups, and the logic functions of pins.
 
 Source: Liberty User Guide 2017.06, volume 1, chapter 1 (groups, simple and complex attributes) and 2 (`function`).
 """
@@ -20,7 +20,10 @@ _STATEMENT = re.compile(
 
 @dataclass(frozen=True)
 class Group:
-    """A group `kind (arguments) { ... }`: its attributes by name (the last of equal names) and its inner groups."""
+    """A group `kind (arguments) { ... }`, with its attributes by name and its inner groups.
+
+    If an attribute occurs several times, the last value counts.
+    """
 
     kind: str
     arguments: tuple[str, ...]
@@ -38,7 +41,10 @@ class Group:
 
 
 def read(text: str) -> Group:
-    """Return the `library` group of a Liberty text. Raises ValueError if there is none or braces do not match."""
+    """Return the `library` group of a Liberty text.
+
+    Raises ValueError if there is no such group, or if braces do not match.
+    """
     outside = Group("", ())
     opened = [outside]
     for match in _STATEMENT.finditer(_DROPPED.sub("", text)):
@@ -74,7 +80,7 @@ _TOKEN = re.compile(r"\s*([A-Za-z_][\w\[\]]*|[01!'^*&+|()])")
 
 @dataclass
 class _Function:
-    """Recursive-descent parser of a Liberty expression; precedence: `!` and `'`, then `^`, then `*`, `&` or a space,
+    """Recursive-descent parser of a Liberty expression. Precedence: `!` and `'`, then `^`, then `*`, `&` or a space,
     then `+`.
     """
 
@@ -120,7 +126,7 @@ class _Function:
 
 
 def holds(function: str, values: Mapping[str, bool]) -> bool:
-    """Return the value of a Boolean expression for the given values of its names.
+    """Return the value of a Boolean expression. `values` has the value of each name.
 
     Raises KeyError for a name without a value and IndexError for an incomplete expression.
     """
@@ -128,7 +134,7 @@ def holds(function: str, values: Mapping[str, bool]) -> bool:
 
 
 def truth_table(function: str, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the values of `function` over all inputs, the last input changing fastest; raises as `holds`."""
+    """Return the values of `function` for all input values. The last input changes fastest. Raises as `holds`."""
     return tuple(
         holds(function, dict(zip(inputs, row, strict=True))) for row in product((False, True), repeat=len(inputs))
     )

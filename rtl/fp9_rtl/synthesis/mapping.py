@@ -2,8 +2,8 @@
 
 Results of Yosys' default script vary too much to compare variants of a unit. It made a two-format multiply-adder
 smaller than the one-format multiply-adder inside it. The scripts here order such pairs correctly and repeat within
-1-2 points. All five are applied to one netlist. The area-optimised mapping is the smallest of four results; the
-delay-balanced mapping has one script.
+1-2 points. All five scripts start from the same netlist. The area-optimised mapping is the smallest of four
+results. The delay-balanced mapping has one script.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ dfflibmap {cells}
 opt_clean -purge
 write_rtlil prepared.il
 """
-"""Yosys script from Verilog to the flat netlist of gates and library flip-flops, the input of every mapping."""
+"""Yosys script from Verilog to a flat netlist of gates and library flip-flops. Every mapping reads this netlist."""
 
 MAP = """\
 read_rtlil ../prepared.il
@@ -55,10 +55,10 @@ write_verilog -noattr -noexpr -simple-lhs mapped.v
 """Yosys script of one mapping."""
 
 _CELL = re.compile(r"^(?:  attribute [^\n]*\n)*  cell .*?\n  end\n", re.MULTILINE | re.DOTALL)
-"""Pattern of a cell in RTLIL, with its attributes."""
+"""Regular expression for a cell in RTLIL, with its attributes."""
 
 _MEASURE = "topo; read_constr boundary.constr; stime -d"
-"""ABC commands after a mapping, which write ABC's delay to stats.txt and change no gate."""
+"""ABC commands that write ABC's delay to stats.txt. They run after the mapping and change no gate."""
 
 _NO_GATES = frozenset({"$scopeinfo"})
 """Cells of a Yosys netlist that only record source scopes."""
@@ -66,9 +66,9 @@ _NO_GATES = frozenset({"$scopeinfo"})
 
 @dataclass(frozen=True)
 class Mapped:
-    """A netlist of library cells: the number of each cell, the worst delay in ns, and the run time in seconds.
+    """A netlist of library cells. `cells` has the number of each cell, and `delay_ns` is the worst delay.
 
-    The netlist is `folder`/mapped.v as long as the prepared folder exists.
+    The netlist is `folder`/mapped.v. It is deleted with the folder of the prepared netlist.
     """
 
     script: str
@@ -79,19 +79,19 @@ class Mapped:
 
 
 def delay_tool() -> str:
-    """Return the tool that measures delays on this machine: OpenSTA with its version, else ABC."""
+    """Return the name of the tool that measures delays: OpenSTA with its version if installed, else ABC."""
     version = sta_version()
     return f"OpenSTA {version}" if version else "ABC"
 
 
 def copy_liberty(library: Library, folder: Path) -> None:
-    """Copy the library's files to the names that `cell_options` uses: library.lib, then numbered names."""
+    """Copy the library's files to a folder, under the names that `cell_options` uses."""
     for path, name in zip(library.paths, _file_names(library), strict=True):
         shutil.copyfile(path, folder / name)
 
 
 def cell_options(library: Library, where: str = "") -> str:
-    """Return the options of `dfflibmap` and `abc` for a library whose files are in folder `where`."""
+    """Return the Yosys options that name a library's files in folder `where`, for `dfflibmap` and `abc`."""
     files = [f"-liberty {where}{name}" for name in _file_names(library)]
     return " ".join([*files, *(f"-dont_use {cell}" for cell in library.leave_out)])
 
@@ -101,20 +101,20 @@ def _file_names(library: Library) -> list[str]:
 
 
 def prepare_script(top: str, library: Library, share: bool = True) -> str:
-    """Return the Yosys script of `prepare`.
+    """Return the Yosys script that `prepare` runs.
 
-    With `share`, Yosys merges operators that are never active at the same time. Its proofs take hours for a circuit
-    with many wide shifters.
+    With `share`, Yosys merges operators that are never active at the same time. For a circuit with many wide
+    shifters,
+    this step takes hours.
     """
     script = PREPARE.format(top=top, cells=cell_options(library))
     return script if share else script.replace("synth ", "synth -noshare ", 1)
 
 
 def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool = True) -> None:
-    """Write the flat netlist of module `top` to `folder`/prepared.il, with the library; `share` as in
-    `prepare_script`.
+    """Write the flat netlist of module `top`, and the library, to a folder. The netlist is prepared.il.
 
-    Raises ValueError if Yosys cannot read the Verilog or finds no such module.
+    `share` is as in `prepare_script`. Raises ValueError if Yosys cannot read the Verilog or finds no such module.
     """
     (folder / "design.v").write_text(verilog)
     copy_liberty(library, folder)
@@ -125,9 +125,9 @@ def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool 
 
 
 def shuffle(prepared: Path, seed: int) -> None:
-    """Shuffle the cells of the netlist that `prepare` wrote to a folder.
+    """Shuffle the cells of a prepared netlist, to measure the synthesis variability.
 
-    The circuit is the same, but ABC's result depends on the order of the gates, so ABC gives another netlist.
+    The circuit is the same. ABC's result depends on the order of the gates, so ABC gives another netlist.
     """
     file = prepared / "prepared.il"
     text = file.read_text()
@@ -138,7 +138,7 @@ def shuffle(prepared: Path, seed: int) -> None:
 
 
 def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
-    """Map the netlist that `prepare` wrote to a folder with one ABC script, in a new subfolder.
+    """Map the netlist of a folder that `prepare` wrote, with one ABC script. The results are in a new subfolder.
 
     Raises ValueError if the library lacks a needed cell, or if flip-flops have no port `clock`.
     """
@@ -167,7 +167,10 @@ def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]
 
 
 def _delay_ns(folder: Path, top: str, cells: dict[str, int], library: Library, clock: str) -> float:
-    """Return the worst path in ns, by OpenSTA, or by ABC (only gates between registers) if OpenSTA is not installed."""
+    """Return the delay of the worst path in ns, measured by OpenSTA.
+
+    If OpenSTA is not installed, ABC measures only the gates between registers.
+    """
     if sta_version():
         clocked = clock if library.sequential & set(cells) else None
         return worst_path_ns(folder / "mapped.v", top, library, clocked)

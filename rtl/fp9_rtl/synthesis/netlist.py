@@ -1,4 +1,4 @@
-"""The mapped netlist behind a unit's figures, and a netlist that keeps the boundaries of submodules."""
+"""The mapped netlist that was measured for a unit, and a netlist with separate submodules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ flatten
 opt_clean -purge
 write_json mapped.json
 """
-"""Yosys script that maps a netlist prepared with boundaries."""
 
 _READ = """\
 read_verilog mapped.v
@@ -50,10 +49,11 @@ write_json mapped.json
 
 @dataclass(frozen=True)
 class Netlist:
-    """A module of library cells: ports and cells in the format of Yosys' `write_json`, and the Verilog text.
+    """A module of library cells: ports and cells as Yosys' `write_json` writes them, and the Verilog text.
 
-    `delay_ns` is its worst path. `by_submodule`, if requested, has ports and cells of a netlist from the same
-    script whose cells are named by submodule.
+    `delay_ns` is the delay of its worst path. `by_submodule`, if requested, is a second netlist from the same
+    script.
+    Its cells are named by submodule.
     """
 
     module: dict[str, Any]
@@ -122,7 +122,6 @@ def _apart(unit: Unit, hierarchy: str, library: Library, script: str, folder: Pa
 
 
 def _module(unit: Unit, folder: Path) -> dict[str, Any]:
-    """Return only the ports and cells from Yosys' JSON."""
     module = json.loads((folder / "mapped.json").read_text())["modules"][unit.name]
     cells = {name: {"type": cell["type"], "connections": cell["connections"]} for name, cell in module["cells"].items()}
     ports = {name: {"direction": port["direction"], "bits": port["bits"]} for name, port in module["ports"].items()}

@@ -1,11 +1,11 @@
-"""Cells of a library for energy: functions, capacitances, and tables of internal energy and transition time.
+"""Energy data of a library's cells: functions, capacitances, internal energies and transition times.
 
-Energies are in fJ, capacitances in fF, and transition times in the library's own unit, in which its tables are
-indexed.
+Energies are in fJ and capacitances in fF. Transition times are in the library's own unit, because its tables are
+indexed in it.
 
 Source: Liberty User Guide 2017.06, volume 1, chapter 8 and volume 2 (`ff`, table templates). `internal_power` is an
-energy, in units of voltage squared times capacitance, for each edge of a pin. It does not include the load's
-energy.
+energy for each edge of a pin, in units of voltage squared times capacitance. It does not include the energy of the
+load.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from fp9_rtl.synthesis.liberty import Group, numbers, read, truth_table
 from fp9_rtl.synthesis.libraries import Library, femto_farad
 
 WIRE_LOADS = 0.2
-"""Wire capacitance for each input, relative to the input capacitance of the smallest inverter.
+"""Wire capacitance for each input, as a multiple of the smallest inverter's input capacitance.
 
-It is taken from nangate45: for a fan-out of two, its default table gives 0.35 fF for each input. The smallest
+The factor comes from nangate45: for a fan-out of two, its default table gives 0.35 fF for each input. The smallest
 inverter has 1.7 fF, so the ratio is 0.205.
 """
 
 MOST_INPUTS = 6
-"""Inputs of the widest cell whose transitions are distinguished."""
+"""Largest number of inputs of a cell whose energy can be measured."""
 
 _LOADS = frozenset({"total_output_net_capacitance"})
 _EDGES = ("fall", "rise")
@@ -36,8 +36,9 @@ _EDGES = ("fall", "rise")
 
 @dataclass(frozen=True)
 class Table:
-    """Values over a load in fF and a transition time, with linear inter- and extrapolation; either axis may be
-    absent.
+    """Values over a load in fF and a transition time. Other points are inter- or extrapolated linearly.
+
+    Either axis may be absent.
     """
 
     loads: tuple[float, ...]
@@ -45,7 +46,9 @@ class Table:
     values: tuple[tuple[float, ...], ...]
 
     def at(self, load: float, transition: float) -> float:
-        """Return the value at a load and a transition time; rows are loads, columns transition times."""
+        """Return the value at a load and a transition time. Rows of the table are loads, columns are
+        transition times.
+        """
         rows = [_between(self.transitions, row, transition) for row in self._rows_at(load)]
         return _between(self._ends(load), tuple(rows), load)
 
@@ -59,7 +62,7 @@ class Table:
 
 
 def _start(points: tuple[float, ...], at: float) -> int:
-    """Return the index of the last point not above `at`, but leave a following point if there are two."""
+    """Return the index of the first of the two points between which `at` is interpolated."""
     return max(0, min(bisect_right(points, at) - 1, len(points) - 2))
 
 
@@ -73,11 +76,12 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 
 @dataclass(frozen=True)
 class Arc:
-    """Energy, transition time or delay of a pin's edges (fall, rise), for a related pin or a condition.
+    """Energy, transition time or delay of a falling and a rising edge of a pin.
 
-    `related` is empty for energy of an input alone. `when` is a Boolean expression over pins, empty for always. For
-    transition times, `sense` tells whether the edge has the related pin's direction. Energies from several supplies
-    add.
+    `related` are the input pins that cause the edge. It is empty for the energy of an input alone. `when` is a
+    Boolean
+    expression over pins; empty means always. For transition times, `sense` tells whether the edge has the same
+    direction as the related pin's edge. Energies from several supplies are added.
     """
 
     pin: str
@@ -90,11 +94,12 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A combinational cell with one function for each output, or a one-bit register.
+    """A combinational cell with a function for each output, or a one-bit register.
 
-    Output tables are over `inputs`, the last changing fastest; a register's output tables are over its bit.
-    `next_bit`, over the inputs, is the register's next value at the rising edge of `clock`. `capacitance` is in fF
-    by pin.
+    Output tables of a combinational cell are over `inputs`; the last input changes fastest. Output tables of a
+    register
+    are over its stored bit. `next_bit` is the register's next value for all `inputs`, stored at the rising edge of
+    `clock`. `capacitance` is in fF by pin.
     """
 
     name: str
@@ -110,9 +115,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class PowerLibrary:
-    """The cells of a library whose energy can be measured, by name; `refused` gives the reason for all other cells.
+    """The cells of a library whose energy can be measured, by name. `refused` has the reason for every other cell.
 
-    `volts` is the supply voltage; `wire_ff` is the wire capacitance for each input that a net drives.
+    `volts` is the supply voltage. `wire_ff` is the wire capacitance for each input that a net drives.
     """
 
     volts: float
@@ -121,7 +126,7 @@ class PowerLibrary:
     refused: Mapping[str, str]
 
     def cell(self, name: str) -> Cell:
-        """Return a cell by name. Raises ValueError, with the reason, for a cell that cannot be measured."""
+        """Return a cell by name. Raises ValueError, with the reason, if its energy cannot be measured."""
         if name in self.refused:
             raise ValueError(f"cell {name}: {self.refused[name]}; leave it out of the mapping (--leave-out {name})")
         return self.cells[name]
@@ -148,8 +153,9 @@ def _power(files: tuple[bytes, ...], leave_out: tuple[str, ...]) -> PowerLibrary
 
 
 def power_library(library: Library) -> PowerLibrary:
-    """Return the energy data of a library. Raises ValueError if it states no voltage, and OSError if it is
-    unreadable.
+    """Return the energy data of a library.
+
+    Raises ValueError if the library states no voltage, and OSError if a file is unreadable.
     """
     found = _power(tuple(path.read_bytes() for path in library.paths), library.leave_out)
     if not found.volts:
@@ -158,15 +164,12 @@ def power_library(library: Library) -> PowerLibrary:
 
 
 class _Reader:
-    """Reader of the cells of one library."""
-
     def __init__(self, library: Group) -> None:
         self.femto = femto_farad(library)
         templates = library.of("lu_table_template", "power_lut_template")
         self.templates = {template.name: template.attributes for template in templates}
 
     def cell(self, cell: Group) -> Cell:
-        """Return a cell. Raises ValueError with the reason if its energy cannot be measured."""
         pins = {pin.name: pin for pin in cell.of("pin")}
         if any(cell.of("latch", "statetable", "ff_bank", "latch_bank", "bus", "bundle")):
             raise ValueError("a latch, or a cell of several bits, has no place in these units")
@@ -211,7 +214,7 @@ class _Reader:
                     yield Arc(name, supply, related, group.attributes.get("when", ""), sense, (fall, rise))
 
     def _table(self, group: Group, unit: float) -> Table:
-        """Return a table whose rows are loads in fF, with its values multiplied by `unit`."""
+        """Return a table whose rows are loads in fF. Its values are multiplied by `unit`."""
         template = self.templates.get(group.name, {})
         values = numbers(group.attributes["values"])
         axes = [a for a in ("1", "2", "3") if f"variable_{a}" in template]
@@ -233,13 +236,13 @@ class _Reader:
 
 
 def _of_bit(function: str, bits: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return a register's output as a function of its bit; `bits` are the names of the bit and its complement."""
+    """Return the truth table of a register's output over its bit. `bits` names the bit and its complement."""
     both = truth_table(function, bits)
     return (both[0b01], both[0b10]) if len(bits) == 2 else both
 
 
 def _next_bit(ff: Group, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the register's next value over its inputs, with clear and preset."""
+    """Return the truth table of a register's next value over its inputs, including clear and preset."""
     taken = truth_table(ff.attributes["next_state"], inputs)
     for forced, bit in (("clear", False), ("preset", True)):
         if forced in ff.attributes:

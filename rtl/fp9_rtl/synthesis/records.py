@@ -1,4 +1,4 @@
-"""Records of synthesis: the estimates of one unit, and the ratio of two units."""
+"""Records of synthesis: the area and delay of one unit, and the ratio of two units."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from fp9.units import Cast, Dot, Mul, Quantiser, Unit
 from fp9.units.hooks import Hook
 
 NOTE = "no wires, no power, no placement: for comparing units side by side"
-"""Note about the figures in every report."""
+"""Note about the figures, printed in every report."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Results of one mapping: areas in um2, delay in ns; `script_areas_um2` are the areas of all its scripts.
+    """Results of one mapping: areas in um2, delay in ns. `script_areas_um2` are the areas of all its scripts.
 
-    `flip_flop_um2` is the area and `flip_flops` the number of cells that store a bit. `leakage_nw` is the leakage
-    of all cells, each the mean over its states as the library states it.
+    `flip_flop_um2` is the area of all flip-flops, and `flip_flops` is their number. `leakage_nw` is the leakage of
+    all
+    cells. The leakage of a cell is the mean over its states, as the library states it.
     """
 
     mapping: str
@@ -39,7 +40,7 @@ class Estimate:
 
     @property
     def spread(self) -> float:
-        """Return the largest area of the scripts relative to the smallest, minus 1; 0.03 is 3 %."""
+        """Return the largest script area divided by the smallest, minus 1. A result of 0.03 means 3 %."""
         low, high = min(self.script_areas_um2), max(self.script_areas_um2)
         return high / low - 1 if low else 0.0
 
@@ -48,8 +49,9 @@ class Estimate:
 class Synthesis:
     """The measured area and delay of one module, with everything needed to repeat the measurement.
 
-    `delay_by` names the tool that measured delays: OpenSTA, or ABC, which includes only gates between registers.
-    `order` is the seed of the cell order, 0 for the original order.
+    `delay_by` names the tool that measured delays: OpenSTA or ABC. ABC measures only gates between registers.
+    `order`
+    is the seed of the cell order; 0 means the original order.
     """
 
     top: str
@@ -70,12 +72,12 @@ class Synthesis:
         raise ValueError(f"{self.top} was not mapped by {mapping!r}; ask for it in mappings")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values for JSON, with the note that every report has."""
+        """Return the fields as plain values for JSON, and a note about the figures."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Synthesis:
-        """Return the record from the result of `to_dict`, after a round trip through JSON."""
+        """Return the record from the output of `to_dict`, which may have been stored as JSON."""
         values = {name: value for name, value in record.items() if name != "note"}
         estimates = [Estimate(**{**e, "script_areas_um2": tuple(e["script_areas_um2"])}) for e in values["estimates"]]
         return cls(**{**values, "estimates": tuple(estimates)})
@@ -83,7 +85,7 @@ class Synthesis:
 
 @dataclass(frozen=True)
 class Repeats:
-    """One circuit measured with one mapping and several cell orders: areas in um2, delays in ns."""
+    """Results of one circuit and one mapping in several cell orders: areas in um2, delays in ns."""
 
     top: str
     library: str
@@ -93,7 +95,7 @@ class Repeats:
 
     @classmethod
     def of(cls, mapping: str, measured: Sequence[Synthesis]) -> Repeats:
-        """Return the results of one mapping in several measurements of one unit."""
+        """Collect the results of one mapping from several measurements of a unit."""
         estimates = [synthesis.estimate(mapping) for synthesis in measured]
         return cls(
             measured[0].top,
@@ -104,7 +106,7 @@ class Repeats:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every order, the medians and the deviations as plain values, for JSON."""
+        """Return the figures of every order, the medians and the deviations as plain values, for JSON."""
         names = ("area_um2", "area_deviation", "delay_ns", "delay_deviation")
         return {"note": NOTE, **dataclasses.asdict(self), **{name: getattr(self, name) for name in names}}
 
@@ -120,7 +122,7 @@ class Repeats:
 
     @property
     def area_deviation(self) -> float:
-        """Return the standard deviation of the area divided by its median; 0.01 is 1 %."""
+        """Return the standard deviation of the area divided by its median. A result of 0.01 means 1 %."""
         return _deviation(self.areas_um2)
 
     @property
@@ -136,8 +138,9 @@ def _deviation(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class RepeatedRatio:
-    """Ratio of the median area and delay of two units; `low` and `high` bound the area ratio over all pairs of
-    orders.
+    """Ratio of the median areas and median delays of two units.
+
+    `low` and `high` are the lowest and highest area ratio over all pairs of cell orders.
     """
 
     numerator: str
@@ -151,8 +154,9 @@ class RepeatedRatio:
 
     @classmethod
     def of(cls, unit: Repeats, other: Repeats) -> RepeatedRatio:
-        """Return the ratio `unit` over `other`. Raises ValueError if libraries or mappings differ or `other`
-        is empty.
+        """Return the ratio of `unit` to `other`.
+
+        Raises ValueError if their libraries or mappings differ, or if the area of `other` is 0.
         """
         if (unit.library, unit.mapping) != (other.library, other.mapping):
             raise ValueError(f"{unit.top} and {other.top} differ in library or mapping; measure both in one flow")
@@ -172,7 +176,10 @@ class RepeatedRatio:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Ratio of the area and delay of two units for one mapping, with the facts needed to interpret it."""
+    """Ratio of the areas and delays of two units for one mapping.
+
+    `result` and `subnormals` describe what was compared.
+    """
 
     numerator: str
     denominator: str
@@ -185,9 +192,9 @@ class Ratio:
 
 
 def ratios(unit: Unit, measured: Synthesis, other: Unit, reference: Synthesis) -> tuple[Ratio, ...]:
-    """Return the ratios `unit` over `other`, one for each mapping with which both were measured.
+    """Return the ratios of `unit` to `other`, one for each mapping with which both were measured.
 
-    Raises ValueError if the two were measured with different tools or libraries, or `other` has no gates.
+    Raises ValueError if the two were measured with different tools or libraries, or if `other` has no gates.
     """
     for what in ("library_sha256", "yosys", "delay_by"):
         if getattr(measured, what) != getattr(reference, what):
@@ -228,7 +235,7 @@ _result_formats: Hook[[], tuple[Format, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Formats to which the unit rounds; empty if it does not round."""
+"""Formats to which a unit rounds. Empty if it does not round."""
 
 
 def _result(unit: Unit) -> str:

@@ -1,4 +1,4 @@
-"""Show estimates as a table for the terminal, as JSON and CSV, and as charts."""
+"""Show areas and delays as a table for the terminal, as JSON and CSV, and as charts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COLUMNS = (
 def table(results: Sequence[Synthesis]) -> Table:
     """Return a table for a rich console, with one row for each unit and mapping.
 
-    FF means flip-flops; spread is the spread of the areas by script.
+    FF means flip-flops. The column for the spread compares the areas of the mapping's scripts.
     """
     shown = Table(title="Area and delay in standard cells", caption=_caption(results))
     several = len({result.library for result in results}) > 1
@@ -67,7 +67,7 @@ def table(results: Sequence[Synthesis]) -> Table:
 
 
 def um2(area: float) -> str:
-    """Return an area as text: whole um2, or one decimal for a small area."""
+    """Return an area in um2 as text, with one decimal if it is small."""
     return f"{area:.0f}" if area >= 100 or not area else f"{area:.1f}"
 
 
@@ -85,7 +85,7 @@ def ratio_table(ratios: Sequence[Ratio]) -> Table:
 
 
 def repeats_table(repeats: Sequence[Repeats]) -> Table:
-    """Return a table for a rich console: medians over the cell orders of each unit, with standard deviations."""
+    """Return a table for a rich console, with medians and standard deviations over the cell orders of each unit."""
     orders = ", ".join(sorted({str(len(r.areas_um2)) for r in repeats}))
     shown = Table(title=f"Medians over {orders} orders of the cells", caption=NOTE)
     for heading in ("unit", "library", "mapping"):
@@ -130,7 +130,10 @@ def as_csv(results: Sequence[Synthesis]) -> str:
 
 
 def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
-    """Write synth.json, synth.csv, area_delay.svg and area.svg to a folder, created if needed; return their paths."""
+    """Write synth.json, synth.csv, area_delay.svg and area.svg to a folder. Return their paths.
+
+    The folder is created if it does not exist.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / name for name in ("synth.json", "synth.csv", "area_delay.svg", "area.svg")]
     write_whole(paths[0], as_json(results))
@@ -141,7 +144,7 @@ def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
 
 
 def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
-    """Write an SVG scatter chart with a point for each unit and mapping: delay on x, area on y."""
+    """Write an SVG scatter chart with a point for each unit and mapping. Delay is on the x axis, area on the y axis."""
     figure = new_figure(results, height=4.5)
     axes = figure.add_subplot()
     for mapping, marker in zip(_mappings(results), "osD^v", strict=False):
@@ -159,7 +162,7 @@ def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
 
 
 def area_bars(results: Sequence[Synthesis], path: Path) -> None:
-    """Write an SVG with a bar for each unit and mapping, logic and flip-flops stacked."""
+    """Write an SVG chart with a bar for each unit and mapping. Each bar stacks logic and flip-flops."""
     rows = list(_rows(results))
     figure = new_figure(results, height=1.5 + 0.3 * len(rows))
     axes = figure.add_subplot()
@@ -188,7 +191,7 @@ def _caption(results: Sequence[Synthesis]) -> str:
 
 
 def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> Figure:
-    """Return an empty figure, 7 inches wide, with a title and the tools and libraries of its results."""
+    """Return an empty figure, 7 inches wide. Its title also names the tools and libraries of the results."""
     from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(7, height), layout="constrained")
@@ -207,11 +210,11 @@ def svg(figure: Figure) -> str:
 
 
 CHANGED = 0.05
-"""Smallest relative difference of a ratio between two libraries that a page reports."""
+"""Smallest difference that a page reports: the relative difference of a ratio between two libraries."""
 
 
 def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float]]]) -> list[str]:
-    """Return Markdown lines that list the ratios that differ between libraries.
+    """Return Markdown lines that list ratios that differ from one library to another.
 
     `ratios` has, for each label, one ratio for each library.
     """
@@ -226,7 +229,7 @@ def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float
 
 
 def markdown_row(cells: Sequence[str]) -> str:
-    """Return cells as a row of a Markdown table."""
+    """Return one row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 

@@ -1,4 +1,7 @@
-"""Measure area and delay of units in standard cells, for comparison: without wires, power and placement."""
+"""Measure area and delay of units in standard cells, without wires, power and placement.
+
+The figures are for comparing units.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import yosys_version
 
 Progress = Callable[[str, int, int], None]
-"""Function called with the finished step, the number of finished steps and the total number."""
+"""Function called after each step with the step's name, the number of finished steps, and the total number."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 
@@ -50,9 +53,10 @@ def synthesise(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Map module `top` of a Verilog text to a library with each mapping; equal inputs give equal results.
+    """Map module `top` of a Verilog text to a library with each mapping. Equal inputs give equal results.
 
-    `clock` is the clock port of a unit with flip-flops. `order` is the seed of the cell order that ABC sees, 0 for
+    `clock` is the clock port of a unit with flip-flops. `order` is the seed of the cell order that ABC sees; 0
+    means
     the original order. Without `share`, Yosys does not look for operators to share. `cache` is the folder for
     results, by default `cache_folder()`. Raises ValueError for Verilog or names that do not fit, MissingTool for a
     missing library or Yosys, and OSError if the cache cannot be written.
@@ -98,8 +102,9 @@ def synthesise_unit(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Measure the circuit of a unit specification (see `synthesis.circuit`); arguments and errors as in
-    `synthesise`.
+    """Measure the circuit (`synthesis.circuit`) of a unit specification.
+
+    Arguments and errors are those of `synthesise`.
     """
     return synthesise(
         unit_circuit(unit),
@@ -121,9 +126,9 @@ def repeated(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Repeats, ...]:
-    """Measure a unit in its own cell order and in `times` - 1 shuffled orders; one result for each mapping.
+    """Measure a unit in its own cell order and in `times` - 1 shuffled orders. Return one result for each mapping.
 
-    Raises ValueError for fewer than two orders, otherwise as `synthesise`.
+    Raises ValueError if `times` is less than 2, otherwise as `synthesise`.
     """
     if times < 2:
         raise ValueError(f"{times} orders given; a spread takes 2 or more")
@@ -144,7 +149,7 @@ def compare(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Ratio, ...]:
-    """Measure two units and return the ratios `unit` over `other`, one for each mapping."""
+    """Measure two units. Return the ratios of `unit` to `other`, one for each mapping."""
     measured, reference = (
         synthesise_unit(u, library=library, mappings=mappings, cache=cache, progress=progress) for u in (unit, other)
     )
@@ -158,7 +163,10 @@ def repeated_side_by_side(
     libraries: Sequence[str | Library],
     progress: Progress | None = None,
 ) -> tuple[list[Repeats], list[RepeatedRatio]]:
-    """Measure units, and a reference if given, with `repeated` in each library; return also the ratios of medians."""
+    """Measure units in each library with `repeated`. Return the results and the ratios of medians to a reference.
+
+    Without a reference there are no ratios.
+    """
     measured: list[Repeats] = []
     medians: list[RepeatedRatio] = []
     for cells in libraries:
@@ -172,7 +180,7 @@ def repeated_side_by_side(
 
 
 def _recipe(top: str, mappings: Sequence[str], library: Library, share: bool) -> str:
-    """Return the commands that give these results, as one text."""
+    """Return the text of all commands on which the results depend."""
     scripts = [f"# {name}\n{script}" for name in mappings for script in MAPPINGS[name]]
     prepared = prepare_script(top, library, share)
     mapped = MAP.format(cells=cell_options(library, "../"))
@@ -193,7 +201,6 @@ def _measure(
     share: bool,
     progress: Progress | None,
 ) -> tuple[Estimate, ...]:
-    """Prepare the netlist once, then run every script of every mapping in parallel on all cores."""
     scripts = [script for name in mappings for script in MAPPINGS[name]]
     steps = _steps(mappings)
     with tempfile.TemporaryDirectory(prefix="fp9-synth-") as name:
@@ -213,7 +220,7 @@ def _measure(
 
 
 def _estimate(mapping: str, results: Sequence[Mapped], library: Library) -> Estimate:
-    """Return the figures of the smallest result, or of the first among equals."""
+    """Return the figures of the smallest result. Of equal results, the first one counts."""
     areas = tuple(_area_um2(result.cells, library) for result in results)
     best = results[areas.index(min(areas))]
     held = {cell: count for cell, count in best.cells.items() if cell in library.sequential}

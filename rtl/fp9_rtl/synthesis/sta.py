@@ -1,8 +1,8 @@
-"""Find the worst path of a mapped netlist with OpenSTA, if it is installed.
+"""Measure the worst path of a mapped netlist with OpenSTA, if it is installed.
 
-Inputs arrive at 0 through one inverter of the library, outputs drive its load, and wires have no delay. All paths
-belong to one clock (a virtual clock if there are no flip-flops). The worst slack therefore covers input, output,
-through and register paths, with setup time and clock-to-output delay.
+Inputs arrive at time 0 through one inverter of the library. Outputs drive the library's load. Wires have no delay.
+All paths belong to one clock. Without flip-flops, it is a virtual clock. The worst slack therefore covers paths
+from inputs and registers to outputs and registers, with setup time and clock-to-output delay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fp9.system.missing import MissingTool
 from fp9_rtl.synthesis.libraries import Library
 
 _PERIOD_NS = 1
-"""Clock period for the slack; its value does not change the delay."""
+"""Clock period in ns. Its value does not change the delay."""
 
 _SCRIPT = """\
 {read_liberty}
@@ -38,25 +38,28 @@ report_worst_slack -digits 6
 
 
 _SIGNED_PORT = re.compile(r"^(\s*(?:input|output|inout|wire|reg)\s+)signed\b\s*", re.MULTILINE)
-"""Pattern of `signed` in Yosys' declarations; OpenSTA rejects it and times no path of such a port."""
+"""Regular expression for `signed` in declarations. OpenSTA rejects the word and does not time such ports."""
 
 
 def cache_key(verilog: str) -> dict[str, str]:
-    """Return the extra cache key for texts with signed ports; older caches lack the paths of these ports."""
+    """Return an additional cache key for Verilog with signed ports.
+
+    Older cached results lack the paths of signed ports. This key excludes them.
+    """
     signed = re.search(r"\b(?:input|output|inout)\b[^;,()]*\bsigned\b", verilog)
     return {"signed_ports": "timed"} if signed else {}
 
 
 @functools.cache
 def sta_version() -> str | None:
-    """Return the version of the installed OpenSTA; None if there is none."""
+    """Return the version of the installed OpenSTA, or None if it is not installed."""
     if shutil.which("sta") is None:
         return None
     return subprocess.run(["sta", "-version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def worst_path_ns(netlist: Path, top: str, library: Library, clock: str | None) -> float:
-    """Return the delay in ns of the worst path of a mapped Verilog netlist; 0 if it has no path.
+    """Return the delay in ns of the worst path of a mapped Verilog netlist, or 0 without a path.
 
     `clock` is the clock port, None for a combinational unit. Raises MissingTool without OpenSTA, and ValueError
     with OpenSTA's message if it cannot time the netlist.

@@ -1,4 +1,4 @@
-"""Tools behind the RTL: RTLIL text of components (`rtlil`), Yosys in its own process (`yosys`), and a cache (`cache`).
+"""Tools for RTL: RTLIL text of components (`rtlil`), Yosys in its own process (`yosys`), and a cache (`cache`).
 
-The cache stores results under a key of everything that can change them.
+The cache key contains everything that can change a result.
 """

@@ -1,7 +1,7 @@
-"""Cache of results as JSON files, with a key of everything that can change a result.
+"""Cache of results as JSON files. The key contains everything that can change a result.
 
-A file is written under a temporary name and then renamed, so concurrent runs do not disturb each other. It contains
-the hash of its content, so a damaged file is detected and recomputed.
+A file is written under a temporary name and then renamed, so concurrent runs do not disturb each other. Each file
+contains the hash of its content. A damaged file is therefore detected, and its result is recomputed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from fp9.system.files import write_whole
 
 
 def cache_folder() -> Path:
-    """Return `$FP9_CACHE`/synth if the variable is set, else ~/.cache/fp9/synth."""
+    """Return the cache folder: `$FP9_CACHE`/synth if the variable is set, else ~/.cache/fp9/synth."""
     return cache.folder("synth")
 
 
 def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the cached result of a request; None if there is none, it is damaged, or results must be recomputed."""
+    """Return the cached result of a request.
+
+    Return None if there is no result, if it is damaged, or if the user asked for recomputation.
+    """
     if cache.is_anew():
         return None
     path = _path(folder, request)
@@ -37,7 +40,7 @@ def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None:
-    """Store a result. Raises OSError, in one sentence, if the folder cannot be written."""
+    """Store a result. Raises OSError if the folder cannot be written."""
     path = _path(folder, request)
     text = json.dumps({"sha256": _hash(result), "result": result}, indent=1)
     try:

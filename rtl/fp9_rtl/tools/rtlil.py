@@ -1,4 +1,4 @@
-"""Convert components to RTLIL, the text that Yosys reads."""
+"""Convert components to RTLIL, the text format that Yosys reads."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ pmuxtree
 opt_expr
 wreduce
 """
-"""Yosys script from `unit.il` to one flat module of words, without processes.
+"""Yosys script that converts `unit.il` to one flat module without processes.
 
-No block then waits for an event that never comes (an `always @*` over constants). `pmuxtree` avoids a function
-whose name Icarus rejects.
+Without processes, no block waits for an event that never comes (an `always @*` over constants). `pmuxtree` avoids a
+function whose name Icarus rejects.
 """
 
 _INITIAL = re.compile(r"^ *attribute \\init .*\n", re.MULTILINE)
@@ -32,9 +32,11 @@ _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 
 
 def to_rtlil(component: wiring.Component, name: str) -> str:
-    """Return RTLIL whose names need no escaping in Verilog, with names only for the fields of structures.
+    """Return a component as RTLIL. No name needs escaping in Verilog.
 
-    The field `operand.sign` becomes `operand_sign`. The wire `operand` of all fields becomes private.
+    The field `operand.sign` becomes the name `operand_sign`. The wire `operand`, which has all fields, gets no
+    public
+    name.
     """
     text = rtlil.convert(component, name=name, emit_src=False)
     packed = {wire.rpartition(".")[0] for wire in _NAME.findall(text) if not wire.startswith(f"{name}.")}
@@ -46,9 +48,9 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 
 
 def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tuple[str, ...], str]]:
-    """Return RTLIL with the source's names and positions, and the docstrings of its modules.
+    """Return RTLIL with the names and positions of the Python source, and the docstrings of its modules.
 
-    The docstrings are by path from the top, in the order of the source.
+    The docstrings are by path from the top module, in the order of the source.
     """
     fragment = Fragment.get(component, None)
     docs = dict(_docs(fragment, ()))
@@ -61,10 +63,11 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 
 
 def _made_plain(component: wiring.Component, text: str) -> str:
-    """Return RTLIL with ports numbered from 1, because Yosys treats port number 0 as missing and moves that port last.
+    """Number the ports in RTLIL from 1. Yosys treats port number 0 as missing and moves that port last.
 
-    For a component that is `initially_unknown`, registers get no initial value: Yosys would keep this value for a
-    register that it finds to be constant.
+    If the component is `initially_unknown`, initial values of registers are removed. Otherwise, Yosys would replace
+    a
+    register that it finds to be constant by this value.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

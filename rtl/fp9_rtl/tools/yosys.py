@@ -1,7 +1,7 @@
-"""Run Yosys in child processes, so that several runs are concurrent and none can crash the caller.
+"""Run Yosys in child processes. Several runs can be concurrent, and none can crash the caller.
 
-The children are forks of a process that has loaded everything a run needs (`yosys_server.py`). It starts with the
-first run. Each run then takes only the time of its script.
+The children are forks of a server process (`yosys_server.py`). The server has loaded everything that a run needs,
+and starts with the first run. Each run then takes only the time of its script.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ _ARGUMENTS = ["-Q", "-q", "-l", "yosys.log", "yosys.ys"]
 
 
 class YosysError(ValueError):
-    """Yosys rejected its input; the message is Yosys' first error on one line."""
+    """Yosys rejected its input. The message is Yosys' first error, on one line."""
 
 
 def yosys_version() -> str:
-    """Return the version of the installed Yosys package, on which all figures depend. Raises MissingTool without it."""
+    """Return the version of the installed Yosys package. All figures depend on it.
+
+    Raises MissingTool if Yosys is not installed.
+    """
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -41,9 +44,9 @@ def yosys_version() -> str:
 
 
 def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
-    """Run a Yosys script inside `folder`, which then contains `yosys.log`.
+    """Run a Yosys script inside `folder`. The output is in `yosys.log` there.
 
-    The script names files relative to `folder`, because this Yosys has its own /tmp. Raises YosysError if Yosys
+    The script must name files relative to `folder`, because this Yosys has its own /tmp. Raises YosysError if Yosys
     fails, and subprocess.TimeoutExpired after `timeout` seconds.
     """
     yosys_version()
@@ -60,7 +63,7 @@ def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
 
 
 class _Server:
-    """The process that forks a child for each run; it starts on demand, and again if it was ended."""
+    """The process that forks a child for each run. It starts on demand, and again after it was ended."""
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
@@ -68,8 +71,9 @@ class _Server:
         self.process: subprocess.Popen[bytes] | None = None
 
     def run(self, request: dict[str, object], said: IO[str], timeout: float | None) -> int | None:
-        """Return the exit status of a run, None if its process was ended. Raises TimeoutExpired after `timeout`
-        seconds.
+        """Return the exit status of a run, or None if the child was killed.
+
+        Raises TimeoutExpired after `timeout` seconds.
         """
         with self._connect(said) as connection, connection.makefile("r") as answers:
             child = answers.readline()
@@ -85,7 +89,7 @@ class _Server:
             return int(status) if status else None
 
     def _connect(self, said: IO[str]) -> socket.socket:
-        """Return the connection of one run; the server has its other end."""
+        """Return this side of a new connection for one run. The other side is sent to the server."""
         ours, theirs = socket.socketpair()
         with theirs, self._starting:
             descriptors = [theirs.fileno(), said.fileno()]
@@ -111,9 +115,9 @@ class _Server:
 
 @contextlib.contextmanager
 def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
-    """Kill a child if its caller is interrupted or times out, because nobody would read its answer.
+    """Kill a child if its caller is interrupted or times out.
 
-    The child has ended before the caller continues and may remove its folder.
+    The child has ended before the caller continues. The caller may then remove the child's folder.
     """
     try:
         yield

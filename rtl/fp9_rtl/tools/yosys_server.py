@@ -1,9 +1,9 @@
-"""Server process that has loaded everything a Yosys run needs and forks a child for each: `python yosys_server.py
-SOCKET`.
+"""Server process that forks a child for each Yosys run. It is started with `python yosys_server.py SOCKET`.
 
-It is run by its path, so that it imports nothing else. Each message on the socket passes two files: the connection
-of one run, and the file for its standard output. The connection sends folder and arguments as one line of JSON. The
-child answers with its process id and then with Yosys' exit status, each on a line.
+The server has loaded everything that a run needs. It is started by its path, so that it imports nothing else. Each
+message on the socket passes two files: the connection of one run, and the file for its standard output. The client
+sends folder and arguments as one line of JSON. The child answers with its process id and then with Yosys' exit
+status, each on a line.
 """
 
 from __future__ import annotations
@@ -46,17 +46,16 @@ def main(control: socket.socket) -> None:
 
 
 def _reap(wait: bool) -> None:
-    """Wait for ended children, so that their processor time is added to this process."""
+    """Wait for ended children. Their processor time is then added to this process."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, 0 if wait else os.WNOHANG)[0]:
             pass
 
 
 def prepare() -> Path:
-    """Return the path of Yosys' machine code for this processor, compiled once for all processes if needed.
+    """Return the path of Yosys' machine code for this processor. If it is missing, compile it for all later processes.
 
-    It is stored where yowasp's own programs look for it. Ends the process with an error sentence if it cannot be
-    stored.
+    It is stored where yowasp's own programs look for it. If it cannot be stored, the process ends with an error.
     """
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
     place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))
@@ -77,7 +76,10 @@ def prepare() -> Path:
 
 
 def _in_child(step: Any, *arguments: Any) -> bool:
-    """Return whether a step succeeds in a child; this process then gets none of the threads that wasmtime starts."""
+    """Run a step in a child process, and return whether it succeeded.
+
+    The threads that wasmtime starts then stay outside this process.
+    """
     child = os.fork()
     if child == 0:
         with contextlib.suppress(OSError, wasmtime.WasmtimeError):
@@ -105,7 +107,7 @@ def _compile(binary: bytes, path: Path) -> None:
 
 
 def _child(path: Path, connection: int, said: int) -> None:
-    """Do one run and end the process. It waits for the request, so a caller that has ended causes no run."""
+    """Do one run and end the process. It first waits for the request, so nothing runs if the caller has ended."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.dup2(said, 1)
     os.dup2(said, 2)
@@ -124,7 +126,7 @@ def _child(path: Path, connection: int, said: int) -> None:
 
 
 def _run(path: Path, arguments: list[str]) -> int:
-    """Run Yosys in the current folder, which it sees as `.`, with its own data files and its own /tmp."""
+    """Run Yosys in the current folder. Yosys sees this folder, its own data files and its own /tmp."""
     engine, module = _load(path)
     temporary = tempfile.mkdtemp(dir=".", prefix=".tmp-")
     wasi = wasmtime.WasiConfig()

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _LAYER = "layer"
-"""Data name that selects the layer of the demonstration."""
 
 
 @click.command(cls=Command, page="how-to/area-and-energy.md")
@@ -128,7 +127,6 @@ def energy(
 
 
 def _of_layer(count: int, seed: int) -> Callable[[Unit], Columns]:
-    """Return a function for operations of the demonstration's layer."""
     with extra("demo"):
         from fp9_sim.demo import operations  # optional, slow to load
     return operations.in_the_layer(count, seed)

@@ -93,7 +93,6 @@ def gemm(
 
 
 def _area(tile: GemmTile, shown: list[Any]) -> list[dict[str, Any]]:
-    """Return the tile's area with both mappings as records; add their table to `shown`."""
     from fp9_rtl.gemm import area as gemm_area  # slow to load
     from fp9_rtl.synthesis.records import NOTE  # slow to load
 
@@ -110,7 +109,7 @@ def _area(tile: GemmTile, shown: list[Any]) -> list[dict[str, Any]]:
 
 
 def _check(tile: GemmTile, products: int, seed: int, shown: list[Any]) -> list[dict[str, Any]]:
-    """Return the results of matrix products on both simulators as records; add their table to `shown`."""
+    """Check matrix products on both simulators. Return the results as records, and add their table to `shown`."""
     with extra("sim"):
         from fp9_sim import SIMULATORS  # slow to load
         from fp9_sim.regression.gemm import check_tile  # slow to load

@@ -1,4 +1,4 @@
-"""Hardware commands rtl, sim and package, and the whole flow, demo. They load their packages when called."""
+"""Commands rtl, sim and package, and demo for the whole flow. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 NOT_COMPARED = "not compared"
-"""Text instead of the number of mismatches, for a run that ended before any comparison."""
+"""Text shown instead of the number of mismatches if a run ended before any comparison."""
 
 
 @click.command(cls=Command, page="explanation/generated-verilog.md")

@@ -10,7 +10,7 @@ import click
 
 
 def records_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option for the folder of all records, as argument `folder`."""
+    """Add the option for the folder of all records. The command receives it as argument `folder`."""
     return click.option(
         "--records",
         "folder",

@@ -1,4 +1,4 @@
-"""Commands of proof and mutation testing: prove, mutate. They load their packages when called."""
+"""Commands prove and mutate, for proofs and mutation testing. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def prove(
 
 
 def _write(unit: Unit, proof: ProofRecord, folder: Path | None) -> None:
-    """Write the record of a proof, and certify the proven circuit."""
+    """Write the record of a proof. If the proof succeeded, certify the circuit."""
     from fp9_sim import evidence, records  # slow to load
 
     place = folder or records.home()
@@ -103,7 +103,6 @@ def _write(unit: Unit, proof: ProofRecord, folder: Path | None) -> None:
 
 
 def _prove_texts(units: list[Unit], text: str | None, timeout: float, as_json: bool) -> None:
-    """Prove RTL sources equivalent to their circuits, and show the results."""
     from fp9_sim import proofs  # slow to load
 
     records = []
@@ -123,7 +122,7 @@ def _count(cases: tuple[Any, ...]) -> str:
 
 
 def _notes(records: list[ProofRecord]) -> list[str]:
-    """Return what each claim says and assumes, and each counterexample."""
+    """Return lines that state each claim with its assumptions, and each counterexample."""
     lines = []
     for claim in {claim.proves: claim for record in records for claim in record.claims}.values():
         lines.append(f"{claim.name}: {claim.proves}")

@@ -283,7 +283,7 @@ def _place(folder: Path | None) -> Path:
 
 
 def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
-    """Return the state of the records of the named units, or of the catalogue if none is named."""
+    """Return the state of each record of the named units. Without names, all units of the catalogue are meant."""
     with extra("sim"):
         from fp9_sim import evidence  # slow to load
     claims: Sequence[Claim] = [claim for claim in evidence.CLAIMS if about in (claim.about, "all")]
@@ -293,7 +293,7 @@ def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
 
 
 def _cost(item: Item) -> str:
-    """Return the seconds that a pending record takes; empty if it is not pending."""
+    """Return the number of seconds to make a pending record, as text. It is empty for any other record."""
     if not item.pending:
         return ""
     return "unknown" if item.seconds is None else f"{item.seconds:,.0f}"

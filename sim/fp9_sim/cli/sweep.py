@@ -1,4 +1,4 @@
-"""Commands of sweeps and functional coverage: sweep, coverage. They load their packages when called."""
+"""Commands sweep and coverage (functional coverage). They load their packages when called."""
 
 from __future__ import annotations
 
@@ -102,7 +102,6 @@ def _reproducer(name: str, settings: Iterable[str], path: Path | None, found: Sw
 
 
 def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) -> None:
-    """Run given operations from reset and print their mismatches."""
     from fp9_sim import check, verilated  # slow to load
     from fp9_sim.sweeps.shrink import columns  # slow to load
 
@@ -116,7 +115,7 @@ def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) 
 
 
 def _operation(unit: Unit, text: str) -> dict[str, int]:
-    """Return an operation from text such as `a=0x12 b=3`; omitted ports are zero."""
+    """Parse an operation such as `a=0x12 b=3`. Ports that are left out are zero."""
     widths = {port.name: port.width for port in unit.inputs}
     operation = dict.fromkeys(widths, 0)
     for word in text.split():

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def show_toggles(units: Iterable[Unit], shares: tuple[float, ...], count: int, seed: int, as_json: bool) -> None:
-    """Count the toggles of units with and without `gate_zeros`, for shares of zero products, and show a table of each.
+    """Show a table of the toggles of each unit, with and without `gate_zeros`.
 
-    The netlist has two-input gates and runs one operation per clock cycle. Toggles are not power: glitches, loads,
-    wires and the clock are not counted.
+    `shares` are the shares of products that are zero. The netlist has two-input gates and runs one operation per
+    clock
+    cycle. Toggles are not power: glitches, loads, wires and the clock are not counted.
     """
     with extra("sim"):
         from fp9_sim.netlists import toggles as counting  # slow to load
@@ -37,7 +38,7 @@ def show_toggles(units: Iterable[Unit], shares: tuple[float, ...], count: int, s
 
 
 def _table(name: str, measured: list[tuple[Toggles, Toggles]]) -> list[RenderableType]:
-    """Return the toggles of one unit by submodule, and the sizes of both netlists."""
+    """Return a table with the toggles of one unit by submodule, and the sizes of both netlists."""
     columns = [f"{pair[0].zeros:.0%}{', gated' * side.gated}" for pair in measured for side in pair]
     found = [side for pair in measured for side in pair]
     parts = dict.fromkeys(part for side in found for part in side.by_submodule)

@@ -1,4 +1,4 @@
-"""Coverage model of casts: for each target format the source classes, binades, rounding cases, results and flags."""
+"""Coverage model of casts. Each target format has source classes, binades, rounding cases, results and flags."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fp9_sim.coverage.model import (
 from fp9_sim.coverage.values import Codes, Grid, lowest_place
 
 _BEYOND = 2
-"""Number of binades with a bin of their own below and above a target's range."""
+"""Number of binades below and above a target's range that have their own bins."""
 
 
 def cast_model(unit: Cast) -> Model:
@@ -36,14 +36,14 @@ def cast_model(unit: Cast) -> Model:
 
 
 def _ends(fmt: Format) -> tuple[int, int]:
-    """Return the exponents of the smallest ulp and of the largest magnitude."""
+    """Return the exponent of the smallest ulp, and the exponent of the largest magnitude."""
     return lowest_place(fmt), floor_log2(fmt.max_magnitude)
 
 
 def _binades(unit: Cast, fmt: Format) -> tuple[int, int]:
-    """Return the lowest and highest exponent that have bins: the target's range and a few binades around it.
+    """Return the lowest and highest exponent that have bins. They reach a few binades beyond the target's range.
 
-    The source's range limits them where the cast does not scale.
+    If the cast does not scale, the source's range limits them.
     """
     low, high = _ends(fmt)
     source = floor_log2(unit.source.max_magnitude)
@@ -75,7 +75,7 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Return why a binade has no number in a rounding position, or None.
+    """Return why no number of a binade has this rounding position. Return None if some number has it.
 
     `smallest` is the exponent of the target's smallest number.
     """
@@ -89,7 +89,7 @@ def impossible_position(smallest: int, binade: int, position: str) -> str | None
 
 
 def _impossible_sign(unit: Cast, source: str, sign: str) -> str | None:
-    """Return why a zero or NaN cannot be negative, or None: formats without such a code have no sign for it."""
+    """Return why the source has no zero or NaN of this sign. Return None if it has one."""
     fmt = unit.source
     codes = {"zero": fmt.code_of(Fraction(0), True), "nan": fmt.nan_code(True)}
     code = codes.get(source)
@@ -97,7 +97,7 @@ def _impossible_sign(unit: Cast, source: str, sign: str) -> str | None:
 
 
 def _beyond_results(unit: Cast, fmt: Format) -> set[str]:
-    """Return the result classes of an overflow or infinity under the unit's overflow policies."""
+    """Return the possible result classes of an overflow or infinity. They depend on the unit's overflow policies."""
     sides = [(mode, negative) for mode in unit.roundings for negative in (False, True)]
     toward_zero = {"largest"} if any(mode.moves_toward_zero(negative) for mode, negative in sides) else set()
     infinite = {"infinity" if fmt.has_inf else "nan"}
@@ -106,7 +106,7 @@ def _beyond_results(unit: Cast, fmt: Format) -> set[str]:
 
 
 def _invalid_results(unit: Cast, fmt: Format) -> set[str]:
-    """Return the result classes of an infinity that raises `invalid`: every overflow result except infinity."""
+    """Return the result classes of an infinity that raises `invalid`. An infinite result does not raise it."""
     if not unit.source.has_inf:
         return set()
     nan_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
@@ -126,7 +126,7 @@ def _impossible_outcome(unit: Cast, fmt: Format, result: str, flags: str) -> str
 
 @dataclass(frozen=True)
 class _Target:
-    """A target format with its codes, its grid of numbers and its lowest and highest binade."""
+    """A target format with its codes, its grid of numbers, and its lowest and highest binade."""
 
     name: str
     codes: Codes
@@ -135,7 +135,7 @@ class _Target:
 
 
 def _facts(unit: Cast, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    """Yield the bins of each lane of each operation."""
+    """Yield the bins that are hit, for each lane of each operation."""
     count = len(inputs[unit.lane_names("x")[0]])
     sources = Codes(unit.source)
     lowest_scale = -1 << (SCALE_BITS - 1) if unit.scale else 0
@@ -173,7 +173,7 @@ def _facts(unit: Cast, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
 
 
 def _rounded(target: _Target, magnitude: int, ulp: int) -> dict[str, object]:
-    """Return the binade of a magnitude, and its rounding case unless it lies far above the target's range."""
+    """Return the binade of a magnitude. Also return its rounding case, unless it is far above the target's range."""
     low, high = target.binades
     exponent = magnitude.bit_length() - 1 + ulp
     facts: dict[str, object] = {"binade": max(low, min(exponent, high))}

@@ -1,6 +1,6 @@
 """Coverage models of decoders and upcasts: code classes, signs, bias classes and outputs.
 
-A format has few codes, so the model derives the possible bins from the exact value of every code.
+A format has few codes. The model computes the exact value of every code to find the possible bins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _KINDS = {Kind.ZERO: "zero", Kind.FINITE: "number", Kind.INF: "infinity", Kind.N
 
 
 def decoder_model(unit: Decoder) -> Model:
-    """Return a group for each format: its codes, and the output fields that have a meaning for them."""
+    """Return a model with a group for each format. It covers the codes and the output fields.
+
+    Only output fields with a meaning for the code are covered.
+    """
     width = significand_bits(unit.formats)
     groups = []
     for fmt in unit.formats:
@@ -34,7 +37,7 @@ def decoder_model(unit: Decoder) -> Model:
 
 
 def upcast_model(unit: Upcast) -> Model:
-    """Return a group for each format: codes, results and flags."""
+    """Return a model with a group for each format. It covers codes, results and flags."""
     groups = []
     for fmt in unit.formats:
         every = [_code_facts(f, bias, code) | _upcast(unit, f, code) for f, bias, code in _codes(unit, fmt)]
@@ -47,7 +50,7 @@ def _has_bias(unit: Decoder | Upcast, fmt: Format) -> bool:
 
 
 def _codes(unit: Decoder | Upcast, fmt: Format) -> Iterator[tuple[Format, int | None, int]]:
-    """Yield every code of a format under every bias of its bias port."""
+    """Yield every code of a format with every value of the bias port."""
     for bias in HFP8_BIASES if _has_bias(unit, fmt) else (None,):
         variant = fmt if bias is None else with_bias(fmt, bias)
         yield from ((variant, bias, code) for code in range(1 << fmt.bits))
@@ -56,7 +59,7 @@ def _codes(unit: Decoder | Upcast, fmt: Format) -> Iterator[tuple[Format, int | 
 def _group(
     unit: Decoder | Upcast, fmt: Format, every: list[dict[str, Bin]], outputs: tuple[str, ...], outcome: tuple[str, str]
 ) -> Group:
-    """Return the points with the bins that the codes reach, and the crosses of codes and of outcomes."""
+    """Return the cover points with the bins that codes reach, and the crosses."""
     inputs = ("source", "sign", "bias") if _has_bias(unit, fmt) else ("source", "sign")
     points = {point: _in_order({facts[point] for facts in every if point in facts}) for point in (*inputs, *outputs)}
 
@@ -72,7 +75,7 @@ def _group(
 
 
 def _in_order(bins: Iterable[Bin]) -> tuple[Bin, ...]:
-    """Return bins in order: names as listed, numbers ascending."""
+    """Sort bins: names in the order of their list, numbers ascending."""
     names = (*CLASSES, *_KINDS.values(), *FLAGS, *SIGNS, *_BIASES)
 
     def place(name: Bin) -> int:
@@ -82,7 +85,7 @@ def _in_order(bins: Iterable[Bin]) -> tuple[Bin, ...]:
 
 
 def _code_facts(fmt: Format, bias: int | None, code: int) -> dict[str, Bin]:
-    """Return the class of a code, its sign, and the class of the bias where the format has a bias port."""
+    """Return the class and the sign of a code. With a bias port, also return the class of the bias."""
     facts: dict[str, Bin] = {"source": class_of(code, fmt), "sign": SIGNS[fmt.is_negative(code)]}
     if bias is not None:
         ends = {HFP8_BIASES[0]: "lowest", HFP8_BIASES[-1]: "highest", 0: "none"}
@@ -91,7 +94,7 @@ def _code_facts(fmt: Format, bias: int | None, code: int) -> dict[str, Bin]:
 
 
 def _fields(fmt: Format, code: int, width: int) -> dict[str, Bin]:
-    """Return the output fields of a decoder with `width` significand bits for a code."""
+    """Return a decoder's output fields for a code. The decoder has `width` significand bits."""
     kind = fmt.kind_of(code)
     facts: dict[str, Bin] = {"kind": _KINDS[kind]}
     if kind is not Kind.NAN:
@@ -109,7 +112,7 @@ def _upcast(unit: Upcast, fmt: Format, code: int) -> dict[str, Bin]:
 
 
 def _read_codes(unit: Decoder | Upcast, inputs: Columns) -> Iterator[tuple[str, dict[str, Bin]]]:
-    """Yield for each operation the name of the format and the bins of the code."""
+    """Yield, for each operation, the name of the format and the bins of the code."""
     codes = inputs["code"].tolist()
     formats = inputs["code_format"].tolist() if len(unit.formats) > 1 else [0] * len(codes)
     biases = signed(inputs["code_bias"], BIAS_BITS).tolist() if "code_bias" in inputs else [0] * len(codes)

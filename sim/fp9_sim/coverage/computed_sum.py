@@ -1,4 +1,4 @@
-"""The dot product that one step of a unit computes: formats, engine, and the results that these make possible."""
+"""The dot product that one step of a unit computes: its formats, its engine, and its possible results."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from fp9_sim.coverage.values import lowest_place
 
 @dataclass(frozen=True)
 class Sum:
-    """Products of two operands and an addend, added by one step of an engine; `depth` is the largest number of
-    products.
+    """The products and the addend that one step of an engine adds.
 
-    `within` is the step inside a chunk, where a finished chunk is added to the addend; its flags are raised, too.
-    `scale` is
-    the format of the scales that multiply the products. `scales` holds their port names, two for each block.
+    `a` and `b` are the formats of the factors. `depth` is the largest number of products. If a finished chunk is
+    added
+    to the addend, `within` is the step inside the chunk, and its flags are raised, too. `scale` is the format of
+    the
+    scales that multiply the products. `scales` has the names of their ports, two for each block.
     """
 
     engine: Engine
@@ -44,11 +45,11 @@ class Sum:
 
     @property
     def longest(self) -> int:
-        """Return the longest cancellation with a bin of its own, in bits.
+        """Return the largest number of cancelled bits that has its own bin.
 
-        It occurs for a product just above a power of two with the addend just below, or for a product that differs
-        from the
-        addend by its own last bit.
+        It occurs if a product is just above a power of two and the addend is just below it. It also occurs if a
+        product
+        differs from the addend by the product's own last bit.
         """
         factors = [max(fmt.precision for fmt in formats) for formats in (self.a, self.b)]
         return max(self.engine.addend_format.precision, sum(factors) - 1)

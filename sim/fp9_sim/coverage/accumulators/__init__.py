@@ -1,1 +1,1 @@
-"""Coverage models of accumulators: sequences of operations, chunks and the fixed-point register."""
+"""Coverage models of accumulators: sequences of operations, chunks, and the Kulisch register."""

@@ -1,4 +1,4 @@
-"""Coverage model of accumulators with chunks: steps within a chunk, and the chunk's addition to the total."""
+"""Coverage model of accumulators with chunks. It covers steps within a chunk, and the chunk's addition to the total."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _ENDS = ("full", "fold")
 
 
 def chunk_model(unit: Mac) -> Model:
-    """Return three groups of cover points.
+    """Return a coverage model with three groups of cover points.
 
     The unit's own group has the operations and the number of steps in the open chunk. Group `chunk` has the
-    additions within
-    a chunk. Group `total` has the addition of a finished chunk to the accumulator.
+    additions
+    within a chunk. Group `total` has the addition of a finished chunk to the accumulator.
     """
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}
@@ -47,12 +47,11 @@ def chunk_model(unit: Mac) -> Model:
 
 
 def _within(unit: Mac) -> Mac:
-    """Return a unit that accumulates the same products with the engine of an open chunk."""
+    """Return a unit without chunks that computes the same sums as an open chunk."""
     return replace(unit, engine=unit.engine.within_chunk)
 
 
 def _chunk_classes(unit: Mac) -> tuple[str, ...]:
-    """Return the number classes that a chunk's sum can reach."""
     products = sum_of(unit).products
     return reached_classes(unit.engine.result.format, _chunk_range(unit, products), (*unit.a, *unit.b))
 
@@ -63,9 +62,7 @@ def _chunk_range(unit: Mac, products: ProductRange) -> ProductRange:
 
 
 def _chunk_group(unit: Mac) -> Group:
-    """Return the cover points of a step within a chunk: alignment and rounding. Its result is not visible at the
-    ports.
-    """
+    """Return the cover points for alignment and rounding within a chunk. The ports do not show the chunk's sum."""
     covered = SumCoverage(sum_of(_within(unit)), flags=False)
     points = {name: bins for name, bins in covered.points.items() if name != "result"}
     return Group("chunk", points | {"c": _chunk_classes(unit)}, covered.crosses)
@@ -73,8 +70,11 @@ def _chunk_group(unit: Mac) -> Group:
 
 @dataclass(frozen=True)
 class Chunks:
-    """The open chunk at each operation: steps before it, sum before and after it, and how the operation ends the
-    chunk.
+    """The state of the open chunk at each operation.
+
+    `steps` is the number of steps before the operation. `before` and `after` are the codes of the chunk's sum.
+    `ends`
+    tells how the operation ends the chunk, or is None.
     """
 
     steps: list[int]
@@ -84,7 +84,7 @@ class Chunks:
 
 
 def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
-    """Track the open chunk over a sequence of operations. The golden model computes the sums."""
+    """Return the state of the open chunk for each operation of a sequence. The golden model computes the sums."""
     steps, ends, count = [], [], 0
     for op in ops:
         steps.append(count)
@@ -103,7 +103,7 @@ def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
 
 
 def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
-    """Return the sum of the open chunk after each operation. The first step of a chunk loads it."""
+    """Return the chunk's sum after each operation. The first step of a chunk replaces the earlier sum."""
     c = np.zeros(len(op), dtype=unit.engine.result.format.dtype)
     sums: list[int] = evaluate(_within(unit), {**inputs, "op": op.astype(np.uint8), "c": c})["result"].tolist()
     return sums
@@ -113,16 +113,16 @@ def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
 
 
 def _join(unit: Mac) -> Sum:
-    """Return the addition of a finished chunk to the total: its products and the rounding of the total."""
+    """Return the sum that adds a finished chunk to the total. Its depth is the number of steps in a chunk."""
     products = sum_of(unit).products
     assert unit.engine.chunk.length is not None
     return Sum(unit.engine.joining, unit.a, unit.b, products, unit.engine.chunk.length)
 
 
 def _total_group(unit: Mac) -> Group:
-    """Return the cover points of the addition of a chunk to the total.
+    """Return the cover points for the addition of a chunk to the total.
 
-    Its flags are visible separately from the flags of a step when the operation FOLD ends the chunk.
+    Its flags are visible alone only for the operation FOLD. Other operations also raise the flags of a step.
     """
     join = _join(unit)
     meeting = _meeting(unit)
@@ -144,7 +144,7 @@ def _total_group(unit: Mac) -> Group:
 
 
 def _place(unit: Mac) -> int:
-    """Return the exponent of the smallest ulp of chunks and totals."""
+    """Return the exponent of the smallest ulp that a chunk or a total can have."""
     return min(Codes(fmt).ulp for fmt in (unit.engine.result.format, unit.engine.addend_format))
 
 

@@ -1,6 +1,4 @@
-"""Coverage model of Kulisch accumulators: leading bit and sign of the register, overflow of the register, special
-states.
-"""
+"""Coverage model of Kulisch accumulators: the register's leading bit, sign, overflow and special states."""
 
 from __future__ import annotations
 
@@ -34,9 +32,9 @@ _STATES = ("number", "+infinity", "-infinity", "nan")
 def kulisch_model(unit: Mac) -> Model:
     """Return the cover points of a Kulisch accumulator.
 
-    They are operations in every state, operand classes, each leading bit of the register with both signs, rounding
-    cases,
-    results and flags.
+    They cover operations in every state, operand classes, each leading bit of the register with both signs,
+    rounding
+    cases, results and flags.
     """
     sum_, sequence = _sum(unit), Sequence(unit)
     points: dict[str, tuple[Bin, ...]] = {
@@ -67,7 +65,6 @@ def kulisch_model(unit: Mac) -> Model:
 
 
 def _states(unit: Mac) -> tuple[str, ...]:
-    """Return the states that products of the operands' formats can reach."""
     formats = (*unit.a, *unit.b)
     if any(fmt.has_inf for fmt in formats):
         return _STATES
@@ -75,7 +72,7 @@ def _states(unit: Mac) -> tuple[str, ...]:
 
 
 def _sum(unit: Mac) -> Sum:
-    """Return the sum in the register, with the largest number of products that the register can hold."""
+    """Return the sum in the register. Its number of products is the largest that the register can hold."""
     one = sum_of(unit)
     return Sum(unit.engine, unit.a, unit.b, one.products, KULISCH_PRODUCTS)
 
@@ -116,12 +113,11 @@ def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
 
 
 def _special(codes: Codes, golden: int) -> str:
-    """Return the name of a special state (infinity or NaN), read from the golden result."""
     code = codes[golden]
     return code.name if code.name == "nan" else f"{SIGNS[code.negative]}{code.name}"
 
 
 def _wrapped(sum_: int, bits: int) -> tuple[int, str]:
-    """Return a sum wrapped to a two's complement register, and the direction in which it overflowed."""
+    """Wrap a sum to a two's complement register of `bits` bits. Return it with the direction of the overflow."""
     half = 1 << (bits - 1)
     return (sum_ + half) % (2 * half) - half, "up" if sum_ >= half else "down" if sum_ < -half else "none"

@@ -1,4 +1,4 @@
-"""Coverage models of accumulators: consecutive operations, the stored sum, and its addition to the products.
+"""Coverage models of accumulators: consecutive operations, and the addition of products to the stored sum.
 
 The golden model gives the stored sum before each operation. Results and flags come from the circuit.
 """
@@ -20,13 +20,13 @@ from fp9_sim.coverage.sums import Known, SumCoverage, flag_column
 from fp9_sim.coverage.values import Codes
 
 _SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
-"""Source of the addend, by operation."""
+"""Where the addend comes from, by operation."""
 
 
 def mac_model(unit: Mac) -> Model:
     """Return the coverage model of an accumulator.
 
-    The points cover the addition, with the addend from the port or the register, and the operations in each state.
+    It covers the operations in each state, and the addition. The addend comes from the port or from the register.
     """
     if unit.engine.step.exact:
         return kulisch_model(unit)
