@@ -49,15 +49,16 @@ def identify(
 ) -> None:
     """Find the accumulator model of an implementation.
 
-    TARGET is a Python function, module:function of arrays a (n, k), b (n, k) and c (n,); a function of a shared
-    library, library.so:symbol; a TOML mapping of third-party Verilog, as for `check-rtl`; a file of rows that a
-    unit computed; or a folder of rows in the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
+    TARGET names an implementation or a file of its results. It is a Python function (module:function) that takes the
+    arrays a (n, k), b (n, k) and c (n,), or a function of a shared library (library.so:symbol). It can also be a TOML
+    mapping of third-party Verilog (as for `check-rtl`), or a file of rows that a unit computed. A folder of rows must
+    have the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
 
-    The unit computes one sum after another, each chosen to distinguish the most engines. The answer is an engine,
-    and the fields that no sum decided. The exit code is 1 if no engine gives all results; the first row that
-    differs is then shown.
+    The unit computes one sum after another. Each sum is chosen to distinguish the most engines. The command prints an
+    engine, and the fields that no sum could decide. If no engine gives all results, it shows the first row that
+    differs, and the exit code is 1.
 
-    --program writes a program instead; run it on the GPU and give its rows as TARGET.
+    --program writes a program instead. Run it on the GPU and give its rows as TARGET.
 
     \b
       fp9 identify mine:dot --a e4m3 --result fp32 --depth 32
@@ -153,7 +154,6 @@ def _show(found: Fit, as_json: bool) -> None:
 
 
 def _also(engine: Engine, equal: tuple[Engine, ...]) -> dict[str, list[Any]]:
-    """Return other values of single fields, for engines that no sum distinguished from `engine`."""
     from fp9_compare.identify.fields import differences  # slow to load
 
     found: dict[str, list[Any]] = {}
@@ -168,7 +168,6 @@ def _also(engine: Engine, equal: tuple[Engine, ...]) -> dict[str, list[Any]]:
 def _draw_difference(
     evidence: Evidence, engine: Engine, row: int | None, record: dict[str, Any], shown: list[RenderableType]
 ) -> None:
-    """Add the first row that an engine does not explain to a record and to the output."""
     import numpy as np  # slow to load
 
     from fp9.casts.arrays import encode  # slow to load

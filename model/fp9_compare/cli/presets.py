@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def show_presets(folder: Path, as_json: bool) -> None:
-    """Find the preset that explains the rows of every GPU, format and output in a folder, and show a table.
+    """For every GPU, format and output in a folder, find the preset that explains the rows. Show a table.
 
-    Every preset is tried on the E4M3 and E5M2 rows, with the rows' C and with +0 instead. The first preset in a
-    row of the table is the simplest that explains the rows: narrowest window first, then fewest parameters. Names
-    joined by = are the same engine. "Not distinguished" lists other engines with the same results. If no preset
-    explains all rows, the first row that differs is shown step by step, and the exit code is 1.
+    Every preset is tried on the E4M3 and E5M2 rows, with the measured addend C and with +0 instead. Each row of the
+    table lists the simplest preset first: the narrowest window, then the fewest parameters. Names joined by = are
+    the same engine. "Not distinguished" lists other engines with the same results. If no preset explains all rows,
+    the first row that differs is shown step by step, and the exit code is 1.
     """
     from fp9_compare import measured_rows as study  # slow to load
 
@@ -79,7 +79,7 @@ def _picture(verdict: Verdict, steps: list[Step]) -> Table:
 
 
 def drawing(title: str, steps: list[Step]) -> Table:
-    """Return a table with the roundings of a sum, one a line."""
+    """Return a table of the steps at which a sum is rounded, one step a line."""
     columns = ["", "products", "addend", "exact sum", "window from", "to", "result"]
     lines = [
         [s.what, s.products, f"{s.addend:.9g}", f"{s.exact:.17g}", _power(s.top), _power(s.last), f"{s.result:.9g}"]

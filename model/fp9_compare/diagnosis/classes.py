@@ -1,4 +1,4 @@
-"""Format, number and class of the codes on a port, for each operation."""
+"""Formats, numbers and classes (such as NaN) of the codes on a port, operation by operation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def operands_of(unit: Unit) -> list[Port]:
 
 
 def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
-    """Return the outputs that hold flags, each with its result."""
+    """Return pairs (flag output, result output): each output for flags, with the result that the flags describe."""
     flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
     return list(zip(flags, results_of(unit), strict=False))
 
@@ -41,11 +41,11 @@ def _operand_of_lane(unit: Cast, result: Port) -> list[Port]:
 operands_beside: Hook[[Port], list[Port]] = Hook(
     "operands of a result", {Cast: _operand_of_lane}, otherwise=lambda unit, result: operands_of(unit)
 )
-"""Return the operands of a result: the operand of its lane if the unit has lanes, else all operands."""
+"""Return the operands of a result. In a unit with lanes, these are the operands of the same lane."""
 
 
 def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
-    """Yield each format of a port that occurs, with a mask (n,) of its operations."""
+    """Yield each format that a port uses, and a mask (n,) that selects the operations in this format."""
     size = len(next(iter(inputs.values())))
     if port.select is None:
         yield port.formats[0], np.ones(size, dtype=np.bool_)
@@ -58,7 +58,7 @@ def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
 
 
 def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
-    """Return the numbers on a port; an extra bias is ignored, since it changes no class."""
+    """Return the numbers on a port. An extra bias is ignored, since it does not change the class of a number."""
     values = np.empty(len(codes), dtype=np.float64)
     for fmt, here in formats_on(port, inputs):
         mask = fmt.dtype.type((1 << fmt.bits) - 1)
@@ -67,12 +67,15 @@ def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
 
 
 def is_nan(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
-    """Return where the codes of a port are NaN."""
+    """Return a mask (n,): whether each code on the port is NaN."""
     return np.isnan(numbers(port, codes, inputs))
 
 
 def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
-    """Return where a NaN has the first fraction bit clear, in formats with more than one NaN."""
+    """Return a mask (n,): whether each code on the port is a signalling NaN.
+
+    A NaN is signalling if its first fraction bit is clear and its format has more than one NaN.
+    """
     signalling = np.zeros(len(codes), dtype=np.bool_)
     for fmt, here in formats_on(port, inputs):
         if isinstance(fmt, FixedFormat) and fmt.has_inf and fmt.fraction_bits > 1:
@@ -82,7 +85,7 @@ def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
 
 
 def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the smallest normal and largest number of the format of each operation; shape (n,) each."""
+    """Return two arrays (n,): the smallest normal number and the largest number in the format of each operation."""
     size = len(next(iter(inputs.values())))
     smallest, largest = np.zeros(size), np.zeros(size)
     for fmt, here in formats_on(port, inputs):
@@ -91,7 +94,7 @@ def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return `code_of(fmt)` for the format of each operation, and where it is not None; shape (n,) each."""
+    """Return two arrays (n,): `code_of(fmt)` for the format of each operation, and whether it is not None."""
     size = len(next(iter(inputs.values())))
     codes, there = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
     for fmt, here in formats_on(port, inputs):

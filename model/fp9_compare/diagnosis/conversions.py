@@ -1,6 +1,7 @@
-"""Specifications of functions that are not units: a library's cast or decoding, and a sum rounded to a narrow format.
+"""Specifications of functions that are not units: library casts, library decoding, and sums rounded to a narrow
+format.
 
-They have ports and golden results as units do. The same suites, hypotheses and benches therefore apply.
+They have ports and golden results, as units do. The same suites, hypotheses and benches therefore apply.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ _FP32 = fixed_format("fp32")
 
 @dataclass(frozen=True)
 class Conversion(Unit):
-    """Cast of a library from a 16-bit or 32-bit float to any format, without flags and with one policy.
+    """Cast of a library from a 16-bit or 32-bit float to any format. It has one policy and no flags.
 
-    NaN becomes zero in a format without a NaN.
+    NaN becomes zero in a format without NaN.
     """
 
     kind: ClassVar[str] = "conversion"
@@ -46,7 +47,7 @@ class Conversion(Unit):
 
 @dataclass(frozen=True)
 class Reading(Unit):
-    """Decoding function of a library from the codes of a format to FP32 numbers."""
+    """Decoding function of a library: it converts the codes of a format to FP32 numbers."""
 
     kind: ClassVar[str] = "reading"
     name: str
@@ -64,10 +65,10 @@ class Reading(Unit):
 
 @dataclass(frozen=True)
 class Narrowed(Unit):
-    """Exact sum of products, rounded once to a format of at most 8 bits: an FP8 multiplier or adder.
+    """Exact sum of products, rounded once to a format of at most 8 bits. It models an FP8 multiplier or adder.
 
     The inner unit rounds to odd in a format with at least two more bits. A second rounding then equals a single
-    rounding (Boldo and Melquiond). Flags come from that rounding; invalid comes from the sum.
+    rounding (Boldo and Melquiond). The second rounding gives all flags except `invalid`, which the sum gives.
     """
 
     kind: ClassVar[str] = "narrowed"

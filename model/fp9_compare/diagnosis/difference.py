@@ -1,4 +1,4 @@
-"""Possible differences of a third-party implementation from its specification, and results under several of them."""
+"""Possible differences of a third-party implementation from its specification. Results under several differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9.units import Columns, Port, Results, Unit
 
 
 class Topic(IntEnum):
-    """Subject of a difference, in the order of application; two differences of one topic exclude each other."""
+    """Subject of a difference. Differences are applied in this order, at most one for each topic."""
 
     SELECT = 0
     FORMAT = 1
@@ -45,11 +45,12 @@ def _same_results(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 @dataclass(frozen=True)
 class Difference:
-    """Possible difference, with a description for the user: another specification, other operands, or other results.
+    """Possible difference from a specification: another specification, other operands, or other results.
 
-    `operands` takes the specification with all earlier differences, and changes the operands that it reads.
-    `results` takes the specification with all differences, the changed operands and the results so far, and
-    returns the changed results. With `any_nan`, every NaN equals the expected NaN.
+    `says` describes it to the user. `operands` takes the specification with all earlier differences, and returns
+    changed operands. `results` takes the specification with all differences, the changed operands and the results
+    so
+    far. It returns changed results. With `any_nan`, every NaN equals the expected NaN.
     """
 
     topic: Topic
@@ -61,7 +62,10 @@ class Difference:
 
 
 def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]) -> Results:
-    """Return the results of a unit under differences; raise ValueError if its specification cannot change like this."""
+    """Return the results that a unit gives if these differences apply.
+
+    Raises ValueError if the specification cannot change in this way.
+    """
     ordered = sorted(differences, key=lambda difference: difference.topic)
     other, read = unit, inputs
     for difference in ordered:
@@ -76,7 +80,10 @@ def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]
 
 
 def changed(unit: Unit, differences: Iterable[Difference]) -> Unit:
-    """Return the specification under differences; raise ValueError if there is none with the same ports."""
+    """Return the specification with the differences applied.
+
+    Raises ValueError if no such specification has the same ports.
+    """
     other = unit
     for difference in differences:
         other = difference.spec(other)
@@ -91,7 +98,6 @@ def _check_ports(unit: Unit, other: Unit) -> None:
 
 
 def _fitted(theirs: Port, ours: Port, values: NDArray[Any]) -> NDArray[Any]:
-    """Return values of a port in the width of our port, sign-extended if the port is signed."""
     if theirs.width == ours.width:
         return values
     wide = np.asarray(values, dtype=np.int64)

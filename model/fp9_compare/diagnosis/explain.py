@@ -1,4 +1,4 @@
-"""Search for the differences, one or several together, that reproduce the results of a third-party implementation."""
+"""Search for the differences that together reproduce the results of a third-party implementation."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SAMPLE = 3_000
-"""Operations on which pairs of differences are tried."""
+"""Number of operations on which pairs of differences are tried."""
 SHOWN = 5
-"""Unexplained operations that are named."""
+"""Maximum number of unexplained operations that are listed."""
 MOST = 6
-"""Most differences in an explanation; more would explain anything."""
+"""Maximum number of differences in an explanation. A larger number could explain any results."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Description of a difference, the number of mismatches it explains, and of correct results it contradicts.
+    """Difference in words, with the number of mismatches it explains and of correct results it contradicts.
 
-    Explanations of one unit build on each other: each counts its effect in addition to the earlier explanations.
+    A unit can have several explanations. Each counts only what the earlier explanations do not explain.
     """
 
     says: str
@@ -40,9 +40,9 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanations of mismatches in results and flags, the number of mismatches, and the number left unexplained.
+    """Explanations of wrong results and flags, with the number of mismatches and of unexplained mismatches.
 
-    `first_unexplained` holds the numbers of the first operations with an unexplained mismatch.
+    `first_unexplained` holds the indices of the first operations with an unexplained mismatch.
     """
 
     explanations: tuple[Explanation, ...]
@@ -58,11 +58,11 @@ def explain(
     any_nan: bool = False,
     flag_bits: int = (1 << FLAG_BITS) - 1,
 ) -> Explained:
-    """Return the differences that reproduce the results, then the differences that reproduce the flags.
+    """Return the differences that reproduce the results, followed by the differences that reproduce the flags.
 
-    A single difference that explains everything is preferred. Otherwise two are tried together, and more are added
+    A single difference that explains everything is preferred. Otherwise pairs are tried. More differences are added
     while each explains more than it contradicts. `tried` are the differences to try (default: `differences`). With
-    `any_nan`, every NaN is correct where NaN is expected. Flags outside `flag_bits` carry no meaning.
+    `any_nan`, every NaN is correct where NaN is expected. Flags outside `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
@@ -92,7 +92,7 @@ def explain(
 
 
 class _Case:
-    """Given results compared with the specification under differences: either numbers or flags."""
+    """Results (numbers or flags) of an implementation, to compare with the specification under differences."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class _Case:
         self._known: dict[tuple[Difference, ...], NDArray[np.bool_]] = {}
 
     def wrong(self, composition: Sequence[Difference]) -> NDArray[np.bool_]:
-        """Return where the given results differ from the specification under the differences, (n,).
+        """Return a mask (n,): whether each given result differs from the specification under the differences.
 
         Raises ValueError if the differences exclude each other.
         """
@@ -141,7 +141,7 @@ class _Case:
         return {name: mask for name, mask in self.made.care.items() if not mask.any()}
 
     def sample(self) -> _Case:
-        """Return a sample of wrong and correct operations; the first operations for a unit with state."""
+        """Return a sample of wrong and correct operations. For a unit with state, return the first operations."""
         made = self.made
         if len(made) <= SAMPLE:
             return self
@@ -161,14 +161,17 @@ class _Case:
         return _Case(part, answers, self.results, self.any_nan)
 
     def explains_any(self, difference: Difference) -> bool:
-        """Return whether a difference alone explains a mismatch, regardless of contradictions."""
+        """Return whether a difference alone explains at least one mismatch. Contradictions do not matter."""
         try:
             return bool((self.wrong(()) & ~self.wrong((difference,))).any())
         except ValueError:
             return False
 
     def count(self, composition: Sequence[Difference]) -> int:
-        """Return the number of wrong results under the differences; more than the total if they exclude each other."""
+        """Return the number of wrong results under the differences.
+
+        If the differences exclude each other, the number is larger than the number of results.
+        """
         try:
             return int(self.wrong(composition).sum())
         except ValueError:
@@ -176,9 +179,9 @@ class _Case:
 
 
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
-    """Return the differences that leave the fewest results unexplained; ties go to fewer and likelier differences.
+    """Return the differences that leave the fewest results unexplained. Ties go to fewer and likelier differences.
 
-    If several single differences explain all results, the difference that explains most flags is returned.
+    If several single differences explain all results, return the one that also explains most flags.
     """
     if not whole.wrong(()).any():
         return ()
@@ -197,13 +200,13 @@ def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[
 
 
 _BEAM = 4
-"""Number of sets of differences that are extended further."""
+"""Beam width: the number of sets of differences that the search extends."""
 _PAIRED = 30
-"""Number of differences that are tried in pairs: the best that explain something alone."""
+"""Number of differences that are tried in pairs. The best single differences are taken."""
 
 
 def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference, ...]) -> tuple[Difference, ...]:
-    """Return the differences after adding the best difference repeatedly, while this reduces the wrong results."""
+    """Add the best difference repeatedly, while this reduces the number of wrong results."""
     composition = start
     while case.count(composition) and len(composition) < MOST + sum(d.topic is Topic.FLAGS for d in composition):
         topics = {difference.topic for difference in composition if difference.topic is not Topic.FLAGS}
@@ -216,7 +219,7 @@ def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference
 
 
 def _pruned(case: _Case, composition: tuple[Difference, ...]) -> tuple[Difference, ...]:
-    """Return the differences without members that explain nothing."""
+    """Remove the differences that explain nothing."""
     for member in composition:
         without = tuple(difference for difference in composition if difference is not member)
         if case.count(without) <= case.count(composition):
@@ -227,7 +230,10 @@ def _pruned(case: _Case, composition: tuple[Difference, ...]) -> tuple[Differenc
 def _account(
     case: _Case, composition: tuple[Difference, ...], start: tuple[Difference, ...] = ()
 ) -> tuple[list[Explanation], NDArray[np.bool_]]:
-    """Return the effect of each difference in addition to the earlier ones, and the mismatches that remain."""
+    """Return an explanation for each difference, and a mask (n,) of the mismatches that remain.
+
+    Each explanation counts only what the earlier differences do not explain.
+    """
     explanations = []
     before = case.wrong(start)
     for end in range(len(start) + 1, len(composition) + 1):

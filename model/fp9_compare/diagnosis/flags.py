@@ -1,4 +1,4 @@
-"""Differences of exception flags: a flag that is raised or not in a situation that standards interpret differently."""
+"""Differences of exception flags, in situations that standards interpret differently."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ class Operation:
     largest: Any
 
     def raised(self, flag: Flags) -> Any:
-        """Return where the correct flags include this flag."""
+        """Return a mask: whether the correct flags of each operation include this flag."""
         return self.flags & flag.value != 0
 
 
 @dataclass(frozen=True)
 class Situation:
-    """Description of a class of operations, and a function that finds it."""
+    """Class of operations: a description, and a function that returns a mask of these operations."""
 
     words: str
     meets: Callable[[Operation], Any]
 
 
 def _lifted(op: Operation) -> Any:
-    """Return where a result is the smallest normal number, but is below it if truncated."""
+    """Return a mask of results that are the smallest normal number, but would be subnormal if truncated."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     cut = with_rounding(op.unit, Rounding.RTZ)
@@ -91,7 +91,7 @@ SITUATIONS = (
     Situation("for NaN results", lambda op: np.isnan(op.result)),
     Situation("ever", lambda op: np.ones(len(op.result), dtype=np.bool_)),
 )
-"""Situations that standards interpret differently, narrowest first."""
+"""Situations that standards interpret differently, from the narrowest to the widest."""
 
 
 def _tiny(op: Operation) -> Any:
@@ -100,7 +100,7 @@ def _tiny(op: Operation) -> Any:
 
 
 def _vanishes(op: Operation) -> Any:
-    """Return where the result is zero but the exact result is not, found by rounding to odd."""
+    """Return a mask of results that are zero although the exact result is not. Rounding to odd reveals them."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     odd = with_rounding(op.unit, Rounding.RTO)
@@ -109,7 +109,10 @@ def _vanishes(op: Operation) -> Any:
 
 
 def _invalid_beside_nan(op: Operation) -> Any:
-    """Return where zero times infinity meets a NaN: IEEE 754-2019, 7.2 (c) leaves the flag of an fma open."""
+    """Return a mask of fused operations with zero times infinity and a NaN addend.
+
+    IEEE 754-2019, 7.2 (c) does not define the invalid flag for these operations.
+    """
     unit = stateless_sum_of(op.unit)
     if unit is None:
         return np.zeros(len(op.result), dtype=np.bool_)
@@ -145,7 +148,10 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield every flag raised, and not raised, in every situation; and the flags in the order of other standards."""
+    """Yield a difference for each flag and situation: the flag is raised, or not raised.
+
+    Then yield a difference in which the flag bits are reversed.
+    """
     if not flag_ports(unit):
         return
     for situation in SITUATIONS:

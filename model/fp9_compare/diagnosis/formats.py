@@ -1,4 +1,4 @@
-"""Differences of formats and selects; other codes for the same numbers are the most common fault."""
+"""Differences of formats and of format selection. The most common fault is other codes for the same numbers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import formats_of, with_format
 
 _OTHER_BIASES = (-2, -1, 1, 2)
-"""Biases near the correct one, as offsets; the biases of related formats come from the catalogue."""
+"""Offsets from the correct bias. Biases of related formats come from the catalogue."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield each format of a unit replaced by another format of its width, and selects with two exchanged values."""
+    """Yield differences: another format of the same width, or two format selections exchanged."""
     for fmt in formats_of(unit):
         for other in alike(fmt):
             yield Difference(Topic.FORMAT, in_words(fmt, other), functools.partial(with_format, old=fmt, new=other))
@@ -35,10 +35,9 @@ def _exchanged(name: str, unit: Unit, inputs: Columns) -> dict[str, Any]:
 
 
 def alike(fmt: Format) -> Iterator[Format]:
-    """Yield formats of the same width that may have been intended: from the catalogue, then with one property
-    changed.
+    """Yield formats of the same width that a designer may have confused with this format.
 
-    No two have the same codes.
+    Formats of the catalogue come first, then this format with one property changed. No two have the same codes.
     """
     seen = {_facts(fmt)}
     for other in (*_catalogue(fmt), *_one_fact_changed(fmt)):
@@ -89,7 +88,7 @@ def _changed_name(fmt: FixedFormat, change: dict[str, Any]) -> str:
 
 
 def in_words(expected: Format, seen: Format) -> str:
-    """Return a sentence that distinguishes two formats by their different properties."""
+    """Return a sentence that says in which properties two formats differ."""
     facts = [f"its largest number is {seen.max:g}, not {expected.max:g}"] if seen.max != expected.max else []
     if isinstance(expected, FixedFormat) and isinstance(seen, FixedFormat):
         if _fields(expected) != _fields(seen):

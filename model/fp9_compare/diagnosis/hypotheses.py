@@ -1,4 +1,4 @@
-"""All differences that are tried, by the kind of unit."""
+"""List of all differences to try, for each kind of unit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9_compare.diagnosis.difference import Difference, changed
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences of a unit's results, likeliest first, that its specification can express."""
+    """Yield the differences of results that a unit's specification can express, likeliest first."""
     for source in (roundings, sums, specials, formats):
         for difference in source.differences(unit):
             if _possible(unit, difference):
@@ -19,7 +19,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def flag_differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences of a unit's flags, for a unit whose results are explained."""
+    """Yield the differences of flags to try on a unit. The unit's results must already be explained."""
     return flags.differences(unit)
 
 

@@ -1,4 +1,4 @@
-"""Casts and decoding functions of named libraries: one row for each format of an installed library."""
+"""Casts and decoding functions of installed libraries, with one row for each format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fp9_compare.diagnosis.software import Answer, Function, check_cast, check_d
 
 @dataclass(frozen=True)
 class Row:
-    """Function of a library: `direction` is cast or decode, `source` is the type that a cast takes."""
+    """Function of a library. `direction` is "cast" or "decode"; `source` is the input type of a cast."""
 
     library: str
     name: str
@@ -33,7 +33,7 @@ class Row:
     function: Function
 
     def check(self) -> Answer:
-        """Return the behaviour found by checking the function."""
+        """Check the function, and return its behaviour."""
         if self.direction == "decode":
             return check_decode(self.function, self.format)
         return check_cast(self.function, self.format, self.source)
@@ -140,7 +140,9 @@ _ONNX = {
 
 
 def _onnx() -> Iterator[Row]:
-    """Yield rows of the operator Cast in the reference evaluator; its `saturate` applies to 8-bit types."""
+    """Yield rows for the Cast operator of the reference evaluator. Its option `saturate` applies only to 8-bit
+    types.
+    """
     onnx = importlib.import_module("onnx")
     types = {"fp32": onnx.TensorProto.FLOAT, "fp16": onnx.TensorProto.FLOAT16, "bf16": onnx.TensorProto.BFLOAT16}
     for name, ours in _ONNX.items():
@@ -173,7 +175,7 @@ _QUANTIZATIONS = ("TIES_EVEN", "TIES_AWAY", "TO_ZERO", "TO_POS", "TO_NEG")
 
 
 def _apytypes() -> Iterator[Row]:
-    """Yield casts from FP32 with the modes that have a name here; the package has only IEEE 754 style formats."""
+    """Yield casts from FP32, with the rounding modes that fp9 has too. APyTypes has only IEEE 754 style formats."""
     apytypes = importlib.import_module("apytypes")
     for alias in _APYTYPES:
         fmt = fixed_format(alias)
@@ -202,7 +204,7 @@ LIBRARIES: dict[str, Callable[[], Iterator[Row]]] = {
     "apytypes": _apytypes,
     "onnx": _onnx,
 }
-"""Libraries known by name, with their rows."""
+"""Supported libraries. Each name maps to a function that yields the library's rows."""
 
 
 def rows(library: str) -> list[Row]:

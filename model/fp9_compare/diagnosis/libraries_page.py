@@ -1,4 +1,4 @@
-"""Check of all installed libraries, with a page: `python -m fp9_compare.diagnosis.libraries_page PAGE`."""
+"""Writes a page with the checks of all installed libraries: `python -m fp9_compare.diagnosis.libraries_page PAGE`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ with such a difference. "Unexplained" counts results that no known difference ex
 
 
 def page(answers: dict[str, list[tuple[Row, Answer]]]) -> str:
-    """Return the page's text, with a table for each library."""
+    """Return the text of the page, with a table for each library."""
     sections = (line for name, rows in answers.items() for line in _section(name, rows))
     return "\n".join([_HEAD, _total([answer for rows in answers.values() for _, answer in rows]), "", *sections])
 
@@ -41,7 +41,7 @@ def _total(answers: list[Answer]) -> str:
 
 
 def _section(library: str, rows: list[tuple[Row, Answer]]) -> Iterator[str]:
-    """Yield a library's table, with one row for all sources that a type is cast from in the same way."""
+    """Yield the lines of a library's table. Sources with the same behaviour share a row."""
     yield f"## {library} {libraries.version(library)}\n"
     yield "| type | format | direction | from | checked | differ | unexplained | what it does |"
     yield "|---|---|---|---|---:|---:|---:|---|"

@@ -1,4 +1,4 @@
-"""Differences of casts and other roundings: scales of blocks, rounding, double rounding, overflow."""
+"""Differences of casts and other roundings: the rule for block scales, rounding, double rounding, overflow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _roundings(unit: Unit) -> Iterator[Difference]:
 
 
 def _rules_of_quantiser(unit: Quantiser) -> Iterator[Difference]:
-    """Yield every single rule of the block's format in place of the offered rules."""
+    """Yield one difference for each scale rule: the quantiser uses this rule alone."""
     expected = " or ".join(rule.name for rule in unit.rules)
     for name in unit.block.rules:
         rule = unit.block.rule(name)
@@ -51,7 +51,6 @@ def _rules_of_quantiser(unit: Quantiser) -> Iterator[Difference]:
 _rules: Hook[[], Iterator[Difference]] = Hook(
     "other rules of a scale", {Quantiser: _rules_of_quantiser}, otherwise=lambda unit: iter(())
 )
-"""Every rule of the block's format alone, for a quantiser."""
 
 
 def _overflows(unit: Unit) -> Iterator[Difference]:
@@ -75,7 +74,7 @@ def _name(fmt: Format) -> str:
 
 
 def beyond(fmt: Format) -> str:
-    """Return the result of numbers above the largest number if they do not saturate, in words."""
+    """Describe in words what a number above the largest number becomes if it does not saturate."""
     return "infinity" if fmt.has_inf else "NaN"
 
 
@@ -89,7 +88,7 @@ _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
 
 
 def _rounded_twice(unit: Cast | Conversion) -> Iterator[Difference]:
-    """Yield a rounding to a narrower source format, followed by a rounding to the target."""
+    """Yield double roundings: first to a narrower source format, then to the target."""
     if any(mode.reads_source for mode in roundings_of(unit)):
         return
     for name in ("fp16", "bf16"):
@@ -106,11 +105,10 @@ def _rounded_twice(unit: Cast | Conversion) -> Iterator[Difference]:
 _double_roundings: Hook[[], Iterator[Difference]] = Hook(
     "double rounding", dict.fromkeys((Cast, Conversion), _rounded_twice), otherwise=lambda unit: iter(())
 )
-"""First to a narrower source format, then to the target."""
 
 
 def _narrowed(middle: FixedFormat, unit: Any, inputs: Columns) -> dict[str, Any]:
-    """Return the operands of every lane in the middle format; other ports are unchanged."""
+    """Round the operands of every lane to the middle format. Other ports are unchanged."""
     ports = operands_of(unit)
     lanes = {port.name: fp9.cast(inputs[port.name], unit.source, middle, overflow="inf") for port in ports}
     return {**inputs, **lanes}

@@ -1,4 +1,4 @@
-"""Check of library functions against a cast or a decoding: their format, rounding, overflow and NaN."""
+"""Check of a library function: the format, rounding, overflow and NaN of its cast or decoding."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from fp9_compare.diagnosis.conversions import Conversion, Reading
 from fp9_compare.diagnosis.explain import Explained, explain
 
 Function = Callable[[Any], Any]
-"""Decoding function from codes to numbers, or cast from numbers of its source type to codes or rounded numbers."""
+"""Function of a library: a decoding from codes to numbers, or a cast from numbers to codes or rounded numbers."""
 
 SHOWN = 5
-"""Number of differences that are shown."""
+"""Maximum number of differences that are shown."""
 _PER_EXPONENT = 64
-"""Random FP32 numbers of each sign and exponent."""
+"""Number of random FP32 numbers for each sign and exponent."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Behaviour of a function: number of operations, differences from the specification, and explanations.
+    """Behaviour of a function: number of operations checked, differences from the specification, and explanations.
 
-    `base` describes the specification from which the explanations start. `first` holds the first differences, as
-    sentences.
+    `base` describes the specification from which the explanations start. `first` holds sentences about the first
+    differences.
     """
 
     direction: str
@@ -51,10 +51,12 @@ class Answer:
 
 
 def check_cast(function: Function, target: Format, source: str = "fp32", overflow: Overflow | None = None) -> Answer:
-    """Return the behaviour of a cast on every FP16 or BF16 number, or a stratified sample of FP32, as `source` says.
+    """Check a cast, and return its behaviour.
 
-    `overflow` is the policy from which explanations start (default: the policy that explains most). Raises
-    ValueError for results that are neither codes nor numbers of the format.
+    `source` names the input format: every FP16 or BF16 number is checked, or a stratified sample of FP32.
+    `overflow`
+    is the policy from which explanations start (default: the policy that explains most).
+    Raises ValueError for results that are neither codes nor numbers of the format.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -79,7 +81,7 @@ def _cast_answer(codes: Any, given: Any, source: FixedFormat, target: Format, ov
 
 
 def check_decode(function: Function, fmt: Format) -> Answer:
-    """Return the behaviour of a decoding function on all codes of a format; all NaN are equal."""
+    """Check a decoding function on all codes of a format, and return its behaviour. All NaN are equal."""
     codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(all="ignore"):
         results = np.asarray(tensor_numbers(_asked(function, codes)))
@@ -120,7 +122,7 @@ def _first(made: VectorSet, given: NDArray[Any], any_nan: bool) -> Iterator[str]
 
 
 def _codes_of(results: Any, target: Format) -> NDArray[Any]:
-    """Return codes unchanged, or the codes of numbers that are already rounded to the format."""
+    """Return the results as codes. Results may be codes, or numbers that are already rounded to the format."""
     array = np.asarray(stored_codes(results, target))
     if array.dtype.kind in "iu":
         if array.size and not -(1 << target.bits - 1) <= int(array.min()) <= int(array.max()) < 1 << target.bits:
@@ -133,9 +135,9 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
 
 
 def _strata(target: Format) -> NDArray[np.uint32]:
-    """Return FP32 patterns at which casts differ.
+    """Return the patterns of FP32 numbers at which casts differ.
 
-    They are the format's numbers, the midpoints between them and the edge of overflow, each with its neighbours.
+    They are the format's numbers, the midpoints between them and the overflow threshold, each with its neighbours.
     Random numbers of every exponent and sign follow, then zeros, infinities and NaN.
     """
     magnitudes = np.array(sorted({abs(float(x)) for x in _numbers(target)}))

@@ -1,4 +1,4 @@
-"""Differences of subnormal numbers, signs of zero, infinities and NaN."""
+"""Differences in the treatment of subnormal numbers, signs of zero, infinities and NaN."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts i
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield flushed subnormal numbers, zeros of another sign, and other results for infinities and NaN."""
+    """Yield differences: flushed subnormal numbers, zeros of the other sign, other results for infinities and NaN."""
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in formats_of(unit)):
         yield from _flushes(unit)
     yield from _zero_signs(unit)
@@ -42,7 +42,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _flushed(port: Port, codes: Any, inputs: Columns, signed: bool = True) -> Any:
-    """Return the codes with every subnormal number replaced by zero, with its sign or positive."""
+    """Replace every subnormal number by zero. The zero keeps the sign if `signed`, otherwise it is positive."""
     left = np.array(codes)
     values = np.abs(numbers(port, codes, inputs))
     for fmt, here in formats_on(port, inputs):
@@ -77,11 +77,11 @@ def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 
 _FURTHER_EXPONENTS = 2
-"""Additional exponent bits, with which no sum of the suites is below the normal numbers."""
+"""Number of additional exponent bits. With them, no sum of the suites is subnormal."""
 
 
 def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
-    """Replace a result by zero if it is below the normal numbers after rounding with an unbounded exponent."""
+    """Round with an unbounded exponent. Replace results below the smallest normal number by zero."""
     wide = {fmt: _widened(fmt) for fmt in targets_of(unit)}
     unbounded = evaluate(with_targets(unit, wide), {port.name: inputs[port.name] for port in unit.inputs})
     changed: Results = {}
@@ -98,9 +98,9 @@ def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
 
 
 def _widened(fmt: Format) -> FixedFormat:
-    """Return a format with more exponent bits; raise ValueError for a format without fixed fields.
+    """Return a format with more exponent bits.
 
-    Another difference may have set such a target.
+    Raises ValueError for a format without fixed fields. Another difference may have set such a target.
     """
     if not isinstance(fmt, FixedFormat):
         raise ValueError(f"{fmt.name} has no exponent field to widen")
@@ -167,7 +167,7 @@ def _instead(
     negative: Callable[[Unit, Port, Columns, Results], Any],
     code_of: Callable[[Format, bool], int | None],
 ) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that replaces results by `code_of(format, sign)` in the operations that `where` selects."""
+    """Return a function that replaces the results that `where` selects by `code_of(format, sign)`."""
 
     def changed(unit: Unit, inputs: Columns, results: Results) -> Results:
         given: Results = {}
@@ -197,7 +197,7 @@ def _result_is(test: Callable[[Any], Any]) -> Callable[[Unit, Port, Columns, Res
 
 
 def _zero_beside_special(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Return where a factor is zero and another factor is infinite or NaN; the addend does not count."""
+    """Return a mask of operations with a zero factor and an infinite or NaN factor. The addend is ignored."""
     factors = [p for p in operands_beside(unit, port) if not p.name.startswith("c")]
     values = np.stack([numbers(p, inputs[p.name], inputs) for p in factors])
     return (values == 0).any(axis=0) & ~np.isfinite(values).all(axis=0)
@@ -212,7 +212,7 @@ def _always(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
 
 
 def _operand_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Return the product of the operands' signs, including NaN."""
+    """Multiply the signs of all operands. The sign of a NaN counts."""
     signs = [np.signbit(numbers(p, inputs[p.name], inputs)) for p in operands_beside(unit, port)]
     return np.logical_xor.reduce(signs)
 
@@ -230,7 +230,7 @@ _BECOMES: tuple[tuple[str, Callable[[Format, bool], int | None]], ...] = (
 
 
 def _infinities(unit: Unit) -> Iterator[Difference]:
-    """Yield other results for infinite operands, and for infinite results."""
+    """Yield differences for infinite operands and for infinite results."""
     if any(fmt.has_inf or fmt.nan_is_inf for port in operands_of(unit) for fmt in port.formats):
         for words, code_of in _BECOMES:
             single = len(operands_of(unit)) == 1 or len(results_of(unit)) > 1
@@ -244,7 +244,7 @@ def _infinities(unit: Unit) -> Iterator[Difference]:
 
 
 def _nans(unit: Unit) -> Iterator[Difference]:
-    """Yield other NaN codes and signs, other results in place of NaN, and any NaN."""
+    """Yield differences of NaN: other codes, other signs, other results in its place, or any NaN."""
     nan = _result_is(np.isnan)
     if any(fmt.has_nan for fmt in targets_of(unit)):
         for words, sign in (("positive", _never), ("negative", _always), ("of its operand's sign", _operand_sign)):
@@ -284,11 +284,13 @@ def _signed_zero(fmt: Format, negative: bool) -> int | None:
 
 
 MOST_NANS = 4
-"""Largest number of NaN codes of one sign that are tried one by one."""
+"""Largest number of NaN codes (for one sign) for which each code is tried."""
 
 
 def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
-    """Yield every other NaN code of a small format; for a wide format, only the code with all fraction bits set."""
+    """Yield every other NaN code of a small format. For a wide format, yield only the code with all fraction
+    bits set.
+    """
     if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:
         return
     if fmt.bits <= 8:

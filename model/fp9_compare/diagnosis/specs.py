@@ -1,4 +1,4 @@
-"""Queries and changes that apply to specifications of every kind: formats, rounding, overflow, engine."""
+"""Queries and changes for specifications of every kind: formats, rounding, overflow, engine."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
 
 def replaced(unit: Any, **fields: Any) -> Any:
-    """Return a specification with other fields; raise ValueError if it refuses them."""
+    """Return a copy of a specification with other field values. Raises ValueError if it refuses them."""
     return dataclasses.replace(unit, **fields)
 
 
 def custom(engine: Engine, **fields: Any) -> Engine:
-    """Return an engine with other fields, named "custom"; raise ValueError if they do not fit."""
+    """Return a copy of an engine with other field values, named "custom". Raises ValueError if they do not fit."""
     return engine.changed(name="custom", **fields)
 
 
@@ -29,13 +29,13 @@ def custom(engine: Engine, **fields: Any) -> Engine:
 
 
 def formats_of(unit: Unit) -> tuple[Format, ...]:
-    """Return every format of a unit's ports once, in the order of the ports."""
+    """Return the formats of all ports without duplicates, in the order of the ports."""
     ports = (*unit.inputs, *unit.outputs)
     return tuple(dict.fromkeys(fmt for port in ports for fmt in port.formats))
 
 
 def with_format(unit: Any, old: Format, new: Format) -> Any:
-    """Return a specification with `new` in place of `old`; raise ValueError if it refuses it."""
+    """Return a specification with the format `new` instead of `old`. Raises ValueError if it refuses the format."""
 
     def other(value: Any) -> Any:
         if isinstance(value, tuple):
@@ -63,7 +63,7 @@ with_targets: Hook[[Mapping[Format, Format]], Any] = Hook(
     },
     every_kind=False,
 )
-"""Return a conversion to other formats; raise ValueError for other kinds of units."""
+"""Return a copy of a conversion that converts to other formats. Raises ValueError for other kinds of units."""
 
 
 # --- roundings, overflow and engine -----------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ roundings_of: Hook[[], tuple[Rounding, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Return the roundings that a unit offers; empty if it does not round."""
+"""Return the roundings that a unit offers. A unit that does not round has none."""
 
 
 def _policy(unit: Any, **fields: Any) -> Any:
@@ -106,11 +106,11 @@ with_rounding: Hook[[Rounding], Any] = Hook(
     },
     every_kind=False,
 )
-"""Return a unit with one fixed rounding; raise ValueError if it does not support it."""
+"""Return a copy of a unit with one fixed rounding. Raises ValueError if the unit does not support it."""
 
 
 def with_block(unit: Quantiser, **fields: Any) -> Quantiser:
-    """Return a quantiser whose block format has other fields."""
+    """Return a copy of a quantiser with other fields in its block format."""
     return dataclasses.replace(unit, block=dataclasses.replace(unit.block, **fields))
 
 
@@ -127,7 +127,7 @@ overflows_of: Hook[[], tuple[Overflow, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Return the overflow policies that a unit offers; empty if it cannot overflow."""
+"""Return the overflow policies that a unit offers. A unit that cannot overflow has none."""
 
 
 with_overflow: Hook[[Overflow], Any] = Hook(
@@ -143,7 +143,7 @@ with_overflow: Hook[[Overflow], Any] = Hook(
     },
     every_kind=False,
 )
-"""Return a unit with one fixed overflow policy; raise ValueError if it does not support it."""
+"""Return a copy of a unit with one fixed overflow policy. Raises ValueError if the unit does not support it."""
 
 
 engine_of: Hook[[], Engine | None] = Hook(
@@ -154,11 +154,11 @@ engine_of: Hook[[], Engine | None] = Hook(
     },
     otherwise=lambda unit: None,
 )
-"""Return the engine of a unit's sums; None if there is none, or if it only holds an exact sum."""
+"""Return the engine that computes a unit's sums. Return None if the unit has none or only holds an exact sum."""
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:
-    """Return a unit whose engine has other fields; raise ValueError if they do not fit."""
+    """Return a copy of a unit with other fields in its engine. Raises ValueError if they do not fit."""
     return replaced(unit, engine=custom(unit.engine, **fields))
 
 
@@ -172,4 +172,4 @@ rounded_at_once: Hook[[], bool] = Hook(
     dict.fromkeys((Mac, Fpu, MultiFpu), lambda unit: False),
     otherwise=lambda unit: bool(roundings_of(unit)),
 )
-"""Return whether each result is rounded and depends only on its own operation."""
+"""Return whether the unit rounds each result, and each result depends only on its own operation."""

@@ -1,4 +1,4 @@
-"""Differences of sums: other engine parameters, products rounded before addition, another order."""
+"""Differences of sums: other engine parameters, products rounded before addition, another order of addition."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import engine_of, replaced, with_engine
 
 _WINDOW_STEPS = (-3, -2, -1, 1, 2, 3)
-"""Windows near the correct one, as offsets."""
+"""Offsets from the correct window width that are tried."""
 _GUARD_BITS = range(0, 5)
-"""Window bits below the result's last bit, for units whose sums should be exact."""
+"""Numbers of window bits below the result's last bit. They are tried on units whose sums should be exact."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield other engine parameters, and other orders for units whose steps are independent."""
+    """Yield differences of sums: other engine parameters, then other orders of addition.
+
+    The order is only changed in units whose steps are independent.
+    """
     engine = engine_of(unit)
     if engine is None:
         return
@@ -39,7 +42,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _facts(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a description and other values for fields of an engine."""
+    """Yield pairs: a description of a change, and the engine fields with their new values."""
     if engine.window.width is None:
         precision = engine.result.format.fraction_bits
         for window in (precision + guard for guard in _GUARD_BITS):
@@ -84,11 +87,11 @@ def _orders(unit: Dot) -> Iterator[Difference]:
 
 
 Step = Callable[[Any, Any, Any], Any]
-"""Function round(a * b + c) of float64 arrays, as float64; it records the flags of all steps."""
+"""Function that returns a * b + c, rounded, for float64 arrays. It records the flags of all steps."""
 
 
 def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Columns, Results], Results]:
-    """Return the results of sums that are rounded at every step of an order."""
+    """Return a function that computes a sum in an order of steps, and rounds after each step."""
 
     def results(unit: Any, inputs: Columns, golden: Results) -> Results:
         plain = unit.engine.changed("step", products=1, chunk=None, promotion=None, interleave=None, **_EXACT)
@@ -113,7 +116,7 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
 
 
 def _rounded(step: Step, a: Any, b: Any) -> Any:
-    """Return a rounded product; the addend -0 keeps the sign of a zero product."""
+    """Return a rounded product. The addend is -0, since it keeps the sign of a zero product."""
     return step(a, b, np.full(len(a), -0.0))
 
 

@@ -1,4 +1,4 @@
-"""Identification of accumulators: probes or rows of a unit, and the engines that explain them."""
+"""Identification of accumulators: finds the engine that explains the results of a unit."""
 
 from fp9_compare.identify.box import Box
 from fp9_compare.identify.identification import Fit, fit

@@ -1,4 +1,4 @@
-"""Black box: a unit with unknown internals, its interface, and a function that computes its sums."""
+"""Black box: a unit with unknown internals. Its interface and a function that computes its sums are known."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ Ask = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 
 @dataclass
 class Box:
-    """Unit to identify: `ask` maps codes to codes of the result's format, or float32 numbers to numbers (`values`).
+    """Unit to identify. `ask` takes codes and returns codes of the result's format.
 
-    With `values`, all NaN are equal. `calls` counts the sums that the unit computed.
+    With `values`, `ask` takes float32 numbers and returns numbers, and all NaN are equal. `calls` counts the sums
+    that the unit computed.
     """
 
     name: str
@@ -35,9 +36,9 @@ class Box:
             self.interface = replace(self.interface, any_nan=True)
 
     def answers(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Return the patterns of the unit's results for codes a, b (n, k) and numbers c (n,).
+        """Compute the unit's results for codes a, b (n, k) and numbers c (n,). Return the result patterns (n,).
 
-        Raises ValueError for a unit that fails, or does not return n results.
+        Raises ValueError if the unit fails, or does not return n results.
         """
         io = self.interface
         if self.values:

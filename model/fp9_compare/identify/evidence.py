@@ -1,4 +1,4 @@
-"""Results of a unit for its vectors, and the number of these rows that engines explain."""
+"""Evidence: the results of a unit for its vectors, and how many of these rows an engine explains."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from fp9_compare.identify.interface import Interface
 from fp9_compare.identify.vectors import Predictions, Vectors, nan_codes
 
 _SHORT = 3
-"""Most leading products of the sums that are explained first."""
+"""Maximum number of nonzero leading products in the sums that are explained first."""
 _SHORTENED = 6
-"""Number of elements of these sums; all but the first few are zero."""
+"""Number of elements in a shortened sum. All but the first few are zero."""
 
 _MANY = 120
-"""Engines that are ranked by all rows: the best on a part of the rows."""
+"""Number of engines that are ranked by all rows. These are the best engines on a part of the rows."""
 
 PART = 3
-"""Stride of the rows by which most engines are ranked: every third row."""
+"""Stride of the rows by which most engines are ranked. A stride of 3 takes every third row."""
 
 
 class Evidence:
-    """Vectors and the result patterns of a unit, with the rows that engines explain, computed once for each engine."""
+    """Vectors and the results of a unit. The rows that an engine explains are computed once and cached."""
 
     def __init__(self, interface: Interface, vectors: Vectors, results: NDArray[np.uint64]) -> None:
         self.interface, self.vectors, self.results = interface, vectors, results
@@ -45,24 +45,24 @@ class Evidence:
         return Evidence(self.interface, self.vectors + vectors, np.concatenate([self.results, results]))
 
     def take(self, rows: NDArray[Any]) -> Evidence:
-        """Return the evidence with only some of the rows."""
+        """Return the evidence with only the given rows."""
         return Evidence(self.interface, self.vectors.take(rows), self.results[rows])
 
     def every(self, stride: int) -> Evidence:
-        """Return the evidence with every `stride`-th row; the same object for the same stride."""
+        """Return the evidence with every `stride`-th row. Calls with the same stride return the same object."""
         if stride not in self._every:
             self._every[stride] = self.take(np.arange(0, len(self), stride))
         return self._every[stride]
 
     def short(self) -> Evidence:
-        """Return the sums with only a few nonzero leading products, without most of their zeros."""
+        """Return the sums in which only a few leading products are nonzero, with most of the zeros removed."""
         io, kept = self.interface, min(self.interface.depth, _SHORTENED)
         part = self.take(np.flatnonzero(self._predictions.reach() <= _SHORT))
         vectors = replace(part.vectors, a=part.vectors.a[:, :kept], b=part.vectors.b[:, :kept])
         return Evidence(replace(io, depth=kept), vectors, part.results)
 
     def first(self, count: int) -> Evidence:
-        """Return the evidence with only the first rows; the same object for the same number."""
+        """Return the evidence with only the first `count` rows. Calls with the same count return the same object."""
         if count >= len(self):
             return self
         if count not in self._first:
@@ -70,7 +70,7 @@ class Evidence:
         return self._first[count]
 
     def agrees(self, engine: Engine) -> NDArray[np.bool_] | None:
-        """Return which rows an engine explains; None if it does not accept the operands."""
+        """Return a mask of the rows that an engine explains. Return None if it does not accept the operands."""
         key = fields.key(engine)
         if key not in self._agrees:
             found = self._predictions.once(engine)
@@ -78,7 +78,7 @@ class Evidence:
         return self._agrees[key]
 
     def agreement(self, engine: Engine) -> int:
-        """Return the number of rows that an engine explains; -1 if it does not accept the operands."""
+        """Return the number of rows that an engine explains. Return -1 if it does not accept the operands."""
         agrees = self.agrees(engine)
         return -1 if agrees is None else int(np.count_nonzero(agrees))
 
@@ -87,14 +87,14 @@ class Evidence:
         return self.agreement(engine) == len(self)
 
     def first_difference(self, engine: Engine) -> int | None:
-        """Return the first row that an engine does not explain."""
+        """Return the index of the first row that an engine does not explain. Return None if it explains all rows."""
         agrees = self.agrees(engine)
         assert agrees is not None, "an engine that takes the operands is asked for"
         return None if agrees.all() else int(agrees.argmin())
 
     @functools.cached_property
     def fields(self) -> tuple[fields.Field, ...]:
-        """Return the hypotheses about the unit that computed the rows."""
+        """Return the fields of an engine, with the values that are possible for this unit."""
         return fields.hypotheses(self.interface, nan_codes(self.results))
 
     @property
@@ -103,8 +103,10 @@ class Evidence:
         return len(self._agrees)
 
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
-        """Return engines without duplicates, most explained rows first; if there are many, most are ranked by a part
-        of the rows.
+        """Return the engines without duplicates. Those that explain most rows come first.
+
+        If there are many engines, only the best are ranked by all rows. The others are ranked by a part of the
+        rows.
         """
         found = list({fields.key(engine): engine for engine in engines}.values())
         if len(found) > _MANY:

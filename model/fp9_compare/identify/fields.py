@@ -1,8 +1,8 @@
-"""Hypotheses: possible values of each parameter of an engine, derived from its type and the catalogue.
+"""Hypotheses: the possible values of each engine parameter, derived from its type and the catalogue.
 
-A field is a choice, a truth value, a format or an integer, or None. Its values are all values of its type, and the
-values in the catalogue. Values that the record refuses are no hypotheses. A new field, choice or preset is
-therefore tried automatically.
+A field is a choice, a truth value, a format, an integer or None. Its possible values are all values of its type,
+and the values in the catalogue. Values that the engine record refuses are left out. The search therefore tries a
+new field, choice or preset automatically.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ NAME = "fitted"
 
 _MOST_RESETS = 2
 _MOST_REFUSED = 6
-"""Number of refused values in a row after which other fields are no longer changed."""
+"""Number of refused values in a row. After it, other fields are no longer changed to make a value valid."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """Field of the record, and its possible values for a unit with a given interface."""
+    """Field of an engine, and its possible values for a unit with a given interface."""
 
     name: str
     values: tuple[Any, ...]
@@ -40,13 +40,15 @@ class Field:
 
 @functools.lru_cache(maxsize=64)
 def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field, ...]:
-    """Return every field of the record except the name, in order; `codes` are NaN codes of the unit's results."""
+    """Return every field of an engine except the name, in order. `codes` are NaN codes seen in the unit's results."""
     return tuple(Field(name, _taken(name, _values(each, interface, codes))) for name, each in PARAMETERS.items())
 
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values that the record accepts in some engine: the default engine, or a preset that uses the field."""
+    """Return the values that an engine accepts. The engines tried are the default and the presets that use the
+    field.
+    """
     parameter = PARAMETERS[name]
     users = [Engine(), *(preset for preset in ENGINES.values() if parameter.of(preset) != parameter.default)]
     return tuple(value for value in values if any(with_values(user, {name: value}) is not None for user in users))
@@ -61,13 +63,13 @@ def _values(parameter: Parameter, interface: Interface, codes: tuple[int, ...]) 
 
 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
-    """Return whether a field holds codes of the result: the record accepts such a code, but not every number."""
+    """Return whether a field holds codes of the result. Such a field accepts these codes, but not every number."""
     plain = Engine(NAME, Result(interface.output))
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
 
 
 def _of_type(kind: type, interface: Interface) -> Sequence[Any]:
-    """Return the values of a type: all of a choice, or the integers from the lowest bit of a sum to twice the depth."""
+    """Return the values of a type. Integers range from the lowest bit of a sum to twice the depth."""
     if kind is type(None):
         return (None,)
     if kind is bool:
@@ -80,29 +82,32 @@ def _of_type(kind: type, interface: Interface) -> Sequence[Any]:
 
 
 _WIDEST = 64
-"""Upper bound in bits of a window or a sum in hardware."""
+"""Largest width of a window or sum in hardware, in bits."""
 
 
 def _lowest(interface: Interface) -> int:
-    """Return the exponent of the lowest bit of a product or a sum."""
+    """Return the lowest bit position of products and sums, as an exponent of two."""
     product = sum(bit_range(fmt)[0] for fmt in (interface.a, interface.b))
     return min(product, bit_range(interface.output)[0])
 
 
 def is_possible(engine: Engine, interface: Interface) -> bool:
-    """Return whether a unit may be this engine: results have the interface's format and depend only on the operands."""
+    """Return whether a unit with this interface may use an engine.
+
+    The results must have the interface's format, and depend only on the operands.
+    """
     return engine.addend_format == interface.output and not engine.result.rounding.needs_bits
 
 
 def presets(interface: Interface) -> list[Engine]:
-    """Return the engines of the catalogue that a unit may be."""
+    """Return the presets that a unit with this interface may use."""
     return [engine for engine in ENGINES.values() if is_possible(engine, interface)]
 
 
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
-    """Yield an engine with each other value of a field.
+    """Yield the engine with every other value of a field.
 
-    After several refused values, other fields are no longer changed to make a value valid.
+    If a value is refused, other fields are changed to make it valid. This stops after several refusals in a row.
     """
     refused = 0
     for value in field.values:
@@ -120,8 +125,9 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
 
 @functools.lru_cache(maxsize=1 << 14)
 def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
-    """Return the engine with a value; if the record refuses it, with as few other fields as possible at their
-    defaults.
+    """Return the engine with a new value in one field.
+
+    If the engine record refuses the value, as few other fields as possible are reset to their defaults.
     """
     return tuple(_suited(engine, {name: value}, interface))
 
@@ -142,7 +148,7 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
-    """Yield the engine with values, and an integer field moved to the nearest value that the record accepts."""
+    """Yield engines with these values, and one integer field moved to the nearest value that is accepted."""
     own = PARAMETERS[other].of(engine)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
@@ -154,16 +160,16 @@ def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Int
 
 
 _FARTHEST = 24
-"""Largest change of a number that makes another field valid."""
+"""Largest change to an integer field that is tried to make another field valid."""
 
 
 def made(values: dict[str, Any]) -> Engine | None:
-    """Return the engine with values of some fields, others at their defaults; None if the record refuses them."""
+    """Return an engine with these field values and defaults elsewhere. Return None if the record refuses them."""
     return with_values(Engine(), values)
 
 
 def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
-    """Return the engine with other values of some fields; None if the record refuses them."""
+    """Return a copy of the engine with other field values. Return None if the record refuses them."""
     try:
         return engine.changed(name=NAME, **values)
     except (ValueError, TypeError):
@@ -171,9 +177,9 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 
 
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
-    """Yield engines that differ in one field, and in fields that this requires; many integers are sampled.
+    """Yield engines that differ in one field, and in other fields only if this change requires it.
 
-    The sample holds the values of `sparse` and the integers next to the engine's own.
+    A field with many integers is sampled: the values of `sparse`, and the integers next to the engine's value.
     """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
@@ -181,14 +187,16 @@ def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iter
 
 
 def beside(field: Field, engine: Engine) -> Field:
-    """Return a field with its values that are not integers, and the integers next to the engine's own."""
+    """Return a field reduced to its non-integer values and the integers next to the engine's value."""
     own = PARAMETERS[field.name].of(engine)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
-    """Return values of a field; of many integers, those near zero, powers of two, and some between."""
+    """Return a sample of the values of a field. Of many integers, it keeps small ones, powers of two and some
+    between.
+    """
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:
         return list(values)
@@ -198,7 +206,7 @@ def sparse(values: Sequence[Any]) -> list[Any]:
 
 
 def between(values: Sequence[Any], best: Any) -> list[Any]:
-    """Return the integers that `sparse` left out around an integer that it kept."""
+    """Return the integers around `best` that `sparse` left out. `best` is an integer that `sparse` kept."""
     if not is_whole(best):
         return []
     kept = sorted(value for value in sparse(values) if is_whole(value))
@@ -212,26 +220,26 @@ _BESIDE = 4
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is an integer but not a truth value."""
+    """Return whether a value is an integer. A truth value is not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def differences(engine: Engine, other: Engine) -> dict[str, Any]:
-    """Return the fields in which another engine differs, with its values."""
+    """Return the fields in which two engines differ, with the values of `other`."""
     return {name: each.of(other) for name, each in PARAMETERS.items() if each.of(engine) != each.of(other)}
 
 
 def named(engine: Engine) -> Engine:
-    """Return the engine under the name that `fp9.engine` reads: a preset with as few changed parameters as possible."""
+    """Return the engine under a name that `fp9.engine` accepts: a preset and as few changed parameters as possible."""
     base = min(ENGINES.values(), key=lambda preset: len(differences(preset, engine)))
     changes = ",".join(f"{name}={spelled(value)}" for name, value in differences(base, engine).items())
     return engine.changed(name=f"{base.name}({changes})" if changes else base.name)
 
 
 def spelled(value: object) -> str:
-    """Return a value as text that `fp9.engine` reads."""
+    """Return a field value as text that `fp9.engine` accepts."""
     return str(value.value) if isinstance(value, Enum) else str(value).lower()
 
 
 key: Callable[[Engine], tuple[Any, ...]] = operator.attrgetter(*(each.path for each in PARAMETERS.values()))
-"""Fields of an engine without its name: equal if all fields are equal."""
+"""Return all fields of an engine except its name. The keys of two engines are equal if all fields are."""
