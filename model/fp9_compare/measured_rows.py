@@ -1,8 +1,9 @@
 """Dot products measured on GPUs: a reader of their rows, and a search for the preset that explains each file.
 
-The rows come from a clone of north-numerical-computing/MATLAB-tensor-core, in its own layout. In
-`model_validation/GPU/FORMAT`, a line of `a_GPU_FORMAT.txt` and of `b_GPU_FORMAT.txt` holds the elements of one
-vector as float32 in hex. A line of `c_GPU_fp32.txt` and of `d_GPU_OUTPUT.txt` holds one float32 in binary. For the
+The rows come from a clone of north-numerical-computing/MATLAB-tensor-core, in its own layout. Its folder
+`model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements
+of
+one vector as float32 in hex. A line of `c_GPU_fp32.txt` or `d_GPU_OUTPUT.txt` holds one float32 in binary. For the
 output fp16, C was rounded to FP16 before the operation, and d is an FP16 number.
 """
 
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
 
 SOURCE = "https://github.com/north-numerical-computing/MATLAB-tensor-core"
 FORMATS = {"E4M3": "e4m3", "E5M2": "e5m2"}
-"""Formats by the name of their folder."""
+"""Dictionary from the name of a folder to its format."""
 OUTPUTS = ("fp32", "fp16")
 _NAN = np.uint32(0x7FC00000)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one file of results: codes a, b (n, k), FP32 patterns c and d (n,)."""
+    """Rows from one file of results: codes a and b (n, k), and FP32 patterns c and d (n,)."""
 
     gpu: str
     operands: str
@@ -49,13 +50,13 @@ class Rows:
     d: NDArray[np.uint32]
 
     def start(self, with_c: bool) -> NDArray[Any]:
-        """Return codes of C in the output's format; codes of +0 without C."""
+        """Return the codes of the addend in the output's format: C, or +0 without `with_c`."""
         numbers = self.c.view(np.float32) if with_c else np.zeros(len(self.c), dtype=np.float32)
         codes: NDArray[Any] = encode(numbers, self.output, "rne", "inf")
         return codes
 
     def results(self, engine: Engine, with_c: bool, rows: slice = slice(None)) -> NDArray[np.uint32]:
-        """Return an engine's results as FP32 patterns, with one pattern for all NaN."""
+        """Return the results of an engine as FP32 patterns. All NaN have the same pattern."""
         operands, start = (self.operands, self.operands), self.start(with_c)[rows]
         codes = dot(self.a[rows], self.b[rows], *operands, engine, start, format_c=self.output)
         return with_one_nan(decode(codes, engine.addend_format).view(np.uint32))
@@ -63,10 +64,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Best explanation of a file: rules that agree with `agree` of its rows, and whether C was added.
+    """Best explanation of a file. The engines in `rules` agree with `agree` rows. `with_c` is whether C was added.
 
     A rule is one engine with all its preset names. The first rule is the simplest; these rows do not distinguish
-    the others from it. `differs` is the first row that differs from it; None if all agree.
+    the others from it. `differs` is the index of the first row that differs from it, or None if all agree.
     """
 
     rows: Rows
@@ -77,7 +78,7 @@ class Verdict:
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """Return the names of the simplest rule."""
+        """Return the preset names of the simplest rule."""
         return self.rules[0]
 
     @property
@@ -88,9 +89,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Step:
-    """One rounding of a sum: the number of products, the addend, the window of the truncation, and the result.
+    """Step at which a sum is rounded: the number of products, the addend, the window, and the result.
 
-    `top` is the largest exponent of the window, `last` the exponent of its last place; None without truncation.
+    `top` is the largest exponent of the window. `last` is the exponent of its last bit. Both are None without
+    truncation.
     """
 
     what: str
@@ -103,7 +105,7 @@ class Step:
 
 
 def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return FP32 patterns with one pattern for all NaN."""
+    """Replace all NaN by the same FP32 pattern."""
     return np.where(np.isnan(patterns.view(np.float32)), _NAN, patterns)
 
 
@@ -113,7 +115,7 @@ def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
 def read(folder: Path) -> Iterator[Rows]:
     """Yield the rows of every GPU, format and output in a clone, or in its folder model_validation.
 
-    Raises ValueError if there are none, and for files that do not fit together; OSError for unreadable files.
+    Raises ValueError if there are no rows, or if files do not fit together. Raises OSError for unreadable files.
     """
     inner = folder / "model_validation"
     found = sorted(path for path in (inner if inner.is_dir() else folder).glob("*/*") if path.name in FORMATS)
@@ -140,7 +142,9 @@ def _read_format(path: Path) -> Iterator[Rows]:
 
 
 def _codes(path: Path, fmt: Format) -> NDArray[Any]:
-    """Return vectors of hex float32 as codes of a format; raise ValueError for numbers outside the format."""
+    """Return vectors of hex float32 numbers as codes. Raises ValueError for numbers that the format cannot
+    represent.
+    """
     lines = [line.split() for line in path.read_text().splitlines() if line.strip()]
     if len({len(line) for line in lines}) != 1:
         raise ValueError(f"{path}: lines of unequal length given, or none; give one vector a line")
@@ -167,7 +171,10 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 
 
 def explain(rows: Rows) -> Verdict:
-    """Return the rules of presets with this output that agree with most rows; ties go to rules that add C."""
+    """Return the presets that agree with most rows. If presets are equally good, those that add C win.
+
+    Only presets with this output format are tried.
+    """
     tried = [(engine, with_c) for engine in _candidates(rows.output) for with_c in (True, False)]
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]
     most = max(counts)
@@ -178,10 +185,11 @@ def explain(rows: Rows) -> Verdict:
 
 
 def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of engines, grouped by equal parameters, simplest engine first.
+    """Return the names of engines. Engines with equal parameters form one group, and the simplest engine is first.
 
-    A narrow window is a stronger statement about a row: exact sums agree with every window that loses no bit. Of
-    equal windows, the engine with fewer parameters is simpler.
+    An engine with a narrower window is simpler, since fewer rows agree with it by chance: exact sums agree with
+    every
+    window that loses no bit. Of equal windows, the engine with fewer parameters is simpler.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
@@ -191,7 +199,7 @@ def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
 
 
 def _parameters(engine: Engine) -> int:
-    """Return the number of an engine's parameters that differ from a fused multiply-add."""
+    """Return how many parameters of an engine differ from a fused multiply-add."""
     return sum(parameter.of(engine) != parameter.default for parameter in PARAMETERS.values())
 
 
@@ -203,7 +211,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Return the roundings of a row by the verdict's simplest rule, in exact arithmetic."""
+    """Compute one row by the simplest rule of the verdict, in exact arithmetic. Return the steps that round."""
     rows = verdict.rows
     fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])
     return steps_of(ENGINES[verdict.presets[0]], rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt, c)
@@ -212,7 +220,7 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """Return the roundings of one sum of codes by an engine, in exact arithmetic; empty for an exact engine."""
+    """Compute one sum by an engine, in exact arithmetic. Return the steps that round; an exact engine has none."""
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)
     oracle.dot(engine, products, oracle.code_term(c, engine.addend_format), seen=seen)

@@ -1,4 +1,4 @@
-"""Identification of a unit's engine: probes distinguish candidates, a search finds new ones, random sums confirm."""
+"""Identification of a unit's engine: probes exclude candidates, a search finds new ones, random sums confirm."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CALLS = 1000
-"""Default limit of the sums that a unit computes."""
+"""Default limit on the number of sums that a unit computes."""
 
 _ROUNDS = 12
 _SEARCHES = 4
-"""Number of searches for an engine, each with more rows."""
+"""Maximum number of searches for an engine. Each search uses more rows than the one before."""
 _FRESH = 300
-"""Random sums among which a distinguishing sum is searched."""
+"""Number of random sums in which a distinguishing sum is searched."""
 _EDGES = 700
-"""Sums at the edges of the remaining engine, in addition to random sums."""
+"""Number of sums at the edges of the remaining engine, in addition to random sums."""
 _DEEP = 1500
-"""Random sums, with as many residuals, that distinguish engines with several other fields."""
+"""Number of random sums, and of residuals, that distinguish engines with several other fields."""
 _QUIET = 2
-"""Number of unsuccessful searches after which candidates count as equal."""
+"""Number of unsuccessful searches after which candidates are taken as equal."""
 _MUTANTS = 40
 _HEAD = 8
-"""Stride of the rows that refute most engines before all rows are used: every eighth row."""
+"""Row stride of a first comparison. It refutes most engines before all rows are compared."""
 _CONFIRMING = 64
 _THINNED = 3
-"""Stride of the probes of a family that are computed without further knowledge: every third."""
+"""Stride of the sample of probes in each family: every third probe."""
 _AGAIN = 16
 """Number of sums that are repeated."""
 
@@ -59,10 +59,11 @@ class Fall:
 
 @dataclass(frozen=True)
 class Fit:
-    """Result of an identification: the engine that explains every row, under its name, or None.
+    """Result of an identification. `engine` explains every row, or is None.
 
-    `nearest` explains most rows; it is the engine if there is one. `equal` are other engines that no sum
-    distinguished from it. `calls` counts all computed sums, including confirmations and repetitions.
+    `nearest` is the engine that explains most rows. It equals `engine` unless that is None. `equal` are other
+    engines
+    that no sum distinguished from it. `calls` counts all computed sums, including confirmations and repetitions.
     """
 
     name: str
@@ -76,16 +77,16 @@ class Fit:
 
     @property
     def differs(self) -> int | None:
-        """Return the first row that the nearest engine does not explain."""
+        """Return the index of the first row that the nearest engine does not explain."""
         return self.evidence.first_difference(self.nearest)
 
 
 class _Spent(Exception):
-    """Exception: the limit of sums is reached."""
+    """Raised when the limit of sums is reached."""
 
 
 class _Session:
-    """Identification in progress: the rows so far, and the number of candidates after each."""
+    """Identification in progress: the rows so far, and the number of candidates after each row."""
 
     def __init__(self, box: Box, calls: int, rng: np.random.Generator) -> None:
         self.box, self.interface, self.most, self.rng = box, box.interface, calls, rng
@@ -107,13 +108,13 @@ class _Session:
         return results
 
     def ask_thinned(self) -> None:
-        """Compute some probes of all families, once in a session."""
+        """Compute a sample of the probes from every family. A session does this once."""
         if not self._asked_thinned:
             self._asked_thinned = True
             self.ask(self.pool.take(thinned(self.pool, _THINNED)) + drawn(self.interface, _CONFIRMING, self.rng))
 
     def check_again(self) -> None:
-        """Repeat some rows; raise ValueError if the unit gives another result."""
+        """Repeat some sums. Raises ValueError if the unit gives another result."""
         asked = self.evidence
         rows = np.linspace(0, len(asked) - 1, min(_AGAIN, len(asked), self.most - self.box.calls)).astype(np.intp)
         again = asked.vectors.take(rows)
@@ -125,14 +126,16 @@ class _Session:
             )
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
-        """Return the candidates that remain when no vector distinguishes them; part of the vectors is used first."""
+        """Compute vectors that distinguish the candidates, until no vector does. Return the remaining candidates.
+
+        A part of the vectors is used first.
+        """
         left = list(candidates)
         for part in self._pool if vectors is self.pool else _parts(self.interface, vectors):
             left = self._separated(left, part)
         return left
 
     def _separated(self, candidates: Sequence[Engine], predictions: Predictions) -> list[Engine]:
-        """Return the remaining candidates; each computed vector distinguishes most of them."""
         found = [(engine, predictions.of(engine)) for engine in candidates]
         kept = [(engine, results) for engine, results in found if results is not None]
         left = [engine for engine, _ in kept]
@@ -157,12 +160,12 @@ def _parts(interface: Interface, vectors: Vectors) -> list[Predictions]:
 
 
 def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Return results (candidates, vectors) as small integers that are equal if a vector's results are."""
+    """Replace results (candidates, vectors) by small integers. In each column, equal results get equal integers."""
     return np.stack([np.unique(column, return_inverse=True)[1] for column in results.T], axis=1)
 
 
 def _best_column(classes: NDArray[np.intp]) -> int | None:
-    """Return the vector that best splits the candidates; None if no vector distinguishes any."""
+    """Return the index of the vector that best splits the candidates. Return None if no vector distinguishes any."""
     if not classes.size:
         return None
     counts = np.zeros((int(classes.max()) + 1, classes.shape[1]), dtype=np.intp)
@@ -175,11 +178,13 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
     """Identify the engine of a unit with at most `calls` sums.
 
-    First, sums distinguish the catalogue's engines. Then engines that differ from the remaining one in one or more
-    fields are tried. Then random sums must agree. If no candidate remains, a thinned set of all probes is
-    computed. A search from the catalogue (`search`) then finds the engine that explains the rows.
+    1. Sums distinguish the engines of the catalogue.
+    2. Engines that differ in one or more fields from the remaining engine are tried.
+    3. Random sums must agree with the remaining engine.
+    4. If no candidate remains, a sample of all probes is computed. A search (`search`) then finds an engine that
+       explains the rows.
 
-    Raises ValueError for a unit that fails, returns other shapes, or gives another result for the same sum.
+    Raises ValueError if the unit fails, returns other shapes, or gives another result for the same sum.
     """
     session = _Session(box, calls, np.random.default_rng(seed))
     try:
@@ -201,7 +206,7 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
 
 
 def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[Engine]:
-    """Return engines near a given engine that provably give the same sums, without those already in `equal`."""
+    """Return engines near the given engine that provably give the same sums, except those in `equal`."""
     own = fields.key(plain(engine, session.interface))
     known = {fields.key(other) for other in equal}
     near = fields.near(engine, session.evidence.fields, session.interface)
@@ -210,7 +215,7 @@ def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[E
 
 
 def _converse(session: _Session) -> list[Engine]:
-    """Return engines that explain all rows and that no sum distinguished; empty if there is none."""
+    """Return engines that explain all rows and that no sum distinguished. The list is empty if there is none."""
     left = session.separate(fields.presets(session.interface), session.pool)
     for _ in range(_ROUNDS):
         if not left:
@@ -228,9 +233,9 @@ def _converse(session: _Session) -> list[Engine]:
 
 
 def _searched(session: _Session) -> list[Engine]:
-    """Return the engine that explains the rows of all probes, thinned; empty if the search fails.
+    """Search for an engine that explains a sample of all probes. Return an empty list if the search fails.
 
-    Before giving up, sums at the edges of the nearest engine are computed, and the search is repeated.
+    Before it fails, sums at the edges of the nearest engine are computed, and the search is repeated.
     """
     session.ask_thinned()
     session.check_again()
@@ -244,7 +249,7 @@ def _searched(session: _Session) -> list[Engine]:
 
 
 def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
-    """Return the engines that remain of some engines and their neighbours."""
+    """Compare engines and their neighbours with more sums. Return the engines that remain."""
     middle, quiet = None, 0
     while left and quiet < _QUIET:
         before = fields.key(_preferred(left)), len(left)
@@ -260,7 +265,7 @@ def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
-    """Return the engines that remain of some engines and engines with several other fields, after many more sums."""
+    """Compare engines with engines that differ in several fields, by many more sums. Return those that remain."""
     session.held = left
     middle = _preferred(left)
     beside = [*grouped(middle, session.evidence), *paired(middle, session.evidence)]
@@ -272,13 +277,16 @@ def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _searching(session: _Session, engine: Engine) -> Vectors:
-    """Return random sums, sums at the edges of an engine, and both again with the engine's result subtracted."""
+    """Return random sums and sums at the edges of an engine.
+
+    Each sum is repeated with the engine's result subtracted, to reveal bits that rounding hides.
+    """
     found = drawn(session.interface, _DEEP, session.rng) + edges(session.interface, engine, _EDGES, session.rng)
     return found + residuals(session.interface, engine, found)
 
 
 def _unlike(session: _Session, engines: Sequence[Engine]) -> list[Engine]:
-    """Return the preferred engine of each set of engines that provably give the same sums."""
+    """Group engines that provably give the same sums. Return the preferred engine of each group."""
     kinds: dict[tuple[object, ...], list[Engine]] = {}
     for engine in engines:
         kinds.setdefault(fields.key(plain(engine, session.interface)), []).append(engine)
@@ -303,7 +311,9 @@ def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
 
 
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
-    """Return whether random sums agree with an engine; for a non-preset also probes of every family."""
+    """Return whether random sums agree with an engine. An engine that is not a preset must also pass all kinds of
+    probes.
+    """
     if not _is_preset(_preferred(left)):
         session.ask_thinned()
     session.ask(drawn(session.interface, _CONFIRMING, session.rng))
@@ -330,9 +340,7 @@ def _preferred(engines: Sequence[Engine]) -> Engine:
 
 
 def _best(session: _Session) -> Engine:
-    """Return the engine that explains most rows; the search starts from the previous best and runs once for the same
-    rows.
-    """
+    """Return the engine that explains most rows. The search starts from the previous result."""
     if session.best is None or session.best[0] != len(session.evidence):
         session.best = (len(session.evidence), _nearest(session))
     return session.best[1]

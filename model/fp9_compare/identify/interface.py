@@ -1,4 +1,4 @@
-"""Interface of a unit: properties that are known before its identification."""
+"""Interface of a unit: what must be known before its engine can be identified."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ MAX_DEPTH = 4096
 
 @dataclass(frozen=True)
 class Interface:
-    """Known properties of a unit: formats of a and b, of addend and result, and the number of products of a sum.
+    """Known properties of a unit: the formats of a, b and the result, and the number of products in a sum.
 
-    `any_nan`: NaN results with different codes are equal. Formats may be given by name.
+    The addend has the result's format. With `any_nan`, all NaN results are equal. Formats may be given by name.
     """
 
     a: Format

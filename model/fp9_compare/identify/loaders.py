@@ -1,4 +1,4 @@
-"""Loading of the implementation that a user names: a function of a Python module or a symbol of a shared library."""
+"""Loading of an implementation that the user names: a Python function, or a symbol of a shared library."""
 
 from __future__ import annotations
 
@@ -16,13 +16,19 @@ from fp9_compare.identify.box import Ask, Box
 from fp9_compare.identify.interface import Interface
 
 LIBRARY = re.compile(r"(?P<path>.+\.(?:so|dylib|dll)(?:\.\d+)*):(?P<symbol>\w+)")
-"""Pattern of a shared library and its symbol."""
+"""Regular expression for `PATH:SYMBOL`, a shared library and its symbol."""
 
 LOADERS = "fp9.boxes"
-"""Group of entry points, by file suffix: functions from a path to a `Box`. Packages above this one register theirs."""
+"""Entry point group of loaders. Each entry maps a file suffix to a function from a path to a `Box`.
+
+Packages in higher layers register their loaders here.
+"""
 
 SIGNATURE = "void f(size_t n, size_t k, const A *a, const B *b, const R *c, R *d)"
-"""Signature of a library's function: n sums of k products; A, B and R are the smallest unsigned integers for a code."""
+"""C signature that a library function must have. It computes n sums of k products.
+
+A, B and R are the smallest unsigned integer types that hold a code.
+"""
 
 
 def load_box(target: str, interface: Interface, values: bool = False) -> Box:
@@ -39,7 +45,7 @@ def load_box(target: str, interface: Interface, values: bool = False) -> Box:
 
 
 def loader_of(suffix: str) -> Any:
-    """Return the function that loads files with this suffix, or None if no installed package has one."""
+    """Return the function that loads files with this suffix. Return None if no installed package has one."""
     return plugin(LOADERS, suffix.removeprefix("."))
 
 

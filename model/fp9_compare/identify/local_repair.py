@@ -1,4 +1,4 @@
-"""Local repair: a beam search that changes fields of nearly correct engines until one explains all rows."""
+"""Local repair: a beam search that changes fields of nearly correct engines until one engine explains all rows."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from fp9_compare.identify.neighbourhood import grouped, orders, paired, single, 
 from fp9_compare.identify.unobservable import plain
 
 _WIDTH = 6
-"""Number of engines that are changed in turn."""
+"""Beam width: the number of engines that are changed in a turn."""
 _DEEP = 3
 """Number of engines in which several fields are changed at once."""
 _ALIKE = 2
-"""Most engines in the beam that explain the same rows."""
+"""Maximum number of engines in the beam that explain the same rows."""
 _TURNS = 12
-"""Most changes one after another."""
+"""Maximum number of turns of the search. A turn changes every engine of the beam."""
 _PATIENCE = 2
-"""Turns without improvement after which the search stops."""
+"""Number of turns without improvement after which the search stops."""
 _WRONG = 40
-"""Unexplained rows on which changes of an engine are tried first."""
+"""Number of unexplained rows on which changed engines are tried first."""
 _REPAIRS = 30
-"""Changes that are tried on all rows, of those that explain some unexplained rows."""
+"""Number of changed engines that are tried on all rows. Each explains some of the unexplained rows."""
 
 
 def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
-    """Return the engine that explains most rows, among `engines` and engines reached by changes."""
+    """Return the engine that explains most rows. It is one of `engines`, or is reached by changing their fields."""
     beam = _beam(rows, engines)
     quiet = 0
     for _ in range(_TURNS):
@@ -45,8 +45,9 @@ def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
 
 
 def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
-    """Return the best of some engines and their changes; the next kind of change is tried if one brings no
-    improvement.
+    """Return the best engines among the beam and its changes.
+
+    If one kind of change brings no improvement, the next kind is tried.
     """
     most = rows.agreement(beam[0])
     for count, kinds in _STEPS:
@@ -58,7 +59,7 @@ def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
 
 
 Changes = Callable[[Engine, Evidence], Iterator[Engine]]
-"""Function that yields changes of an engine."""
+"""Function that takes an engine and the evidence, and yields changed engines."""
 
 _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (1, (single,)),
@@ -67,11 +68,11 @@ _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (_DEEP, (grouped, paired)),
     (_WIDTH, (single, orders, windowed)),
 )
-"""Number of engines to change, and kinds of changes; cheapest first."""
+"""Pairs (number of engines to change, kinds of changes). The cheapest pair is first."""
 
 
 def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
-    """Return changes of an engine that explain most of its unexplained rows."""
+    """Return the changed engines that explain most of the rows that `engine` does not explain."""
     agrees = rows.agrees(engine)
     if agrees is None or agrees.all():
         return []
@@ -81,8 +82,9 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 
 
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
-    """Return the engines that explain most rows, with few that explain the same rows and one of each provably equal
-    set.
+    """Return the engines that explain most rows.
+
+    Few engines explain the same rows, and no two provably give the same sums.
     """
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()

@@ -1,4 +1,4 @@
-"""Search for engines that explain a fixed set of measured rows."""
+"""Search for engines that explain measured rows. The rows are fixed: no further sums can be computed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from fp9_compare.identify.rows import Rows
 from fp9_compare.identify.search import explainer
 
 _FIRST = 64
-"""Number of first rows that refute most engines before all rows are used."""
+"""Number of rows in a first comparison. It refutes most engines before all rows are compared."""
 
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanation of rows: the engine, under its name, or None; `nearest` explains most rows.
+    """Explanation of rows. `engine` explains every row, or is None; `nearest` explains most rows.
 
-    `with_c`: whether C was added, or +0 instead. `presets` are all presets of the catalogue that explain every
-    row.
+    `with_c` is whether the addend C was used; otherwise +0 was. `presets` are all presets that explain every row.
     """
 
     rows: Rows
@@ -34,14 +33,14 @@ class Explained:
 
     @property
     def differs(self) -> int | None:
-        """Return the first row that the nearest engine does not explain."""
+        """Return the index of the first row that the nearest engine does not explain."""
         return self.evidence.first_difference(self.nearest)
 
 
 def fit_rows(rows: Rows) -> Explained:
-    """Return the engine that explains rows with their C, else with +0 instead; otherwise the nearest engine with C.
+    """Return the engine that explains the rows with their addend C, or else with the addend +0.
 
-    The catalogue is tried before the search of other engines.
+    If neither exists, return the nearest engine with C. The presets are tried before other engines are searched.
     """
     both = [(with_c, _evidence(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
     for with_c, evidence in both:
@@ -63,7 +62,7 @@ def _evidence(rows: Rows) -> Evidence:
 
 
 def _searched(evidence: Evidence) -> Engine:
-    """Return the engine that explains most rows; the search uses the first rows, and more if these are too few."""
+    """Return the engine that explains most rows. The search uses the first rows, and more rows if these are too few."""
     starts = fields.presets(evidence.interface)
     size = _FIRST
     while True:
@@ -79,7 +78,10 @@ def _explains(evidence: Evidence, engine: Engine) -> bool:
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
-    """Return for each field the other values with which the engine also explains every row."""
+    """Return the field values that the rows do not exclude.
+
+    For each field, these are the other values with which the engine still explains every row.
+    """
     head, found = evidence.first(_FIRST), {}
     for field in evidence.fields:
         others = [other for other in fields.changed(engine, field, evidence.interface) if head.explains(other)]
@@ -90,7 +92,7 @@ def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
 
 
 def said(values: list[Any]) -> str:
-    """Return values as text, with runs of integers as `from..to`."""
+    """Return values as text. Consecutive integers are written as `from..to`."""
     whole = sorted(value for value in values if isinstance(value, int) and not isinstance(value, bool))
     breaks = [i for i in range(1, len(whole)) if whole[i] != whole[i - 1] + 1]
     runs = [run for run in np.split(np.array(whole, dtype=int), breaks) if run.size]

@@ -1,4 +1,4 @@
-"""Neighbourhood of an engine: engines that differ in one field, or in a group of fields that can hide each other.
+"""Neighbourhood of an engine: engines with one other field, or with other values in a group of fields.
 
 One field can hide another. A window hides how lower bits are truncated. A flush of results hides a flush of
 addends. A chunk hides the order within it. The search therefore also changes such groups of fields together.
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from fp9_compare.identify.evidence import Evidence
 
 ORDER = ("products", "chunk", "interleave")
-"""Fields that determine which products a step adds."""
+"""Fields that determine which products are added in the same step."""
 
 
 def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with every other value of every field."""
+    """Yield all engines that differ from this engine in one field."""
     for field in rows.fields:
         yield from fields.changed(engine, field, rows.interface)
 
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with every order of the elements; it keeps having chunks or none."""
+    """Yield the engine with every order of the elements. Chunks are neither added nor removed."""
     if engine.step.exact:
         yield engine
         return
@@ -43,11 +43,11 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
-    """Yield chunks of steps of `products` products, and the interleaved neighbours of each.
+    """Yield pairs (chunk, interleave) for steps of `products` products.
 
-    Consecutive steps: up to the first chunk that holds all elements. Interleaved steps: as long as at most one
-    step and one turn of each step are without elements; longer ones give the same sums. Interleaving whole steps
-    equals consecutive steps with a filled last chunk.
+    Consecutive chunks end with the first chunk that holds all elements. Longer interleaved steps are left out if
+    they give the same sums as shorter ones. Interleaving whole steps equals consecutive steps with a filled last
+    chunk.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):
@@ -57,12 +57,15 @@ def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
 
 
 def windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with every window, truncation and addend."""
+    """Yield the engine with every combination of window, truncation and addend."""
     yield from combined(engine, rows, ("window", "truncation", "addend"))
 
 
 def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator[Engine]:
-    """Yield the engine with all combinations of some fields, without refused and without unobservable values."""
+    """Yield the engine with all combinations of values of the named fields.
+
+    Values that the record refuses and values that change no sum are left out.
+    """
     values = {field.name: field.values for field in rows.fields}
     for chosen in itertools.product(*(values[name] for name in names)):
         made = fields.with_values(engine, dict(zip(names, chosen, strict=True)))
@@ -71,14 +74,18 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 
 
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with other values of the fields of each group; numbers stay near the engine's own."""
+    """Yield the engine with other values for a group of fields, one group after another.
+
+    Integers stay near the engine's own values.
+    """
     for names in _GROUPS:
         yield from _product(engine, names, rows)
 
 
 def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with other values of any two fields; numbers stay near its own, and an order counts as one
-    field.
+    """Yield the engine with other values for any two fields. Integers stay near the engine's own values.
+
+    The order (products, chunk, interleave) is treated as one field.
     """
     few = [fields.beside(field, engine) for field in rows.fields if field.name not in ORDER]
     for order in _few_orders(engine, rows):
@@ -99,7 +106,7 @@ def _with_another(engine: Engine, others: Iterable[fields.Field], rows: Evidence
 
 
 def _few_orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield similar orders: steps, chunks and runs of similar length, and no chunks with the same total."""
+    """Yield the engine with nearby values of the order's fields, then the engine without chunks."""
     yield from _product(engine, ORDER, rows)
     unchunked = {"chunk": None, "interleave": None, "promotion": None, "result": engine.output}
     made = fields.with_values(engine, unchunked)
@@ -108,13 +115,13 @@ def _few_orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 _NEARBY = 2
-"""Largest change of the numbers of a group."""
+"""Largest change to an integer field when a group of fields is changed."""
 _GROUPS = (
     ("window", "truncation", "addend", "zero_exponent"),
     ("result", "promotion", "chunk", "rounding", "addend"),
     ("result", "promotion", "overflow", "flush_result", "flush_addend"),
 )
-"""Groups of fields that can hide each other."""
+"""Groups of fields in which one field can hide another."""
 
 
 def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[Engine]:
@@ -126,7 +133,9 @@ def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[E
 
 
 def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
-    """Return a field's own value, its values that are not integers, and integers near its own."""
+    """Return the engine's value of a field, all values that are not integers, and the integers near the engine's
+    value.
+    """
     own = PARAMETERS[field.name].of(engine)
     if field.name in ORDER:
         return list(dict.fromkeys([own, *_nearby_order(engine, rows.interface.depth)[field.name]]))
@@ -135,7 +144,10 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 
 
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
-    """Return nearby orders: steps one product longer or shorter, half and double; chunks of one step, two and all."""
+    """Return nearby values for each field of the order.
+
+    Steps are one product longer or shorter, half as long or twice as long. Chunks hold one step, two steps or all.
+    """
     products = engine.step.products
     filled = -(-depth // products) * products
     return {
@@ -146,7 +158,7 @@ def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
 
 
 def mutants(engine: Engine, rows: Evidence, count: int, rng: np.random.Generator) -> list[Engine]:
-    """Return engines with two or three random fields."""
+    """Return `count` engines with random values in two or three fields."""
     choices = rows.fields
     found = []
     for _ in range(count):

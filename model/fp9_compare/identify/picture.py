@@ -1,4 +1,4 @@
-"""Picture of an identification: the number of candidates, and of values of each field, after each sum."""
+"""Chart of an identification: after each sum, the number of candidates and the number of values left for each field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write(found: Fit, path: Path) -> None:
-    """Draw a fit as SVG; the same fit gives the same file."""
+    """Write the chart of a fit as SVG. The same fit gives the same file."""
     lines = remaining(found)
     figure = Figure(figsize=(8, 2.2 + 0.24 * len(lines)), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1 + len(lines) / 4))
@@ -35,9 +35,10 @@ def write(found: Fit, path: Path) -> None:
 
 
 def remaining(found: Fit) -> dict[str, list[int]]:
-    """Return for each field how many of its values explain the rows, before the first row and after each row.
+    """Return, for each field, how many of its values explain the rows so far.
 
-    All other fields are as in the nearest engine.
+    A list starts before the first row, and has one more number for each row. All other fields are as in the nearest
+    engine.
     """
     evidence, engine = found.evidence, found.nearest
     return {

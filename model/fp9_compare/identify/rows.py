@@ -1,8 +1,8 @@
-"""Files of measured rows: sums that a unit computed elsewhere, as text.
+"""Text files of measured rows, which hold the sums that a unit computed elsewhere.
 
-The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Each following line is one sum: four words in hex
-digits, for a, b, c and the result. The codes of a vector are concatenated, each as wide as its format. Lines that
-begin with # are comments.
+The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Each following line is one sum. It has four words of
+hex digits, for a, b, c and the result. The codes of a vector are concatenated, each as wide as its format. Lines
+that begin with # are comments.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HEADER = re.compile(rf"{MAGIC}\s+a=(\S+)\s+b=(\S+)\s+result=(\S+)\s*")
 
 @dataclass(frozen=True)
 class Rows:
-    """Sums that a unit computed: their vectors, and the patterns of the results."""
+    """Sums that a unit computed: the vectors, and the patterns of their results."""
 
     name: str
     interface: Interface
@@ -36,23 +36,23 @@ class Rows:
     results: NDArray[np.uint64]
 
     def without_addend(self) -> Rows:
-        """Return the rows with +0 instead of C, for files whose C does not belong to them."""
+        """Return the rows with the addend +0 instead of C. In some files, C was not added."""
         vectors = Vectors(self.vectors.a, self.vectors.b, np.zeros(len(self.vectors)), self.vectors.purposes)
         return Rows(self.name, self.interface, vectors, self.results)
 
 
 def header(interface: Interface) -> str:
-    """Return the first line of a file."""
+    """Return the first line of a file, which names the formats."""
     return f"{MAGIC} a={interface.a.name} b={interface.b.name} result={interface.output.name}"
 
 
 def digits(fmt: Format) -> int:
-    """Return the number of hex digits of a code."""
+    """Return the number of hex digits that a code of the format needs."""
     return -(-fmt.bits // 4)
 
 
 def inputs(interface: Interface, vectors: Vectors) -> list[str]:
-    """Return the first three words of each line: codes of a, b and c."""
+    """Return the first three words of each line, which hold the codes of a, b and c."""
     addends = encode(vectors.c, interface.output, "rne", "inf")
     wide_a, wide_b, wide_c = (digits(fmt) for fmt in (interface.a, interface.b, interface.output))
     return [
@@ -66,9 +66,9 @@ def _hex(codes: list[int], width: int) -> str:
 
 
 def read(path: Path, any_nan: bool = False) -> Rows:
-    """Return the rows of a file; with `any_nan`, all NaN are equal.
+    """Read the rows of a file. With `any_nan`, all NaN results are equal.
 
-    Raises ValueError for a line that is not a row, with its number; OSError for unreadable files.
+    Raises ValueError with the line number for a line that is not a row. Raises OSError for an unreadable file.
     """
     try:
         lines = path.read_text(encoding="ascii").splitlines()

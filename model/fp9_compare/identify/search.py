@@ -1,8 +1,8 @@
 """Search for engines that explain rows: first the parameters of a step, then the order of elements, then all fields.
 
-Most rows are probes that few fields decide. Sums of one or two products show how a step aligns, truncates and
-rounds, regardless of the order of longer sums. With these known, every order is tried on the rows that reveal it.
-Finally, the best engines are repaired locally (`local_repair`).
+Each probe depends on few fields. Sums of one or two products show how a step aligns, truncates and rounds. The
+order of longer sums does not affect them. With these parameters known, every order is tried on the rows that reveal
+it. Finally, the best engines are repaired locally (`local_repair`).
 """
 
 from __future__ import annotations
@@ -32,31 +32,29 @@ _MEETINGS: tuple[dict[str, Any], ...] = (
     {"products": 1, "chunk": 1},
     {"exact": True},
 )
-"""Ways to add the first three products of a sum: in one step, in consecutive steps, in consecutive chunks."""
+"""Ways to add the first three products of a sum: in one step, in consecutive steps, or in consecutive chunks."""
 
 _WINDOWS = (None, 22, 17, 12, 7)
-"""Windows of the engines at the start of a stage; wide windows first, since most sums do not distinguish them."""
+"""Window widths to start with. Wide windows are first, since most sums do not distinguish them."""
 _FEWEST = 24
-"""Fewest short sums for a useful search."""
+"""Minimum number of short sums for a useful search."""
 
 _KEPT = 8
-"""Engines that a stage passes on."""
+"""Number of engines that a stage passes on."""
 
 _KINDS = 6
-"""Number of kinds of engines; a stage passes on the first engine of each kind."""
+"""Maximum number of kinds of engines that a stage passes on. It passes on the first engine of each kind."""
 
 _STARTS = 3
-"""Number of these engines with which most variants are tried."""
 
 _TURNS = (2, _KINDS, _KINDS)
-"""Number of kinds of engines for which orders and parameters are tried in each turn."""
 
 _SOME = 8
-"""Number of values of a field above which the search first tests whether the field matters."""
+"""Number of values that are always tried. With more values, the search first tests whether the field matters."""
 
 
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
-    """Return the engine that explains most rows; it explains all rows if the search finds such an engine."""
+    """Return the engine that explains most rows. It explains all rows if the search succeeds."""
     tried = list(starts)
     for engine in _staged(rows):
         if rows.explains(engine):
@@ -66,7 +64,7 @@ def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
 
 
 def _staged(rows: Evidence) -> Iterator[Engine]:
-    """Yield engines found in stages, from the parameters of a step on; none if there are too few short sums."""
+    """Yield the engines that each stage of the search finds. Yield none if there are too few short sums."""
     short = rows.short()
     if len(short) < _FEWEST:
         return
@@ -81,7 +79,7 @@ def _staged(rows: Evidence) -> Iterator[Engine]:
 
 
 def _raised(short: Evidence, engines: Sequence[Engine]) -> list[Engine]:
-    """Return engines; if none explains all rows, also improve them by up to two passes over the other fields."""
+    """If no engine explains all rows, improve them by up to two passes over the other fields."""
     climb = _Climb(short, [field for field in short.fields if field.name not in (*ORDER, "exact")])
     found = short.best(engines)
     for count in (len(found), _STARTS):
@@ -124,8 +122,8 @@ def _cuts(engine: Engine) -> tuple[Any, ...]:
 
 
 def _meeting(rows: Evidence) -> Iterator[Engine]:
-    """Yield engines of every result and rounding, with and without a window, and every way to add the first
-    products.
+    """Yield engines to start from: every result, rounding and way to add the first products, with and without a
+    window.
     """
     values = {field.name: field.values for field in rows.fields}
     names = ("result", "promotion", "rounding")
@@ -137,7 +135,7 @@ def _meeting(rows: Evidence) -> Iterator[Engine]:
 
 
 def _numbered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with some windows, and every truncation, addend and rounding."""
+    """Yield the engine with some windows, combined with every truncation, addend and rounding."""
     for window in (engine.window.width, *_WINDOWS):
         changed = fields.with_values(engine, {"window": window})
         if changed is not None:
@@ -145,13 +143,13 @@ def _numbered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 class _Climb:
-    """Hill climbing over single fields, by the number of explained rows."""
+    """Hill climbing: changes one field at a time to explain more rows."""
 
     def __init__(self, rows: Evidence, choices: Sequence[fields.Field]) -> None:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Return the engine with each field in turn set to its best value."""
+        """Set each field in turn to its best value, and return the engine."""
         for field in self._fields:
             engine = self._best_value(engine, field)
             if self._rows.explains(engine):
@@ -177,7 +175,7 @@ class _Climb:
 
 
 def _ends(values: list[Any]) -> tuple[Any, ...]:
-    """Return values that differ most: the lowest, middle and highest integer, and all values that are not integers."""
+    """Return the lowest, middle and highest integer, and all values that are not integers."""
     whole = sorted(value for value in values if fields.is_whole(value))
     ends = [whole[0], whole[len(whole) // 2], whole[-1]] if whole else []
     return (*ends, *(value for value in values if not fields.is_whole(value)))

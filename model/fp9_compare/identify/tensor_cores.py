@@ -1,4 +1,4 @@
-"""Rows measured on GPUs, in the layout of MATLAB-tensor-core, as input of the identification."""
+"""Reader of rows measured on GPUs, in the folder layout of MATLAB-tensor-core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_compare.identify.vectors import Vectors, patterns
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the rows of every GPU, format and output of a clone.
+    """Yield the rows of every GPU, format and output in a clone of the repository.
 
     Raises the errors of `fp9_compare.measured_rows.read`.
     """

@@ -3,8 +3,9 @@
     python -m fp9_compare.identify.trials presets --out records/identify/presets.json
     python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json
 
-A record of random engines is continued: missing seeds are added, and answers compared on too few sums are compared
-again.
+An existing record of random engines is extended: missing seeds are added. Answers that were compared on too few
+sums
+are compared again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DOTS = 10**6
-"""Sums on which an engine that is not the same must be equal."""
+"""Number of random sums on which an answer must equal the engine, if it is not the same engine."""
 
 _PART = 20_000
 _DEPTH = 32
@@ -48,9 +49,11 @@ _SIDES = (
 
 @dataclass(frozen=True)
 class Trial:
-    """Result of identifying a known engine: `same` except for unobservable fields, or `equal` on random sums.
+    """Result of identifying a known engine.
 
-    `equal` means equal results on `dots` random sums and all probes.
+    `same` is whether the answer is the same engine, except for unobservable fields. `equal` is whether it gives
+    equal
+    results on `dots` random sums and all probes.
     """
 
     seed: int
@@ -65,7 +68,7 @@ class Trial:
 
 
 def boxed(engine: Engine, interface: Interface) -> Box:
-    """Return an engine of the model as a black box."""
+    """Return an engine as a black box, which only computes sums."""
 
     def ask(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> Any:
         return dot(a, b, interface.a, interface.b, engine, c, format_c=engine.addend_format)
@@ -74,22 +77,20 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 
 def interface_of(preset: Engine) -> Interface:
-    """Return operands and depth that reveal a preset: at least two steps or two chunks."""
+    """Return an interface whose sums reveal a preset. They have at least two steps or two chunks."""
     operand = format("e2m1" if preset.step.group else "e4m3")
     depth = max(_DEPTH, 2 * (preset.chunk.length or preset.step.products))
     return Interface(operand, operand, preset.addend_format, depth)
 
 
 def random_interface(seed: int) -> Interface:
-    """Return the operands of a trial, in turn."""
+    """Return the interface of a trial. Successive seeds take the interfaces in turn."""
     a, b, output = _SIDES[seed % len(_SIDES)]
     return Interface(format(a), format(b), fixed_format(output), _DEPTH)
 
 
 def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
-    """Return an engine with random choices and truth values, and with steps, windows and exponents typical of
-    hardware.
-    """
+    """Return a random engine. Its steps, windows and exponents are typical of hardware."""
     while True:
         values: dict[str, Any] = {}
         for field in fields.hypotheses(interface):
@@ -111,7 +112,7 @@ def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
 
 
 def trial(engine: Engine, interface: Interface, seed: int = 0, dots: int = DOTS) -> Trial:
-    """Identify an engine as a black box, and compare the result with it."""
+    """Identify an engine as a black box, and compare the answer with the engine."""
     found = fit(boxed(engine, interface), CALLS, seed)
     same = found.engine is not None and _shown(found.engine, interface) == _shown(engine, interface)
     equal = same or (found.engine is not None and _equal(engine, found.engine, interface, seed, dots))
@@ -126,7 +127,9 @@ def _shown(engine: Engine, interface: Interface) -> tuple[Any, ...]:
 
 
 def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots: int) -> bool:
-    """Return whether two engines agree on all probes and `dots` random sums that the identification has not seen."""
+    """Return whether two engines agree on all probes and on `dots` random sums. The identification has not used these
+    sums.
+    """
     rng = np.random.default_rng([seed, dots])
     for start in range(0, dots, _PART):
         vectors = drawn(interface, min(_PART, dots - start), rng)
@@ -137,7 +140,7 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
 
 
 def compared(done: Trial, dots: int) -> Trial:
-    """Return a trial with an equal answer compared again on `dots` sums."""
+    """Return the trial with its answer compared again on `dots` sums, if the answer was equal."""
     assert done.found is not None, "an answer is compared"
     given, found = find_engine(done.given), find_engine(done.found)
     equal = _equal(given, found, random_interface(done.seed), done.seed, dots)
@@ -146,7 +149,7 @@ def compared(done: Trial, dots: int) -> Trial:
 
 @click.group()
 def main() -> None:
-    """Fit known engines."""
+    """Run the command line of this module."""
 
 
 def _write(trials: Sequence[Trial], out: Path) -> None:
@@ -155,7 +158,9 @@ def _write(trials: Sequence[Trial], out: Path) -> None:
 
 
 def summary(trials: Sequence[Trial]) -> str:
-    """Return how many engines were recovered, on how many sums that is based, and the most sums used."""
+    """Return a summary: how many engines were recovered, on how many sums they were compared, and the most
+    sums used.
+    """
     equal = [each for each in trials if each.equal]
     least = min((each.dots for each in equal if not each.same), default=0)
     known = (
@@ -168,7 +173,7 @@ def summary(trials: Sequence[Trial]) -> str:
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def presets(out: Path, dots: int) -> None:
-    """Identify every engine of the catalogue."""
+    """Identify every preset of the catalogue, and write the record."""
     asked = [(preset.name, trial(preset, interface_of(preset), 0, dots)) for preset in ENGINES.values()]
     trials = [replace(made, given=name) for name, made in asked]
     _write(trials, out)
@@ -181,7 +186,7 @@ def presets(out: Path, dots: int) -> None:
 @click.option("--count", type=int, default=1000, show_default=True)
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def random(out: Path, first: int, count: int, dots: int) -> None:
-    """Identify random engines, one for each seed."""
+    """Identify one random engine for each seed, and write the record."""
     record = [Trial(**row) for row in json.loads(out.read_text())] if out.exists() else []
     done = {each.seed: each for each in record}
     for seed in range(first, first + count):

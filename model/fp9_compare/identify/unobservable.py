@@ -1,4 +1,4 @@
-"""Unobservable fields of an engine: fields that change no sum of the given operands, and values with equal sums."""
+"""Unobservable fields of an engine: fields and values that change no sum of the given operands."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from fp9_compare.identify.interface import Interface
 def _unused(engine: Engine, interface: Interface) -> set[str]:
     """Return the fields that change no sum of these operands.
 
-    `scaling` is unobservable since operands have no scales, and `zero_bypass` without a merged NaN-Inf.
-    `truncation` and `addend` are unobservable without a window, and `products` in an exact engine. The order
-    within a single step is unobservable too.
+    `scaling` has no effect since operands have no scales, and `zero_bypass` has none without a merged NaN-Inf.
+    `truncation` and `addend` have no effect without a window, and `products` has none in an exact engine. The order
+    has
+    no effect within a single step.
     """
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
@@ -45,7 +46,7 @@ def is_plain(engine: Engine, interface: Interface) -> bool:
 
 
 def plain(engine: Engine, interface: Interface) -> Engine:
-    """Return the engine with the same sums of these operands and as few unobservable settings as known rules allow."""
+    """Return an engine that gives the same sums, with as many unobservable fields at their defaults as possible."""
     engine = engine.changed(**{name: PARAMETERS[name].default for name in _unused(engine, interface)})
     for rule in (_without_zeros, _one_overflow, _without_overflow, _shortest, _fewest, _without_addend):
         engine = with_values(engine, rule(engine, interface)) or engine
@@ -53,7 +54,7 @@ def plain(engine: Engine, interface: Interface) -> Engine:
 
 
 Rule = Callable[[Engine, Interface], dict[str, Any]]
-"""Function that returns equivalent values of an engine's fields."""
+"""Function that returns other values for fields of an engine, with which all sums stay the same."""
 
 
 def _lowest_product(interface: Interface) -> int:
@@ -61,7 +62,7 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Return zero_exponent None if a window at the zero's exponent truncates no bit of any term."""
+    """Set `zero_exponent` to None if a window at the zero's exponent truncates no bit of any term."""
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
     lowest = _lowest_product(interface)
@@ -71,7 +72,11 @@ def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _one_overflow(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Return an equivalent overflow policy: infinities stay, and rounding to nearest gives infinity on both sides."""
+    """Return an equivalent overflow policy.
+
+    The policies `inf`, `directed` and `sat_none` are equal if the formats have infinities and all rounding is to
+    nearest.
+    """
     nearest = engine.result.rounding.is_nearest and engine.output_rounding.is_nearest
     if engine.result.overflow is Overflow.PROPAGATE:
         return {"overflow": Overflow.SATURATE}
@@ -87,8 +92,9 @@ def _has_infinities(engine: Engine) -> bool:
 def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the default overflow policy if no sum can overflow.
 
-    This holds if the sum of all products, truncated upward, is less than half the last bit of the total's largest
-    number. With chunks, it must also be less than the largest number of a chunk.
+    No sum overflows if the total of all products, truncated upward, is small enough. It must be less than half the
+    last
+    bit of the largest result. With chunks, it must also be less than the largest number of a chunk.
     """
     to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ
@@ -104,7 +110,7 @@ def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 _CUT_UPWARD = 8
-"""Generous bound on the factor by which truncation and rounding can increase a sum."""
+"""Upper bound on the factor by which truncation and rounding can increase a sum. It is generous."""
 
 
 def _largest(fmt: Any) -> Fraction:
@@ -112,7 +118,7 @@ def _largest(fmt: Any) -> Fraction:
 
 
 def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Return consecutive steps and chunks that are no longer than the sum."""
+    """Reduce the lengths of consecutive steps and chunks to the length of the sum."""
     if (
         engine.chunk.interleave is not None
         or engine.step.group is not None
@@ -126,7 +132,7 @@ def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Return the shortest interleaved steps that fit one chunk, with a last turn of zeros if zeros have an exponent."""
+    """Return the shortest interleaved steps that fit one chunk. If zeros have an exponent, the last turn adds zeros."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None or engine.chunk.length is None or engine.chunk.length < interface.depth:
         return {}
@@ -136,7 +142,7 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Return the default addend alignment if each step is a chunk and starts at +0."""
+    """Reset the addend alignment if each step is a chunk and starts at +0."""
     alone = engine.chunk.length == engine.step.products and engine.window.zero_exponent is None
     return (
         {"addend": PARAMETERS["addend"].default}

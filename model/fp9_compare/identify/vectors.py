@@ -1,4 +1,4 @@
-"""Vectors for units to compute, and an engine's results for them."""
+"""Vectors that units compute, and the results that engines predict for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NEGATIVE = np.uint64(1 << 63)
 
 @dataclass(frozen=True)
 class Vectors:
-    """Sums to compute: codes a and b (n, k), numbers c (n,), and the purpose of each."""
+    """Sums to compute: codes a and b (n, k), numbers c (n,), and the purpose of each sum."""
 
     a: NDArray[Any]
     b: NDArray[Any]
@@ -39,7 +39,7 @@ class Vectors:
         return len(self.c)
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Vectors:
-        """Return some of the vectors."""
+        """Return the vectors with the given indices."""
         index = np.asarray(rows, dtype=np.intp)
         return Vectors(self.a[index], self.b[index], self.c[index], tuple(self.purposes[i] for i in index))
 
@@ -49,13 +49,15 @@ class Vectors:
 
 
 def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return numbers as patterns that are equal if the numbers are: all NaN are equal, -0 and +0 differ."""
+    """Return numbers as integer patterns. Equal numbers have equal patterns, all NaN are equal, and -0 differs from
+    +0.
+    """
     found: NDArray[np.uint64] = np.where(np.isnan(numbers), _NAN, numbers.view(np.uint64))
     return found
 
 
 def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint64]:
-    """Return codes of results as such patterns; the pattern of a NaN includes its code unless `any_nan`."""
+    """Return result codes as integer patterns. The pattern of a NaN includes its code unless `any_nan`."""
     numbers = patterns(decode_to(codes, interface.output, np.float64))
     if interface.any_nan:
         return numbers
@@ -63,13 +65,15 @@ def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint6
 
 
 def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
-    """Return the NaN codes among patterns."""
+    """Return the codes of all NaN among the patterns."""
     found = np.unique(results[(results >= _NAN) & (results < _NEGATIVE)] - _NAN)
     return tuple(code for code in found.tolist() if code)
 
 
 class Predictions:
-    """Results of engines for some vectors; operands and addends are prepared once for each order of the elements."""
+    """Results that engines predict for some vectors. Operands and addends are prepared once for each order of
+    elements.
+    """
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
         self._a, self._b = operand(vectors.a, interface.a), operand(vectors.b, interface.b)
@@ -79,14 +83,20 @@ class Predictions:
         self._found: dict[tuple[object, ...], NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the patterns of the engine's sums (n,), cached; None if it does not accept the operands."""
+        """Return the result patterns (n,) that an engine predicts, and cache them.
+
+        Returns None if the engine does not accept the operands.
+        """
         known = key(engine)
         if known not in self._found:
             self._found[known] = self.once(engine)
         return self._found[known]
 
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the patterns of the engine's sums (n,) without caching; None if it does not accept the operands."""
+        """Return the result patterns (n,) that an engine predicts, without caching.
+
+        Returns None if the engine does not accept the operands.
+        """
         try:
             codes = self._sums(engine) if engine.step.group is None else self._dot(engine)
         except ValueError:
@@ -94,7 +104,7 @@ class Predictions:
         return code_patterns(codes, self._interface)
 
     def reach(self) -> NDArray[np.intp]:
-        """Return the index after each vector's last nonzero product (n,)."""
+        """Return the number of leading products in each vector, up to its last nonzero product; shape (n,)."""
         some = (self._a.array("float64") != 0.0) & (self._b.array("float64") != 0.0)
         places = np.arange(1, some.shape[1] + 1)
         found: NDArray[np.intp] = (some * places).max(axis=1)
@@ -111,9 +121,7 @@ class Predictions:
         return dot(self._a, self._b, engine=engine, c=self._addend(fmt)[0], format_c=fmt, threads=1)
 
     def _sums(self, engine: Engine) -> NDArray[Any]:
-        """Return the same codes as `dot`, without the checks of user input, since thousands of engines compute the
-        same few sums.
-        """
+        """Return the codes that `dot` returns, but skip the checks of user input to save time."""
         a, b = self._ready(engine)
         _, start = self._addend(engine.addend_format)
         codes = np.empty(len(start), dtype=engine.output.dtype)

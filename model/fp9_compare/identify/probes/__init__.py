@@ -1,1 +1,1 @@
-"""Operands that distinguish candidate accumulators, and GPU programs that run them."""
+"""Operands that distinguish candidate accumulators, and GPU programs that compute their sums."""

@@ -1,4 +1,7 @@
-"""Probes at the edges of an engine: random sparse sums whose terms are apart by about the width of its numbers."""
+"""Probes at the edges of an engine: random sparse sums that show whether the engine's widths are right.
+
+The exponents of their terms differ by about the width of the engine's numbers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from fp9_compare.identify.vectors import Predictions, Vectors
 
 
 class _Edges:
-    """Sparse sums for the widths of an engine, at indices that its order distinguishes."""
+    """Generator of random sparse sums. It uses the widths of an engine and the indices that its order distinguishes."""
 
     def __init__(self, p: OperandPool, engine: Engine, rng: Random) -> None:
         self._p, self._rng, self._engine = p, rng, engine
@@ -25,8 +28,9 @@ class _Edges:
         self._highest = max(min(p.highest, floor_log2(engine.result.format.max_magnitude) - 1), p.lowest)
 
     def row(self) -> Row:
-        """Return a sum of some products, the first the largest, some cancelling; with an addend, sometimes one filler
-        product.
+        """Return a sum of some products and an addend. The first product is the largest, and some products cancel.
+
+        Some sums also have a filler product.
         """
         rng, p = self._rng, self._p
         top = rng.choice((self._highest, p.top, *[rng.randint(p.lowest, self._highest)] * 3))
@@ -40,7 +44,7 @@ class _Edges:
         return "edges", terms, self._addend(top), rest
 
     def _drop(self, span: int) -> int:
-        """Return the bits by which a term is smaller: near a width of the engine, few, or any number."""
+        """Return by how many bits a term is smaller: about a width of the engine, a few bits, or any number."""
         kind = self._rng.randrange(8)
         if kind < 5:
             return self._rng.choice(self._widths) + self._rng.randint(-2, 2)
@@ -54,7 +58,7 @@ class _Edges:
         return self._product(top - self._drop(top - self._p.lowest))
 
     def _places(self, count: int) -> list[int]:
-        """Return indices in the engine's order: neighbours, or apart by a step, a chunk or any number."""
+        """Return indices of products: neighbours, or indices whose distance is a step, a chunk or random."""
         rng, length = self._rng, len(self._order)
         strides = (1, 1, 1, self._engine.step.products, self._engine.chunk.length or 1, rng.randint(1, length))
         gaps = itertools.accumulate((rng.choice(strides) for _ in range(count)), initial=rng.randrange(length))
@@ -63,7 +67,7 @@ class _Edges:
         return found
 
     def _addend(self, top: int) -> float:
-        """Return an addend: zero, of a product's size, near the smallest number, or near the largest."""
+        """Return an addend: zero, about as large as a product, near the smallest number, or near the largest."""
         rng, p, kind = self._rng, self._p, self._rng.randrange(8)
         if kind < 3:
             return 0.0
@@ -80,8 +84,8 @@ class _Edges:
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sparse sums that reveal small changes of an engine.
 
-    Terms are apart by about the width of the engine's numbers, in one step and in several; in most sums, large
-    terms cancel.
+    The exponents of their terms differ by about the width of the engine's numbers. The terms are in one step or in
+    several. In most sums, large terms cancel.
     """
     pool = OperandPool(interface)
     made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))
@@ -89,7 +93,10 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
 
 
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
-    """Return sums whose addend subtracts an engine's result of the products, so that bits hidden by rounding remain."""
+    """Return the same products with another addend, which subtracts the engine's result of the products.
+
+    The remaining sum reveals bits that rounding hides.
+    """
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)
     assert results is not None, "an engine that takes the operands is left"

@@ -1,4 +1,4 @@
-"""Programs that run selected sums on a user's own GPU and print rows that `fp9 identify` reads."""
+"""Programs that compute selected sums on a user's GPU and print rows for `fp9 identify`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from fp9_compare.identify.probes.structured import drawn, structured
 from fp9_compare.identify.rows import header, inputs
 
 MOST = 1000
-"""Most sums of a program."""
+"""Maximum number of sums in a program."""
 STEP = 32
-"""Number of products of an instruction."""
+"""Number of products that one instruction adds."""
 
 _OPERANDS = {"e4m3": "e4m3", "e5m2": "e5m2"}
-"""Operand formats of PTX, by format."""
 
 _RESULTS: dict[str, Mapping[str, str]] = {
     "fp32": {
@@ -38,7 +37,7 @@ _RESULTS: dict[str, Mapping[str, str]] = {
         "count": "2",
     },
 }
-"""Register layout of accumulators in mma.m16n8k32, by result format (PTX ISA, fragments of m16n8k32)."""
+"""Register layout of the accumulator in mma.m16n8k32, for each result format. Source: PTX ISA."""
 
 _MATRIX_CORES = {
     "e4m3fnuz": ("fp8", "gfx942"),
@@ -46,13 +45,14 @@ _MATRIX_CORES = {
     "e4m3": ("fp8", "gfx950"),
     "e5m2": ("bf8", "gfx950"),
 }
-"""Operand formats of MFMA and the architecture that uses their codes, by format."""
+"""For each format: its name in MFMA instructions, and the architecture that uses its codes."""
 
 
 def cuda(interface: Interface, seed: int = 0) -> str:
-    """Return a CUDA program for `mma.sync` with FP8 operands; raise ValueError for formats that it does not support.
+    """Return a CUDA program that uses `mma.sync` with FP8 operands.
 
-    It needs a GPU of compute capability 8.9 or more, and a compiler of CUDA 12.4, or 12.8 for FP16 results.
+    It needs a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results). Raises ValueError for
+    formats that `mma.sync` does not support.
     """
     _check(interface, _OPERANDS, _RESULTS)
     said = _RESULTS[interface.output.name]

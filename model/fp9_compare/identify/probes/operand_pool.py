@@ -1,4 +1,4 @@
-"""Products and addends that the operands of an interface can represent, as parts of probes."""
+"""Pool of products and addends that an interface can represent. Probes are built from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fp9_compare.identify.vectors import Vectors
 
 
 class OperandPool:
-    """Products and addends that an interface can represent, by exponent."""
+    """Products and addends that an interface can represent, found by their exponent."""
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
@@ -33,25 +33,26 @@ class OperandPool:
 
     @property
     def zero(self) -> tuple[int, int]:
-        """Return the codes of two zeros."""
+        """Return the codes of zero in the formats of a and b."""
         return self._codes_a[0.0], self._codes_b[0.0]
 
     def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b whose product is a power of two, or the nearest that exists."""
+        """Return codes of a and b whose product is 2^exponent, or the nearest power of two that exists."""
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b with all fraction bits set, whose product is above the power of two."""
+        """Return codes of a and b with all fraction bits set. Their product is above 2^exponent."""
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
 
     def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b whose product is a power of two, as different as possible: one is subnormal if it
-        can be.
+        """Return codes of a and b whose product is 2^exponent.
+
+        The magnitudes of a and b are as different as possible. One is subnormal if it can be.
         """
         return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 
     def negative(self, product: tuple[int, int]) -> tuple[int, int]:
-        """Return the codes of a product with the opposite sign."""
+        """Return the codes of the negated product."""
         return int(self._negated[product[0]]), product[1]
 
     def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
@@ -67,11 +68,10 @@ class OperandPool:
         return math.ldexp(1.0 + self._ulp(exponent), exponent)
 
     def _ulp(self, exponent: int) -> float:
-        """Return the ulp of the result's format in a binade, relative to its power of two."""
         return 2.0 ** -min(self.interface.output.precision - 1, exponent - self.sum_lowest)
 
     def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
-        """Yield products of 1 with each special number of an operand for which `what` is true."""
+        """Yield products of 1 and a special number, for each special number that satisfies `what`."""
         one_a, one_b = self.power(0)
         for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
             code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
@@ -79,7 +79,7 @@ class OperandPool:
                 yield (code, one_b) if place == 0 else (one_a, code)
 
     def vectors(self, rows: Iterable[Row]) -> Vectors:
-        """Return rows as arrays, with the filler product at all indices that a row does not name."""
+        """Return rows as arrays. Indices that a row does not name hold its filler product."""
         made = list(rows)
         a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
         b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
@@ -91,19 +91,22 @@ class OperandPool:
 
 
 Row = tuple[str, Mapping[int, tuple[int, int]], float, tuple[int, int] | None]
-"""Purpose of a row, its products by index, its addend, and the product at all other indices (None: zero)."""
+"""Row of a probe: its purpose, products by index, addend, and filler product.
+
+The filler product stands at all other indices. None means zero.
+"""
 
 
 @functools.lru_cache(maxsize=64)
 def codes_of(fmt: Format) -> dict[float, int]:
-    """Return the finite numbers of a format with their codes; the code of 0 is not the code of -0."""
+    """Return a dictionary from each finite number of a format to its code. Zero has the code of +0."""
     numbers = decode_to(np.arange(1 << fmt.bits).astype(fmt.dtype), fmt, np.float64)
     return {x: code for code, x in reversed(list(enumerate(numbers.tolist()))) if math.isfinite(x)}
 
 
 def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
-    """Return two factors of each power of two, as similar as possible (`sign` 1, seldom subnormal) or as different
-    (-1).
+    """Return two factors for each power of two. With `sign` 1, the factors are as similar as possible; with -1, as
+    different.
     """
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]
@@ -115,12 +118,11 @@ def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers
 
 
 Powers = dict[int, tuple[float, float]]
-"""Two factors by the exponent of their product."""
+"""Dictionary from the exponent of a product to its two factors."""
 
 
 @functools.lru_cache(maxsize=64)
 def _products(a: Format, b: Format) -> tuple[Powers, Powers, Powers]:
-    """Return factors of each power of two, factors with all fraction bits set, and factors as different as possible."""
     codes_a, codes_b = codes_of(a), codes_of(b)
     powers = _powers(codes_a, codes_b, 1)
     filled = {e: (_filled(x, codes_a), _filled(y, codes_b)) for e, (x, y) in powers.items()}
@@ -133,7 +135,7 @@ def _filled(power: float, codes: Mapping[float, int]) -> float:
 
 @functools.lru_cache(maxsize=64)
 def negated(fmt: Format) -> np.ndarray[Any, Any]:
-    """Return a table from each number's code to the code of its negative; all other codes are unchanged."""
+    """Return a table that maps the code of each number to the code of its negative. Other codes do not change."""
     codes = codes_of(fmt)
     table = np.arange(1 << fmt.bits).astype(fmt.dtype)
     for number, code in codes.items():

@@ -1,6 +1,6 @@
-"""Structured probes: sparse sums of powers of two; each family reveals one property of a unit.
+"""Structured probes: sparse sums of powers of two. Each family of probes reveals one property of a unit.
 
-Most have at most three nonzero terms, so that a different result has one cause.
+Most sums have at most three nonzero terms, so that a different result has one cause.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from fp9_compare.identify.vectors import Vectors
 
 
 def _order(p: OperandPool) -> Iterator[Row]:
-    """Yield two large products that cancel, with small ones elsewhere: small ones survive if added later or in the
-    same step.
+    """Yield sums of two large products that cancel, and of small products.
+
+    A small product survives only if it is added after the cancellation, or in the same step.
     """
     large, against, places = p.power(p.top), p.power(p.top, True), _places(p.depth)
     smallest = p.power(p.lowest)
@@ -39,7 +40,7 @@ def _order(p: OperandPool) -> Iterator[Row]:
 
 
 def _places(depth: int) -> list[int]:
-    """Return indices where steps and chunks may begin: small ones, powers of two and their neighbours, and some
+    """Return indices at which steps and chunks may begin: small indices, powers of two with neighbours, and some
     between.
     """
     powers = [2**n + d for n in range(depth.bit_length()) for d in (-1, 0, 1)]
@@ -53,7 +54,10 @@ def _precisions(p: OperandPool) -> list[int]:
 
 
 def _window(p: OperandPool) -> Iterator[Row]:
-    """Yield two cancelling products, and a third that is smaller by more and more bits, adjacent and apart."""
+    """Yield sums of two products that cancel and a third product, which becomes smaller bit by bit.
+
+    The two products are adjacent or apart.
+    """
     places = [(0, 1, 2), (0, 2, 1), (0, 2, 4), (1, 3, 0)]
     for drop in range(1, p.top - p.lowest + 1):
         for turn, (i, j, k) in enumerate(places):
@@ -64,7 +68,7 @@ def _window(p: OperandPool) -> Iterator[Row]:
 
 
 def _addend(p: OperandPool) -> Iterator[Row]:
-    """Yield the addend against one product, with small products beside it."""
+    """Yield sums in which the addend cancels one product, with small products beside it."""
     middle = (p.top + max(p.lowest, p.sum_lowest)) // 2
     for drop in range(0, p.top - p.lowest + 20):
         sign = -1.0 if drop % 2 else 1.0
@@ -84,7 +88,7 @@ def _addend(p: OperandPool) -> Iterator[Row]:
 
 
 def _rounding(p: OperandPool) -> Iterator[Row]:
-    """Yield sums around the midpoint between two numbers of every possible precision, with both signs."""
+    """Yield sums near a midpoint between two numbers, for every possible precision and both signs."""
     base = max(min(p.top, 0), p.lowest + 1)
     for precision in _precisions(p):
         for negative, odd in itertools.product((False, True), repeat=2):
@@ -105,7 +109,7 @@ def _rounding(p: OperandPool) -> Iterator[Row]:
 
 
 def _small(p: OperandPool) -> Iterator[Row]:
-    """Yield numbers near the smallest of the result and of the products, alone, in pairs, and beside zeros."""
+    """Yield sums near the smallest number of the result or the products: one term, two terms, or terms beside zeros."""
     for exponent in range(p.sum_lowest, p.top):
         number = p.largest(exponent)
         yield "small", {}, number if exponent % 2 else -number, None
@@ -172,9 +176,7 @@ def structured(interface: Interface) -> Vectors:
 
 
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Return the vectors to compute without further knowledge: every `share`th of a family, and all of small
-    families.
-    """
+    """Return the indices of a sample of the vectors: every `share`th vector of a family, and all of a small family."""
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
         rows = [i for i, own in enumerate(vectors.purposes) if own == purpose]
@@ -188,8 +190,9 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sums of several kinds.
 
-    They use all codes or a narrow range of exponents, few or many terms, with and without cancellation, and all
-    kinds of addends.
+    They have few or many terms, with and without cancellation. Operands are all codes or have similar exponents.
+    Addends
+    are of all kinds.
     """
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
@@ -205,7 +208,7 @@ def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors
 
 
 def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Return codes of random numbers; each row has its own range of magnitudes."""
+    """Return codes of random numbers. Each row has its own range of magnitudes."""
     positive = numbers[numbers[:, 0] > 0]
     negative = {-x: code for x, code in numbers if x < 0}
     signs = np.array([[code, negative.get(x, code)] for x, code in positive], dtype=np.uint32)
@@ -218,7 +221,7 @@ def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.rando
 
 
 def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
-    """Replace some products by the negatives of others, at random indices, in half of the rows."""
+    """In half of the rows, replace random products by the negatives of other products."""
     against, count = negated(interface.a), (len(a) + 1) // 2
     places = rng.permuted(np.tile(np.arange(interface.depth), (count, 1)), axis=1)
     half = interface.depth // 2
@@ -229,7 +232,7 @@ def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> N
 
 
 def _addends(p: OperandPool, count: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return addends: zeros, numbers of a product's size, and numbers of any size."""
+    """Return random addends: zeros, numbers about as large as a product, and numbers of any size."""
     output = p.interface.output
     near = rng.integers(p.lowest, p.highest + 8, count)
     far = rng.integers(p.sum_lowest, p.sum_highest, count)
