@@ -1,8 +1,8 @@
 """Machine learning with 8-bit formats: recipes, PyTorch layers that follow them, and experiments that check papers.
 
-`fp9_ml.recipes` holds the recipes: formats by role, accumulators, scaling of tensors and of the loss.
-`fp9_ml.torch` holds layers, optimizers and converters for PyTorch; import it explicitly, since torch is an
-optional package. `fp9_ml.recorded` converts a recorded training step to golden vectors of a unit. `fp9` computes
+`fp9_ml.recipes` holds the recipes: formats by role, accumulators, and the scaling of tensors and loss.
+`fp9_ml.torch` holds layers, optimizers and converters for PyTorch. Import it explicitly, since torch is an
+optional package. `fp9_ml.recorded` converts a recorded training step to golden vectors for a unit. `fp9` computes
 every number.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["recipes"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the recipes on first use, so that this package's commands answer `--help` without them."""
+    """Load the recipes on first use. Commands of this package then print `--help` without loading them."""
     if name != "recipes":
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return import_module("fp9_ml.recipes")

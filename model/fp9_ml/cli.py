@@ -1,4 +1,4 @@
-"""Command `fp9 recipes`: how networks use the formats."""
+"""Command `fp9 recipes`: lists recipes, shows a recipe, and measures claims of papers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOTHING = {
     **dict.fromkeys(("rounding", "backward_rounding"), "the format's own"),
     **dict.fromkeys(("first", "last", "depthwise"), "as all layers"),
 }
-"""Meaning of each field that is none."""
+"""Text that is shown for a field without a value."""
 
 
 def _recipes() -> Iterable[str]:
@@ -110,9 +110,9 @@ def recipes(
 
 
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
-    """Measure a claim and print its values against their limits.
+    """Measure a claim, and print its values and limits.
 
-    Over several seeds, print the smallest and largest of each value. Then print the claims that were not
+    With several seeds, print the smallest and largest of each value. Then print the claims that were not
     reproduced, and why. The exit code is 1 if a value misses its limit.
     """
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load

@@ -20,7 +20,7 @@ _DEEP = 3
 _ALIKE = 2
 """Maximum number of engines in the beam that explain the same rows."""
 _TURNS = 12
-"""Maximum number of turns of the search. A turn changes every engine of the beam."""
+"""Maximum number of turns. A turn changes engines of the beam and selects the best."""
 _PATIENCE = 2
 """Number of turns without improvement after which the search stops."""
 _WRONG = 40

@@ -1,1 +1,1 @@
-"""Experiments on small trained networks: papers' claims about casts, biases and scales."""
+"""Experiments on small trained networks. They check claims of papers about casts, biases and scales."""

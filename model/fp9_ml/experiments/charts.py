@@ -1,4 +1,4 @@
-"""Charts of records: points for conversion methods, curves over the bias of a format."""
+"""Charts of records. Conversion methods are points; the biases of a format give curves."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _BIASED = re.compile(r"(\w+)\(bias=(-?\d+)\)")
 
 
 _LINE = 60
-"""Most characters of a line below the axes; longer lines would leave the picture."""
+"""Maximum number of characters in a line below the axes. A longer line would leave the picture."""
 
 
 def draw(record: dict[str, Any]) -> str:
-    """Return a record of `reproduce` as SVG, with the median over its seeds; the same record gives the same text."""
+    """Draw a record of `reproduce` as SVG, with medians over its seeds. The same record gives the same text."""
     names = list(record["runs"][0]["values"])
     middle = {name: float(np.median([run["values"][name] for run in record["runs"]])) for name in names}
     curves: dict[str, list[tuple[int, float]]] = {}
@@ -57,7 +57,7 @@ def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict
 
 
 def _points(axes: Axes, values: dict[str, float]) -> None:
-    """Draw points with their values; zeros, which a logarithmic axis cannot show, are left of all others."""
+    """Draw points with their values. Zeros are drawn at the left, since a logarithmic axis cannot show them."""
     left = min(value for value in values.values() if value > 0) / 2
     shown = [max(value, left) for value in values.values()]
     axes.plot(shown, range(len(values)), "o", markersize=5)

@@ -1,4 +1,4 @@
-"""Claims of papers, how they are measured here, and the limits (bars) that measured values must meet."""
+"""Claims of papers: how they are measured here, and the limits (bars) for the measured values."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ HIF8 = "HiFloat8 (Luo et al., arXiv 2409.16626)"
 HFP8 = "HFP8 (Sun et al., NeurIPS 2019)"
 GRAPHCORE = "Graphcore (Noune et al., arXiv 2206.02915)"
 WANG = "Wang et al. (NeurIPS 2018)"
-"""Names of sources."""
+"""Names of papers, as the claims cite them."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """What a quantity was on some seeds, from the first one on; its bar was set from that."""
+    """Values of a quantity on consecutive seeds, from seed `first` on. A bar was computed from them."""
 
     first: int
     found: tuple[float, ...]
 
     @property
     def text(self) -> str:
-        """Return the seeds, and the least, the median and the largest value."""
+        """Return a text with the seeds, the least, the median and the largest value."""
         least, largest = min(self.found), max(self.found)
         seeds = f"seeds {self.first} to {self.first + len(self.found) - 1}"
         return f"{seeds}: {least:.3g} to {largest:.3g}, median {statistics.median(self.found):.3g}"
@@ -37,28 +37,28 @@ class Spread:
 
 @dataclass(frozen=True)
 class Bar:
-    """Limit on measured values: a quantity must be at most, or at least, a limit."""
+    """Limit for measured values. The quantity must be at most, or at least, this limit."""
 
     text: str
     quantity: Callable[[Values], float]
     limit: float
     at_most: bool
     spread: Spread | None = None
-    """What the limit was computed from, where it was."""
+    """Values from which the limit was computed, if any."""
 
     def holds(self, values: Values) -> bool:
-        """Return whether the values meet the limit."""
+        """Return whether the measured values meet the limit."""
         found = self.quantity(values)
         return found <= self.limit if self.at_most else found >= self.limit
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Claim with its source, its set-up, the measurement for one seed, and its limits.
+    """Claim of a paper, with its source, its set-up, a measurement for one seed, and limits.
 
-    `measure` takes a seed, a progress callback, and a store for partial results. `quantity` describes the values;
-    values named "PREFIX(bias=B)" are curves over B in the chart. `minutes` is the time of one seed on one core,
-    for claims that are too slow for a test. Such a claim is only in its record.
+    `measure` takes a seed, a progress callback, and a store for partial results. `quantity` describes the values.
+    Values named "PREFIX(bias=B)" are drawn as a curve over B. `minutes` is the time for one seed on one core. It is
+    only given for claims that are too slow for a test; these are checked only in their record.
     """
 
     name: str
@@ -72,33 +72,35 @@ class Claim:
 
 
 def at_most(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """Return an upper limit."""
+    """Return a bar: the quantity must be at most `limit`."""
     return Bar(text, quantity, limit, True)
 
 
 def at_most_twice(text: str, quantity: Callable[[Values], float], spread: Spread) -> Bar:
     """Return a bar at twice the largest value of a spread, rounded up to two decimals.
 
-    Errors of gradients have a long tail: a mean and three standard deviations of ten seeds fail on one seed in twenty.
+    Errors of gradients have a long tail. A bar at the mean plus three standard deviations of ten seeds would fail
+    on
+    one seed in twenty.
     """
     return Bar(text, quantity, math.ceil(200 * max(spread.found)) / 100, True, spread)
 
 
 def at_least(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """Return a lower limit."""
+    """Return a bar: the quantity must be at least `limit`."""
     return Bar(text, quantity, limit, False)
 
 
 def over(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that divides one value by another."""
+    """Return a function that divides the value `first` by the value `second`."""
     return lambda v: v[first] / v[second]
 
 
 def value(name: str) -> Callable[[Values], float]:
-    """Return a function that reads one value."""
+    """Return a function that reads the value with this name."""
     return lambda v: v[name]
 
 
 def excess(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that subtracts one value from another."""
+    """Return a function that subtracts the value `second` from the value `first`."""
     return lambda v: v[first] - v[second]

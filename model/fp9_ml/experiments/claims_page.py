@@ -1,4 +1,4 @@
-"""Documentation page of reproduced claims, generated from the records."""
+"""Generates the documentation page of reproduced claims from their records."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ does not quite halve the error of the logits.
 """
 
 TWICE = "A bar with a spread is twice the largest value of ten seeds, rounded up to two decimals."
-"""How a bar is set from a spread."""
+"""Note on the page: how a bar is computed from a spread."""
 
 
 def page(folder: Path) -> str:
-    """Return the page of the records in a folder; raise OSError if a record is missing."""
+    """Return the page for the records in a folder. Raises OSError if a record is missing."""
     parts = [HEAD]
     for name in CLAIMS:
         parts.append(_section(json.loads((folder / f"{name}.json").read_text())))

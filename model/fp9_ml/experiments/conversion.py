@@ -1,7 +1,7 @@
 """Conversion of a trained character model to eight bits: direct casts, powers of two, smoothing, biases of weights.
 
-The measure is the Kullback-Leibler divergence of the next character's probabilities from the float32 model, in
-nats per character. The change of the text's likelihood is smaller than its noise.
+The measure is the Kullback-Leibler divergence of the predicted probabilities from the float32 model, in nats per
+character. It detects changes that the likelihood of the text hides in its noise.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from fp9_ml.recipes import smooth
 from fp9_ml.recipes.calibration import best_pair, pairs_of
 
 CALIBRATION = 16
-"""Calibration windows at the start of the held-out text: 1,024 characters."""
+"""Number of calibration windows at the start of the held-out text (1,024 characters)."""
 MEASURED = 64
-"""Measurement windows after the calibration windows: 4,096 characters."""
+"""Number of measured windows, which follow the calibration windows (4,096 characters)."""
 
 
 class Divergence:
-    """Divergence of a converted model from a float32 model, over the measured characters, in nats per character."""
+    """Divergence of converted models from a float32 model on the measured text, in nats per character."""
 
     def __init__(self, trained: Trained) -> None:
         self._tokens = trained.windows(64 * CALIBRATION, MEASURED)[:, :-1]
         self._logs = log_softmax(forward(trained.parameters, self._tokens).logits)
 
     def of(self, parameters: Parameters, product: Product = blas) -> float:
-        """Return the mean of sum p (log p - log q), with p of the float32 model."""
+        """Return the mean of sum p (log p - log q). The float32 model gives p, the converted model gives q."""
         logs = log_softmax(forward(parameters, self._tokens, product).logits)
         return float((np.exp(self._logs) * (self._logs - logs)).sum(-1).mean())
 
 
 def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]:
-    """Return the float32 input of each linear layer for the calibration characters, (rows, in)."""
+    """Return the float32 input (rows, in) of each linear layer for the calibration text."""
     found: dict[str, Numbers] = {}
 
     def watch(name: str, x: Numbers, weight: Numbers) -> Numbers:
@@ -50,7 +50,10 @@ def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]
 
 
 def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
-    """Return the largest powers of two that keep both operands of every layer at or below `top` (calibration amax)."""
+    """Return the exponents of the largest powers of two that keep the operands of each layer at or below `top`.
+
+    The largest operands are measured on the calibration text.
+    """
 
     def exponent(x: Numbers) -> int:
         return math.floor(math.log2(top / float(np.abs(x).max())))
@@ -60,8 +63,7 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 
 
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
-    """Return the exponents that HiFloat8's Algorithm 1 finds, layer by layer: the pair with the least mean square
-    error.
+    """Return the exponents that HiFloat8's Algorithm 1 finds for each layer. They minimise the mean square error.
 
     The layer's input comes from the model with earlier layers converted. Its target comes from the float32 model.
     """
@@ -84,9 +86,9 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 
 
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
-    """Return parameters after SmoothQuant (Xiao et al., arXiv 2211.10438, eq. 4) on the layers after a layer norm.
+    """Apply SmoothQuant to the layers that follow a layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
 
-    The factors of `fp9_ml.recipes.smooth` divide the norm's gain and offset and multiply the rows of the weights.
+    The factors of `fp9_ml.recipes.smooth` divide the norm's gain and offset. They multiply the rows of the weights.
     The function of the float32 model does not change.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
@@ -97,11 +99,10 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
 
 
 def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
-    """Return parameters of the same function with outliers: some channels of every layer norm are multiplied by
-    2^exponent.
+    """Return a model with outliers: some channels of every layer norm are multiplied by 2^exponent.
 
-    The following weights are divided by the same factor. This is a synthetic model of the outlier channels of
-    large language models. Powers of two change no float32 result.
+    The following weights are divided by the same factor, so the function of the model stays the same. This imitates
+    the outlier channels of large language models. Powers of two change no float32 result.
     """
     rng, changed = np.random.default_rng(seed), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -112,7 +113,7 @@ def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10,
 
 
 def _shifted(parameters: Parameters, name: str, norm: str, factors: Numbers) -> Parameters:
-    """Return parameters with a norm's results multiplied by `factors` and the following weights divided by them."""
+    """Multiply the results of a norm by `factors`, and divide the following weights by them."""
     return {
         f"{norm}.gain": parameters[f"{norm}.gain"] * factors,
         f"{norm}.bias": parameters[f"{norm}.bias"] * factors,
@@ -123,7 +124,7 @@ def _shifted(parameters: Parameters, name: str, norm: str, factors: Numbers) -> 
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 DIRECT = ("e4m3", "hfp8_143", "e5m2", "hfp8_152", "hif8")
-"""Formats of the direct casts."""
+"""Formats to which the model is cast without scaling."""
 
 
 def conversions(trained: Trained) -> dict[str, float]:
@@ -132,7 +133,7 @@ def conversions(trained: Trained) -> dict[str, float]:
 
 
 def conversions_with_outliers(trained: Trained) -> dict[str, float]:
-    """Return the divergence of each conversion for the model with outlier channels, in nats per character."""
+    """Return the divergence of each conversion, in nats per character, for the model with outlier channels."""
     found = _conversions(trained, with_outliers(trained.parameters))
     scaled = top_exponents(trained, trained.parameters, format("e4m3").max)
     without = Divergence(trained).of(trained.parameters, eight_bit("e4m3", exponents=scaled))
@@ -154,7 +155,7 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
 
 
 def weight_biases(trained: Trained) -> dict[str, float]:
-    """Return the divergence with only the weights cast, over the biases of Graphcore's formats; products are in
+    """Return the divergence for each bias of Graphcore's formats. Only the weights are cast; products are in
     float32.
     """
     divergence = Divergence(trained)

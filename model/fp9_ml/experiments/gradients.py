@@ -1,4 +1,4 @@
-"""Effect of eight bits on a trained model's gradients, over the bias of the format, and on its softmax."""
+"""Effect of 8-bit formats on the gradients and the softmax of a trained model, for each bias of the format."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ BATCH = 16
 
 
 def gradient_errors(trained: Trained) -> dict[str, float]:
-    """Return the relative error of all weight gradients for each format of the gradients that enter linear layers.
+    """Return the relative error of the weight gradients for each format.
 
-    The measurement is one backward pass over 1,024 characters, with the mean loss, no loss scaling, and products
-    in float32. The error is the root of the summed squared differences, divided by the same root of the gradients.
+    The gradients that enter linear layers are cast to this format. One backward pass over 1,024 characters is
+    measured,
+    with the mean loss, no loss scaling, and products in float32. The error is the norm of the difference divided by
+    the
+    norm of the gradients.
     """
     batch = trained.windows(0, BATCH)
     run = forward(trained.parameters, batch[:, :-1])
@@ -49,10 +52,12 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Return ties and errors of the logits cast to eight bits, directly and after subtracting their maximum.
+    """Return ties and errors of logits that are cast to eight bits, directly and after subtracting their maximum.
 
-    For each format: the share of rows whose two largest logits become equal, and the root mean square error of the
-    five largest. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
+    For each format, it returns two values. One is the share of rows whose two largest logits become equal. The
+    other is
+    the root mean square error of the five largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and
+    Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])

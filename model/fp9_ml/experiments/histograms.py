@@ -1,6 +1,7 @@
-"""Histograms of exponents that show the effect of rules: tensors before and after, with a format's range.
+"""Histograms of exponents: tensors before and after a rule is applied, with the range of the format.
 
-Another chart shows the loss scale over steps. `python -m fp9_ml.experiments.histograms records/recipes docs/recipes`
+Another chart shows the loss scale over steps. `python -m fp9_ml.experiments.histograms records/recipes
+docs/recipes`
 measures the histograms, as `rules.json`, and draws them.
 """
 
@@ -44,14 +45,15 @@ if TYPE_CHECKING:
 
 RECORD = "rules.json"
 LOWEST, HIGHEST = -44, 20
-"""Range of counted binades; numbers outside it count at its ends."""
+"""Lowest and highest binade of a histogram. Numbers outside this range are counted in the nearest of the two."""
 LAYER = "1.up"
 Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Return the share in % of each tensor's numbers by binade, zeros separately, and the format whose range is
-    shaded.
+    """Return the share of each tensor's numbers in each binade, in %. Zeros are counted separately.
+
+    `fmt` is the format whose range is shaded.
     """
     series = {}
     for name, x in tensors.items():
@@ -66,7 +68,7 @@ def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
 
 
 def measured(trained: Trained) -> dict[str, list[Panel]]:
-    """Return the panels of every picture, by its name."""
+    """Return a dictionary from the name of each picture to its panels."""
     x, w = layer_inputs(trained, trained.parameters)[LAYER], trained.parameters[f"{LAYER}.weight"]
     arrived = _gradient(trained)
     return {
@@ -103,7 +105,7 @@ def _machines() -> list[Panel]:
 
 
 def _gradient(trained: Trained) -> Numbers:
-    """Return the gradient that enters the layer for one batch, with the loss unscaled."""
+    """Return the gradient that enters the layer for one batch, without loss scaling."""
     found: dict[str, Numbers] = {}
 
     def watch(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
@@ -146,7 +148,7 @@ def _losses(arrived: Numbers) -> list[Panel]:
 
 
 def _residual(trained: Trained, w: Numbers) -> list[Panel]:
-    """Return updates of a step at rate 1e-3, the distance of weights to the next 1-4-3 number, and the residual."""
+    """Return histograms of the updates at rate 1e-3, the distances between 1-4-3 weights, and the residuals."""
     fmt, rule = format("hfp8_143"), RoundOff(format("hfp8_143"), format("dlfloat16"))
     batch = trained.windows(0, 16)
     run = forward(trained.parameters, batch[:, :-1])
@@ -165,9 +167,7 @@ def _residual(trained: Trained, w: Numbers) -> list[Panel]:
 
 
 def _ring(trained: Trained, w: Numbers) -> list[Panel]:
-    """Return the gradients of four learners, one batch each, their sum in 1-6-9 around the ring, and the gathered
-    weights.
-    """
+    """Return histograms of four learners' gradients, their sum in 1-6-9, and the gathered weights."""
     shares = []
     for learner in range(4):
         batch = trained.windows(4 * learner * CONTEXT, 4)
@@ -191,7 +191,7 @@ def _calibrated(x: Numbers, w: Numbers) -> list[Panel]:
 
 
 def _softmax(trained: Trained) -> list[Panel]:
-    """Return the five largest logits of each row, and their distances to the largest, for rounding to 1-4-3."""
+    """Return histograms of each row's five largest logits and their distances to the largest, rounded to 1-4-3."""
     logits = forward(trained.parameters, trained.windows(0, 16)[:, :-1]).logits
     rows = np.sort(logits.reshape(-1, logits.shape[-1]), -1)[:, -5:]
     return [
@@ -213,7 +213,7 @@ def _smoothed(trained: Trained) -> list[Panel]:
 
 
 def draw(panels: list[Panel]) -> str:
-    """Return panels as SVG, one above the other; the same panels give the same text."""
+    """Draw panels as SVG, one above the other. The same panels give the same text."""
     import matplotlib  # optional
     from matplotlib.figure import Figure
 
@@ -258,14 +258,14 @@ def _over_steps(axes: Axes, shown: Panel) -> None:
 
 
 def write(folder: Path, pictures: Path, record: dict[str, list[Panel]]) -> None:
-    """Write the record into a folder, and its pictures, rules-NAME.svg, into another."""
+    """Write the record to `folder`, and its pictures rules-NAME.svg to `pictures`."""
     for name, panels in record.items():
         write_whole(pictures / f"rules-{name}.svg", draw(panels))
     write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
 
 
 def main() -> None:
-    """Measure and draw."""
+    """Measure the histograms and draw them."""
     parser = argparse.ArgumentParser(description="Draw what the rules of recipes do to a histogram of exponents.")
     parser.add_argument("folder", type=Path, help="folder of the record")
     parser.add_argument("pictures", type=Path, help="folder of the pictures")

@@ -1,4 +1,4 @@
-"""Loss scaling rules without a network: the scale they reach, and how well they follow falling gradients."""
+"""Tests of loss scaling rules without a network: the scale they reach, and how well they follow falling gradients."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from fp9_ml.recipes import Adaptive, Backoff, LogMax, LossRule
 FORMAT = format("hfp8_152")
 STEPS = 3000
 EVERY, FALLS = 20, 24
-"""Number of steps between falls by 2, and number of falls."""
+"""Number of steps between two halvings of the gradients, and number of halvings."""
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Return the distance of LogMax's scale from its target, in binades, and the steps lost by Backoff and Adaptive.
+    """Return the error of LogMax's scale in binades, and the numbers of steps that Backoff and Adaptive lose.
 
-    LogMax sees 4,000 log-normal amaxes. In the other test, amax 1 falls by 2 every 20 steps, 24 times. A step is
-    lost if the gradient rounds to zero in 1-5-2, and skipped if it overflows there.
+    LogMax sees 4,000 amaxes with a log-normal distribution. In the other test, an amax of 1 is halved every 20
+    steps, 24
+    times. A step is lost if the gradient rounds to zero in 1-5-2, and skipped if it overflows there.
     """
     rng = np.random.default_rng(seed)
     found = {}
@@ -39,7 +40,7 @@ def machines(seed: int) -> dict[str, float]:
 
 
 def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, bool]]:
-    """Yield for each step with falling gradients: the scale, the gradient in 1-5-2, and whether the step is taken."""
+    """Yield the scale, the gradient in 1-5-2, and whether the step is taken, for each step with falling gradients."""
     scaler = rule.start(FORMAT)
     for step in range(steps):
         amax, scale = falling_amax(step), scaler.scale
@@ -48,7 +49,7 @@ def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, 
 
 
 def falling_amax(step: int) -> float:
-    """Return the largest gradient of a step."""
+    """Return the largest gradient in a step."""
     return 2.0 ** -min(step // EVERY, FALLS)
 
 

@@ -1,6 +1,6 @@
-"""Measured cost of recipes to a network, from the records of the claims: one small table in the package.
+"""Table of each recipe's measured loss in accuracy. It is stored in the package, and generated from records.
 
-`python -m fp9_ml.experiments.measured records/recipes` generates it from the records.
+`python -m fp9_ml.experiments.measured records/recipes` generates it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ TABLE = Path(__file__).with_name("measured.json")
 
 @dataclass(frozen=True)
 class Row:
-    """Recipe, the unit that computes its products, and the names of its accuracy values in the records.
+    """Row of the table: a recipe, the unit that computes its products, and the names of its values in the records.
 
-    `training` and `conversion` name values of the claims `training` and `ptq`.
+    `training` and `conversion` are names of values in the claims `training` and `ptq`.
     """
 
     name: str
@@ -43,11 +43,13 @@ ROWS = (
         "hfp8_152",
     ),
 )
-"""Recipes whose products a unit in the catalogue computes."""
+"""Recipes for which the catalogue has a unit that computes their products."""
 
 
 def measured(folder: Path) -> list[dict[str, Any]]:
-    """Return each row's medians over seeds: training loss above float32, and divergence after conversion."""
+    """Return two medians over seeds for each row: the training loss above float32, and the divergence after
+    conversion.
+    """
     training, conversion = (_values(folder / f"{name}.json") for name in ("training", "ptq"))
     rows = []
     for row in ROWS:
@@ -63,13 +65,13 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """Return the contents of `TABLE`: name, recipe, unit, and both costs in nats per character."""
+    """Return the contents of `TABLE`: name, recipe, unit, and both losses in nats per character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 
 
 def main() -> None:
-    """Generate the table."""
+    """Generate the table from the records."""
     parser = argparse.ArgumentParser(description="Make the table of what recipes cost of the records of the claims.")
     parser.add_argument("records", type=Path)
     write_whole(TABLE, json.dumps(measured(parser.parse_args().records), indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""Training of a small network with 8-bit weights on scikit-learn's digits: the residual, and the ring of learners.
+"""Training of a small network with 8-bit weights on scikit-learn's digits. It tests the residual and the ring.
 
 Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; for stochastic rounding, Wang et al. (NeurIPS 2018).
 """
@@ -32,7 +32,7 @@ RULES = {
 
 
 class Network:
-    """Network of linear layers with ReLU between them; the recipe computes every product."""
+    """Network of linear layers with ReLU between them. A recipe computes every product."""
 
     def __init__(self, spec: Recipe, images: Numbers, labels: NDArray[Any]) -> None:
         self.spec, self.images, self.labels = spec, images, labels
@@ -45,7 +45,7 @@ class Network:
         return cross_entropy(h, self.labels)[0]
 
     def gradients(self, weights: list[Numbers], rows: NDArray[Any]) -> list[Numbers]:
-        """Return gradients of the loss over some images with respect to the weights."""
+        """Return the gradient of the loss with respect to each weight matrix, for the images in `rows`."""
         h, kept, outputs = self.images[rows], [], []
         for number, w in enumerate(weights):
             h, saved = self.spec.linear(np.maximum(h, 0) if number else h, w)
@@ -61,14 +61,14 @@ class Network:
 
 
 def digits() -> Network:
-    """Return the network under HFP8 in all layers, on the first 512 digits."""
+    """Return a network for the first 512 digits. All layers use HFP8."""
     images, labels = images_and_labels()
     spec = recipe("hfp8(first=none,last=none)")
     return Network(spec, (images[:IMAGES] / 16).astype(np.float32), labels[:IMAGES])
 
 
 class Outcome(NamedTuple):
-    """Loss before and after training, and the share of updates that changed a weight's code."""
+    """Loss before and after training, and the share of updates that changed the code of a weight."""
 
     before: float
     after: float
@@ -76,22 +76,22 @@ class Outcome(NamedTuple):
 
 
 def drawn(seed: int) -> list[Numbers]:
-    """Return random weights before training."""
+    """Return random initial weights."""
     rng = np.random.default_rng(seed)
     return [rng.normal(0, np.sqrt(2 / a), (b, a)).astype(np.float32) for a, b in pairwise(SIZES)]
 
 
 def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
-    """Return the rows of every step."""
+    """Return the indices of the images in each step."""
     rng = np.random.default_rng([seed, 1])
     orders = [rng.permutation(images) for _ in range(epochs)]
     return [order[i : i + BATCH] for order in orders for i in range(0, images - BATCH + 1, BATCH)]
 
 
 def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
-    """Train with stochastic gradient descent with momentum, and return the outcome.
+    """Train by stochastic gradient descent with momentum, and return the outcome.
 
-    With `master`, weights are FP32; only their initial values are in the rule's format.
+    With `master`, weights are FP32. Only their initial values are in the rule's format.
     """
     random = np.random.default_rng([seed, 2])
     states = [rule.start(w, random) for w in drawn(seed)]
@@ -113,7 +113,7 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Return the loss reduction of every rule, as a share of the reduction with FP32 weights.
+    """Return how much each rule reduces the loss, as a share of the reduction with FP32 weights.
 
     Also returns how often rounding to nearest changed a weight.
     """
@@ -135,7 +135,7 @@ RING_EPOCHS = 8
 
 
 def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
-    """Train with learners in a ring, each with its share of every batch; gradients are in 1-6-9."""
+    """Train several learners in a ring. Each gets a share of every batch, and gradients are in 1-6-9."""
     start = drawn(seed)
     ring = Ring(rule, np.concatenate([w.reshape(-1) for w in start]), learners)
     velocity = [np.zeros(part.stop - part.start, np.float32) for part in ring.parts]
@@ -160,7 +160,7 @@ def _layers(weights: Numbers) -> list[Numbers]:
 
 
 def rings(seed: int) -> dict[str, float]:
-    """Return the loss reduction of four learners with shared 8-bit weights, relative to one learner with FP32
+    """Return how much four learners with shared 8-bit weights reduce the loss, relative to one learner with FP32
     weights.
 
     Also returns the number of codes in which the learners' copies differ at the end.

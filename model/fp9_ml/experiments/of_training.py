@@ -1,6 +1,6 @@
-"""Claims about training: sums, weights and gradients in few bits, loss scaling, learners in a ring.
+"""Claims about training: narrow sums, weights and gradients, loss scaling, and learners in a ring.
 
-The limits were set on other seeds than the measured seeds.
+The limits were set on other seeds than the measured ones.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FALLING = "amax falls by 2 every 20 steps, 24 times, in 3,000 steps"
 
 
 def _dearer(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that divides the first recipe's loss increase over float32 by the second's."""
+    """Return a function that divides two loss increases over float32: of recipe `first` by that of recipe `second`."""
     base = "fp32: training"
     return lambda v: (v[first] - v[base]) / (v[second] - v[base])
 

@@ -1,6 +1,7 @@
 """Sums over many pixels: a small network paints a photograph, with weight gradients summed in 16 bits.
 
-Wang et al. (NeurIPS 2018), Fig. 3b: long sums in 1-6-9 swamp and harm training; chunks of 64 prevent it.
+Wang et al. (NeurIPS 2018), Fig. 3b: long sums in 1-6-9 lose small terms, which harms training. Chunks of 64 prevent
+it.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ ENGINES = ("chunked", "dlfloat")
 
 @functools.cache
 def pixels() -> tuple[Numbers, Numbers]:
-    """Return sine waves of each pixel's position (24576, 33), and its colour (24576, 3), of scikit-learn's China
-    photograph.
+    """Return the inputs (24576, 33) and colours (24576, 3) of all pixels in scikit-learn's photograph of China.
+
+    The inputs are sine waves of the pixel's position.
     """
     from PIL import Image  # optional
 
@@ -35,7 +37,7 @@ def pixels() -> tuple[Numbers, Numbers]:
 
 
 def initial(seed: int, hidden: int) -> dict[str, Numbers]:
-    """Return the weights (out, in) of both layers before training."""
+    """Return the initial weights (out, in) of both layers."""
     rng, width = np.random.default_rng(seed), 4 * WAVES + 1
     return {
         "first": rng.normal(0, 1 / np.sqrt(width), (hidden, width)).astype(np.float32),
@@ -44,7 +46,10 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 
 
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
-    """Return the mean square error of all pixels, and the weight gradients of half the sum of squares, by a recipe."""
+    """Return the mean square error over all pixels, and the weight gradients. A recipe computes the products.
+
+    The gradients are those of half the sum of squares.
+    """
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])
     painted, second = spec.linear(np.maximum(hidden, 0), weights["second"])
@@ -59,8 +64,9 @@ def _recipe(engine: str) -> Recipe:
 
 
 def swamping(seed: int) -> dict[str, float]:
-    """Return the error of the first layer's weight gradient over 24,576 pixels, relative to the exact sum of the same
-    codes.
+    """Return the relative error of the first layer's weight gradient over 24,576 pixels.
+
+    The reference is the exact sum of the same codes.
     """
     weights = initial(seed, hidden=16)
     found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
@@ -75,7 +81,10 @@ FP32_SUMS = "fma_fp32"
 
 
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Return the mean square error of all pixels after 60 steps of Adam, for each engine that sums weight gradients."""
+    """Return the mean square error over all pixels after 60 steps of Adam.
+
+    Each value belongs to an engine that sums the weight gradients.
+    """
     found: dict[str, float] = {}
     for engine in (FP32_SUMS, *ENGINES):
 

@@ -1,4 +1,4 @@
-"""Batch norm re-tuned after a cast to eight bits (HFP8, Sun et al., NeurIPS 2019, section 3, eq. 2 and Fig. 6)."""
+"""Batch norm re-tuned after a cast to eight bits (HFP8: Sun et al., NeurIPS 2019, section 3, eq. 2 and Fig. 6)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WAYS = ("cast", "tuned again", "tuned again, depthwise in 16 bits")
 
 
 def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] | None = None) -> Parameters:
-    """Return the network after 25 epochs of Adam in float32, with a linearly falling rate."""
+    """Train the network by Adam for 25 epochs in float32, with a linearly falling rate."""
     images, labels = data[:2]
     parameters = initial(seed)
     adam, rng = Adam(parameters), np.random.default_rng([seed, 3])
@@ -49,10 +49,11 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 
 
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
-    """Return the network's sums with cast operands, except in the first convolution; FP32 accumulates, one product a
-    step.
+    """Return a function that computes the network's sums on cast operands.
 
-    Depthwise layers of more than 8 bits multiply in float32.
+    The first convolution is not cast. Sums are in FP32, one product a step. Depthwise layers in a format of more
+    than 8
+    bits multiply in float32.
     """
     product = eight_bit(fmt, ENGINE)
 
@@ -70,10 +71,10 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 
 
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
-    """Return accuracy and relative mean square error of the logits for each format and method, over the digits' test
-    images.
+    """Return the accuracy and the relative mean square error of the logits, for each format and method.
 
-    The moments come from all training images: in float32 or, if re-tuned, in the precision of inference.
+    They are measured on the test images of the digits. The moments come from all training images: in float32 or, if
+    re-tuned, in the precision of inference.
     """
     data = digits(seed)
     parameters = trained(seed, data, progress)

@@ -1,4 +1,4 @@
-"""Measurement of claims, with records; `python -m fp9_ml.experiments.reproduce` writes the records."""
+"""Measurement of claims. `python -m fp9_ml.experiments.reproduce` measures them and writes records."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from fp9_ml.experiments.claims import Claim, Progress, Values
 from fp9_ml.experiments.store import Store
 
 SEEDS = (7, 8, 9)
-"""Seeds of the records; no limit was set on them. The first is the seed of the model in the package."""
+"""Seeds of the records. No limit was set on these seeds. The first is the seed of the model in the package."""
 
 
 def reproduce(
     name: str, seeds: Sequence[int] = SEEDS[:1], progress: Progress | None = None, part: Path | None = None
 ) -> dict[str, Any]:
-    """Return the record of a claim: its text, and for each seed the measured values and their limits.
+    """Measure a claim. Return its record: the text, and the measured values and limits for each seed.
 
-    `part` is a folder of partial results from which a stopped run continues; it is removed at the end. Raises
+    `part` is a folder of partial results, from which a stopped run continues. It is removed at the end. Raises
     ValueError for an unknown name, and if no seed is given.
     """
     chosen = claim(name)
@@ -55,12 +55,12 @@ def _run(chosen: Claim, seed: int, values: Values) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float:
-    """Return a value rounded to four digits; further digits differ between BLAS libraries."""
+    """Round a value to four digits. Further digits differ between BLAS libraries."""
     return float(f"{value:.4g}")
 
 
 def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None) -> dict[str, Any]:
-    """Reproduce a claim, and write its record and chart, NAME.json and NAME.svg, to a folder."""
+    """Measure a claim. Write its record NAME.json and its chart NAME.svg to a folder."""
     from fp9_ml.experiments.charts import draw  # slow to load
 
     record = write_record(name, folder, seeds, progress)
@@ -71,14 +71,14 @@ def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progr
 def write_record(
     name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Reproduce a claim, and write its record, NAME.json, to a folder."""
+    """Measure a claim. Write its record NAME.json to a folder."""
     record = reproduce(name, seeds, progress, folder / f".{name}.part")
     write_whole(folder / f"{name}.json", json.dumps(record, indent=1) + "\n")
     return record
 
 
 def main() -> None:
-    """Measure claims and write records."""
+    """Run the command line of this module."""
     parser = argparse.ArgumentParser(description="Measure what the papers claim of the formats in use.")
     parser.add_argument("names", nargs="*", default=list(CLAIMS), metavar="NAME")
     parser.add_argument("--out", type=Path, required=True)

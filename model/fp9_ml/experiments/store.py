@@ -1,4 +1,4 @@
-"""Partial results of a long measurement, from which a stopped run continues."""
+"""Store of partial results. A long measurement that was stopped continues from them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from numpy.typing import NDArray
 from fp9.system.files import write_whole
 
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
-"""Arrays by name, and data that JSON can hold."""
+"""Arrays by name, and data that can be written as JSON."""
 
 
 class Store:
-    """Folder of finished values and running states, removed by `clear`; without a folder, nothing is stored."""
+    """Folder of finished values and running states. `clear` removes it. A store without a folder stores nothing."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def within(self, name: str) -> Store:
-        """Return the store of a part of the measurement."""
+        """Return a store for one part of the measurement."""
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
-        """Return the stored values of a part; if missing, measure and store them, and remove its running states."""
+        """Return the stored values of a part. If they are missing, measure and store them, and remove running
+        states.
+        """
         path = self._folder and self._folder / f"{_slug(name)}.json"
         if path and path.exists():
             kept: dict[str, float] = json.loads(path.read_text())
@@ -44,7 +46,7 @@ class Store:
         return found
 
     def state(self, name: str) -> State | None:
-        """Return the last stored running state, or None."""
+        """Return the running state that was stored last, or None."""
         path = self._folder and self._folder / f"{_slug(name)}.npz"
         if not path or not path.exists():
             return None
@@ -64,7 +66,7 @@ class Store:
         write_whole(self._folder / f"{_slug(name)}.npz", buffer.getvalue())
 
     def clear(self) -> None:
-        """Remove the stored results."""
+        """Remove all stored results."""
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 

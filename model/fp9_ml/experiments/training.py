@@ -1,5 +1,4 @@
-"""Training of the character model under recipes: engines compute all three products of the linear layers,
-bit-exactly.
+"""Training of the character model under recipes. Engines compute the products of the linear layers bit-exactly.
 
 All other operations, the optimiser (Adam) and its weights are float32. A stopped run continues bit-exactly from
 its last stored step.
@@ -22,13 +21,13 @@ from fp9_ml.recipes import LayerState, Recipe, Saved, gradients_are_finite, reci
 
 Progress = Callable[[str, int, int], None]
 KEPT_EVERY = 25
-"""Steps between two stored states."""
+"""Number of steps between two stored states."""
 VALIDATED = 64
-"""Windows of held-out text for validation: 4,096 characters."""
+"""Number of windows of held-out text for validation (4,096 characters)."""
 
 
 class ByRecipe:
-    """Products of the model's linear layers, forward and backward, by one recipe; every layer has its own scales."""
+    """Forward and backward products of the model's linear layers under one recipe. Every layer has its own scales."""
 
     def __init__(self, spec: Recipe) -> None:
         self.recipe = spec
@@ -41,16 +40,14 @@ class ByRecipe:
         return y
 
     def back(self, name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-        """Return gradients with respect to rows and weights of the layer's last forward product."""
+        """Return the gradients of rows and weights for the last forward product of a layer."""
         found = self.recipe.linear_backward(arrived, self._saved[name])
         return found.dx, found.dw.T
 
 
 @dataclass(frozen=True)
 class Course:
-    """Schedule of a training run: its steps, its rate, which falls to 0 after a linear warm-up, and the seed of its
-    batches.
-    """
+    """Schedule of a training run. The rate falls to 0 after a linear warm-up. The seed selects the batches."""
 
     steps: int
     rate: float
@@ -58,12 +55,12 @@ class Course:
     seed: int
 
     def rate_of(self, step: int) -> float:
-        """Return the learning rate of a step."""
+        """Return the learning rate at a step."""
         return self.rate * min((step + 1) / self.warm_up, 1 - step / self.steps)
 
 
 class Run:
-    """One training run, step by step: parameters, losses, and all data that the next step depends on."""
+    """Training run, step by step: parameters, losses, and all data on which the next step depends."""
 
     def __init__(self, spec: Recipe, start: Parameters, course: Course, text: NDArray[np.uint8]) -> None:
         self.course, self.losses, self.skipped = course, list[float](), 0
@@ -73,7 +70,7 @@ class Run:
         self._scaler, self._rng = spec.loss_scaler(), np.random.default_rng([course.seed, 4])
 
     def step(self) -> float:
-        """Take one step and return its loss."""
+        """Take one training step and return its loss."""
         places = self._rng.integers(0, len(self._text) - CONTEXT, BATCH)[:, None] + np.arange(CONTEXT + 1)
         batch = self._text[places]
         run = forward(self.parameters, batch[:, :-1], self.products)
@@ -91,14 +88,14 @@ class Run:
         return loss
 
     def validation(self, windows: NDArray[np.uint8]) -> float:
-        """Return the loss over windows of text by the recipe, in nats per character; scales do not change."""
+        """Return the loss over windows of text under the recipe, in nats per character. Scales do not change."""
         self.products.training = False
         run = forward(self.parameters, windows[:, :-1], self.products)
         self.products.training = True
         return cross_entropy(run.logits, windows[:, 1:])[0]
 
     def state(self) -> State:
-        """Return the full state, as arrays and as data that JSON can hold."""
+        """Return the full state as arrays and as data that can be written as JSON."""
         arrays: dict[str, NDArray[Any]] = {"losses": np.array(self.losses)}
         for name, value in self.parameters.items():
             mean, square = self._adam.moments[name]
@@ -108,7 +105,7 @@ class Run:
         return arrays, rest | {"skipped": self.skipped, "adam": self._adam.steps}
 
     def resume(self, state: State) -> None:
-        """Continue from a state of the same run."""
+        """Continue from a stored state of the same run."""
         arrays, rest = state
         self.losses, self.skipped = arrays["losses"].tolist(), rest["skipped"]
         for name, value in self.parameters.items():
@@ -123,7 +120,7 @@ class Run:
 
 
 def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = None) -> Run:
-    """Take the remaining steps of a run, starting from its stored state if there is one."""
+    """Take the remaining steps of a run. If the store has a state of the run, start from it."""
     kept = store.state("run")
     if kept:
         run.resume(kept)
@@ -148,14 +145,14 @@ TUNED = {
     "1-5-2 everywhere, sums in 1-6-9": "hfp8(activations=hfp8_152,weights=hfp8_152)",
     "HFP8, sums in 1-6-9": "hfp8",
 }
-"""Recipes that continue the training of a float32 model."""
+"""Recipes under which the training of a float32 model continues."""
 TUNING_STEPS, TUNING_RATE = 100, 1e-3
 AVERAGED = 50
-"""Last steps over which the loss is averaged."""
+"""Number of last steps over which the loss is averaged."""
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Return the loss of the package's model after 100 more training steps under each recipe, in nats per character.
+    """Train the package's model for 100 more steps under each recipe. Return the losses in nats per character.
 
     The seed selects the batches, which are the same for all recipes.
     """
@@ -191,12 +188,12 @@ SCRATCH = {
     "1-4-3 gradients, Backoff": f"hfp8({_FP32_SUMS},gradients=hfp8_143)",
     "E4M3/E5M2, delayed scales": "te_delayed",
 }
-"""Recipes that train from scratch."""
+"""Recipes under which a new model is trained."""
 SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
 
 
 def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Return the loss on held-out text after 150 steps from scratch under each recipe, in nats per character."""
+    """Train a new model for 150 steps under each recipe. Return the losses on held-out text, in nats per character."""
     text = manual()
     windows = Trained({}, text[-HELD_OUT:], {}).windows(0, VALIDATED)
     found: dict[str, float] = {}

@@ -68,7 +68,7 @@ def _window(p: OperandPool) -> Iterator[Row]:
 
 
 def _addend(p: OperandPool) -> Iterator[Row]:
-    """Yield sums in which the addend cancels one product, with small products beside it."""
+    """Yield sums of an addend and one or two products. The distance between their exponents varies."""
     middle = (p.top + max(p.lowest, p.sum_lowest)) // 2
     for drop in range(0, p.top - p.lowest + 20):
         sign = -1.0 if drop % 2 else 1.0

@@ -1,6 +1,6 @@
 """Character model with about 100 thousand parameters: a transformer of two blocks, forward and backward in NumPy.
 
-Every linear layer calls a `Product` for its matrix product. A study can therefore replace it: BLAS on float32, or
+Every linear layer calls a `Product` for its matrix product. A study can replace it, for example BLAS on float32 by
 `fp9.matmul` on 8-bit codes.
 """
 
@@ -38,32 +38,37 @@ AFTER_NORM = {
     **{f"{i}.{part}": f"{i}.{norm}" for i in range(BLOCKS) for part, norm in (("qkv", "norm1"), ("up", "norm2"))},
     "output": "norm",
 }
-"""Linear layers that follow a layer norm, with the norm's name."""
+"""Dictionary from each linear layer that follows a layer norm to the name of the norm."""
 
 Parameters: TypeAlias = dict[str, Numbers]
 Product: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
 Back: TypeAlias = Callable[[str, Numbers, Numbers, Numbers], tuple[Numbers, Numbers]]
-"""Function from a layer's name, its output gradient (n, out), rows and weights to the gradients of rows and weights."""
+"""Function that computes the two backward products of a layer.
+
+It takes the layer's name, output gradient (n, out), rows and weights. It returns the gradients of rows and weights.
+"""
 
 
 def blas(name: str, x: Numbers, weight: Numbers) -> Numbers:
-    """Return the product of a layer's rows (n, in) with its weights (in, out), in float32."""
+    """Multiply the rows (n, in) of a layer by its weights (in, out), in float32."""
     return x @ weight
 
 
 def blas_back(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-    """Return gradients with respect to a layer's rows and weights, in float32."""
+    """Return the gradients of a layer's rows and of its weights, in float32."""
     return arrived @ weight.T, x.T @ arrived
 
 
 def codes_of(text: str) -> NDArray[np.uint8]:
-    """Return the alphabet indices of a text's characters; characters outside the alphabet are left out."""
+    """Return the characters of a text as indices in ALPHABET. Other characters are left out."""
     place = {character: i for i, character in enumerate(ALPHABET)}
     return np.array([place[character] for character in text if character in place], dtype=np.uint8)
 
 
 def initial(seed: int, width: int = WIDTH) -> Parameters:
-    """Return parameters before training: normal with deviation 0.02, gains 1, offsets 0; weights are (in, out)."""
+    """Return the initial parameters. Weights (in, out) are normal with deviation 0.02, gains are 1 and offsets
+    are 0.
+    """
     rng = np.random.default_rng(seed)
     letters = len(ALPHABET)
     shapes = {"embedding": (letters, width), "position": (CONTEXT, width), "output.weight": (width, letters)}
@@ -79,7 +84,7 @@ def initial(seed: int, width: int = WIDTH) -> Parameters:
 
 @dataclass
 class Pass:
-    """One forward pass: its logits (batch, time, letters), and the data for the backward pass."""
+    """Forward pass: its logits (batch, time, letters), and data that the backward pass needs."""
 
     parameters: Parameters
     tokens: NDArray[Any]
@@ -88,8 +93,9 @@ class Pass:
 
 
 def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = blas) -> Pass:
-    """Return the forward pass with the next character's logits after each of `tokens`, (batch, time), time at most
-    CONTEXT.
+    """Run the model on `tokens` (batch, time), with time at most CONTEXT.
+
+    The logits predict the character that follows each token.
     """
     saved: dict[str, Saved] = {}
 
@@ -113,9 +119,9 @@ def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = bla
 
 
 def backward(run: Pass, gradient: Numbers, back: Back = blas_back) -> Parameters:
-    """Return gradients with respect to all parameters, from the gradient with respect to the logits.
+    """Return the gradient of every parameter, from the gradient of the logits.
 
-    `back` computes a linear layer's two backward products.
+    `back` computes the two backward products of a linear layer.
     """
     found: Parameters = {}
 

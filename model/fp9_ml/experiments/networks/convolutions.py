@@ -1,8 +1,10 @@
 """Small convolutional network with depthwise layers and batch norm, forward and backward in NumPy.
 
-Images are (n, height, width, channels). The first convolution is 3 x 3 from one channel. Then follow blocks of a
-depthwise 3 x 3 and a pointwise 1 x 1 convolution, each with batch norm and ReLU. A linear layer takes the means
-over all pixels.
+Images are (n, height, width, channels). The first convolution is 3 x 3 with one input channel. Blocks follow, each
+of
+a depthwise 3 x 3 and a pointwise 1 x 1 convolution. Every convolution has batch norm and ReLU. At the end, each
+channel
+is averaged over all pixels, and a linear layer gives the logits.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ CLASSES = 10
 Parameters: TypeAlias = dict[str, Numbers]
 Moments: TypeAlias = dict[str, tuple[Numbers, Numbers]]
 Sums: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
-"""Function that computes a layer's sums from its name, operands (rows, in) and weights (in, out).
+"""Function that multiplies a layer's operands (rows, in) by its weights (in, out). Its first argument is the layer's
+name.
 
 For a depthwise layer, the shapes are (9, rows, c) and (9, c).
 """
@@ -35,7 +38,7 @@ NORMED = LAYERS[:-1]
 
 
 def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
-    """Return the sums of a layer in float32."""
+    """Return the product of a layer's operands and weights in float32."""
     if x.ndim == 2:
         return x @ weight
     result: Numbers = (x * weight[:, None]).sum(0)
@@ -43,20 +46,20 @@ def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
 
 
 def total(rows: Numbers) -> Numbers:
-    """Return the sum over the first axis, as a product with ones, which is faster than a sum along a long axis."""
+    """Return the sum over the first axis. A product with ones is faster than a sum along a long axis."""
     flat = np.ones(len(rows), dtype=np.float32) @ rows.reshape(len(rows), -1)
     return flat.reshape(rows.shape[1:])
 
 
 def moments_of(rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return mean and variance of every channel of rows (n, channels)."""
+    """Return the mean and the variance of every channel, for rows (n, channels)."""
     count = np.float32(len(rows))
     mean = total(rows) / count
     return mean, total(np.square(rows - mean)) / count
 
 
 def initial(seed: int) -> Parameters:
-    """Return parameters before training: normal with variance 2 / fan-in, gains 1, offsets 0."""
+    """Return the initial parameters. Weights are normal with variance 2 / fan-in, gains are 1 and offsets are 0."""
     rng = np.random.default_rng(seed)
     shapes: dict[str, tuple[tuple[int, ...], int]] = {"first": ((9, CHANNELS), 9)}
     for i in range(BLOCKS):
@@ -72,7 +75,7 @@ def initial(seed: int) -> Parameters:
 
 
 def patches(x: Numbers) -> Numbers:
-    """Return the 3 x 3 neighbours of every pixel, with zeros outside the border: (n, h, w, c) to (9, n h w, c)."""
+    """Return the 3 x 3 neighbours of every pixel, with zeros outside the border. Maps (n, h, w, c) to (9, n h w, c)."""
     n, height, width, channels = x.shape
     around = np.zeros((n, height + 2, width + 2, channels), dtype=x.dtype)
     around[:, 1:-1, 1:-1] = x
@@ -84,7 +87,7 @@ def patches(x: Numbers) -> Numbers:
 
 
 def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
-    """Return the gradient of `patches` with respect to its input, which has the given shape."""
+    """Return the gradient of the input of `patches`, which has the given shape."""
     n, height, width, channels = shape
     parts = gradient.reshape(9, *shape)
     around = np.zeros((n, height + 2, width + 2, channels), dtype=gradient.dtype)
@@ -96,7 +99,7 @@ def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
 
 @dataclass
 class Pass:
-    """One forward pass: logits (n, classes), moments of every norm's input, and the data for the backward pass."""
+    """Forward pass: logits (n, classes), moments of the input of every norm, and data that the backward pass needs."""
 
     parameters: Parameters
     logits: Numbers
@@ -105,7 +108,7 @@ class Pass:
 
 
 def forward(parameters: Parameters, images: Numbers, moments: Moments | None = None, sums: Sums = plain) -> Pass:
-    """Return the forward pass of images; norms use the given means and variances, else the images' own."""
+    """Run the network on images. Norms use the given means and variances, or else those of the images."""
     saved: dict[str, Saved] = {}
     found: Moments = {}
 
@@ -133,7 +136,7 @@ def forward(parameters: Parameters, images: Numbers, moments: Moments | None = N
 
 
 def backward(run: Pass, gradient: Numbers) -> Parameters:
-    """Return gradients with respect to all parameters; norms use the images' own moments."""
+    """Return the gradient of every parameter. Norms must have used the moments of the images."""
     found: Parameters = {"output.bias": gradient.sum(0)}
     weights, saved = run.parameters, run.saved
 
@@ -169,7 +172,9 @@ Digits: TypeAlias = tuple[Numbers, NDArray[Any], Numbers, NDArray[Any]]
 
 
 def digits(seed: int, tested: int = 449) -> Digits:
-    """Return scikit-learn's digits as images (n, 8, 8, 1) in 0..1 with labels, for training and for testing."""
+    """Return scikit-learn's digits with labels, split into training and test images. Images are (n, 8, 8, 1)
+    in 0..1.
+    """
     images, labels = images_and_labels()
     order = np.random.default_rng([seed, 2]).permutation(len(images))
     pictures = (images[order] / 16).astype(np.float32).reshape(-1, SIDE, SIDE, 1)

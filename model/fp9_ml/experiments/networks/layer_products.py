@@ -1,4 +1,4 @@
-"""Matrix products of layers on 8-bit codes, summed by an engine, with a power of two for each operand."""
+"""Matrix products of layers on 8-bit codes. An engine sums them, and each operand can be scaled by a power of two."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from fp9.sums.products import matmul
 from fp9_ml.experiments.networks.layers import Numbers
 
 Pair = tuple[int, int]
-"""Exponents of powers of two that multiply a layer's activations and weights before their cast."""
+"""Exponents of two powers of two. They multiply the activations and the weights of a layer before the cast."""
 
 
 @dataclass(frozen=True)
 class EightBit:
-    """Product of operands cast to a format, to nearest and saturating, summed bit-exactly by an engine.
+    """Product of operands that are cast to a format. The cast rounds to nearest and saturates; an engine sums
+    bit-exactly.
 
     `exponents` holds the exponents of the scaled layers. The result is divided by both powers of two, exactly.
     """
@@ -32,7 +33,7 @@ class EightBit:
         return self.with_pair(x, weight, self.exponents.get(name, (0, 0)))
 
     def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
-        """Return the product of rows (n, in) with weights (in, out), scaled by the given exponents."""
+        """Multiply rows (n, in) by weights (in, out), scaled by the given exponents."""
         a = encode(x, self.fmt, "rna", scale=-pair[0])
         b = encode(weight, self.fmt, "rna", scale=-pair[1])
         sums = decode(matmul(a, b, self.fmt, self.fmt, self.engine), self.engine.output)
@@ -42,11 +43,11 @@ class EightBit:
 def eight_bit(
     fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
 ) -> EightBit:
-    """Return `EightBit` from the names of a format and an engine; raise ValueError for unknown names."""
+    """Return an `EightBit` for the names of a format and an engine. Raises ValueError for unknown names."""
     return EightBit(format(fmt), engine(sums), exponents or {})
 
 
 def through(x: Numbers, fmt: str | Format) -> Numbers:
-    """Return numbers after a cast to a format, to nearest with ties away from zero, saturating."""
+    """Round numbers to a format: to nearest with ties away from zero, saturating."""
     codes = encode(x, fmt, "rna")
     return decode(codes, fmt).astype(np.float32, copy=False)

@@ -16,11 +16,14 @@ Numbers: TypeAlias = NDArray[np.float32]
 Saved: TypeAlias = tuple[Any, ...]
 
 EPSILON = np.float32(1e-5)
-"""Constant added to variances before the root, in both norms."""
+"""Constant that both norms add to a variance before taking the root."""
 
 
 def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Saved]:
-    """Return x normalised to mean 0 and variance 1 over the last axis, times `gain` plus `offset`, and saved data."""
+    """Normalise x to mean 0 and variance 1 over the last axis, multiply by `gain` and add `offset`.
+
+    Also returns data for the backward pass.
+    """
     centred = x - x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + EPSILON)
     unit = centred * inverse
@@ -28,7 +31,7 @@ def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Sav
 
 
 def layer_norm_back(gradient: Numbers, saved: Saved) -> tuple[Numbers, Numbers, Numbers]:
-    """Return gradients with respect to x, gain and offset."""
+    """Return the gradients of x, gain and offset."""
     unit, inverse, gain = saved
     rows = tuple(range(gradient.ndim - 1))
     scaled = gradient * gain
@@ -42,15 +45,16 @@ _CUBE = np.float32(0.044715)
 
 
 def gelu(x: Numbers) -> tuple[Numbers, Saved]:
-    """Return the Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, arXiv 1606.08415), and saved
-    data.
+    """Return the Gaussian error linear unit in its tanh form, and data for the backward pass.
+
+    Source: Hendrycks and Gimpel, arXiv 1606.08415.
     """
     bent = np.tanh(_GELU * (x + _CUBE * x * x * x))
     return x * (1 + bent) / 2, (x, bent)
 
 
 def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Return the gradient with respect to x."""
+    """Return the gradient of x."""
     x, bent = saved
     slope = (1 - bent * bent) * _GELU * (1 + 3 * _CUBE * x * x)
     result: Numbers = gradient * ((1 + bent) + x * slope) / 2
@@ -58,15 +62,17 @@ def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
 
 
 def softmax(x: Numbers) -> Numbers:
-    """Return probabilities along the last axis; the maximum is subtracted first, in float32."""
+    """Return probabilities along the last axis, in float32. The maximum is subtracted first."""
     powers = np.exp(x - x.max(-1, keepdims=True))
     result: Numbers = powers / powers.sum(-1, keepdims=True)
     return result
 
 
 def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
-    """Return causal attention of stacked queries, keys and values, (batch, time, 3 d) to (batch, time, d), and saved
-    data.
+    """Compute causal attention. Stacked queries, keys and values are (batch, time, 3 d); the result is (batch, time,
+    d).
+
+    Also returns data for the backward pass.
     """
     batch, time, width = qkv.shape[0], qkv.shape[1], qkv.shape[2] // 3
     q, k, v = qkv.reshape(batch, time, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
@@ -78,7 +84,7 @@ def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
 
 
 def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Return the gradient with respect to the stacked queries, keys and values."""
+    """Return the gradient of the stacked queries, keys and values."""
     q, k, v, shares, root = saved
     batch, heads, time, depth = q.shape
     mixed = gradient.reshape(batch, time, heads, depth).transpose(0, 2, 1, 3)
@@ -89,9 +95,7 @@ def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
 
 
 def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Numbers]:
-    """Return the mean negative log likelihood of the classes `targets`, in nats, and its gradient with respect to the
-    logits.
-    """
+    """Return the mean negative log likelihood of the classes `targets`, in nats, and the gradient of the logits."""
     shares = softmax(logits).reshape(-1, logits.shape[-1])
     rows = np.arange(len(shares))
     chosen = shares[rows, targets.reshape(-1)]
@@ -101,16 +105,16 @@ def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Number
 
 
 def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the logarithms of softmax, in float64."""
+    """Return the logarithm of softmax, in float64."""
     shifted = x.astype(np.float64) - x.max(-1, keepdims=True)
     result: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
     return result
 
 
 class Adam:
-    """Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1) on arrays that it changes in place.
+    """Adam optimiser (Kingma and Ba, arXiv 1412.6980, algorithm 1). It changes arrays in place.
 
-    The next step depends only on `steps` and `moments` (mean and mean square of each array's gradients).
+    The next step depends only on `steps` and `moments`. The moments are the mean and mean square of each gradient.
     """
 
     def __init__(self, parameters: dict[str, Numbers], betas: tuple[float, float] = (0.9, 0.999)) -> None:
@@ -118,7 +122,7 @@ class Adam:
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in parameters.items()}
 
     def step(self, gradients: dict[str, Numbers], rate: float) -> None:
-        """Do one update at a learning rate."""
+        """Update the arrays once, at the learning rate `rate`."""
         self.steps += 1
         first, second = self._betas
         size = np.float32(rate * math.sqrt(1 - second**self.steps) / (1 - first**self.steps))

@@ -1,8 +1,8 @@
-"""Training of the character model, and the trained model in the package.
+"""Training of the character model. The package contains a trained model.
 
 `python -m fp9_ml.experiments.networks.train` generated `manual.npz` in a minute on one core. The text is Python's
 help on its language (`pydoc_data.topics` of the interpreter), under the PSF License Agreement in `manual.LICENSE`.
-Its last 20 thousand characters are held out from training and stored with the weights.
+Its last 20 thousand characters are not used for training. They are stored with the weights.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ COPYRIGHT = (
 
 @dataclass(frozen=True)
 class Trained:
-    """Trained character model: float32 parameters, held-out text as indices in ALPHABET, and its origin."""
+    """Trained character model: float32 parameters, the held-out text as indices in ALPHABET, and the model's origin."""
 
     parameters: Parameters
     text: NDArray[np.uint8]
     origin: dict[str, Any]
 
     def windows(self, start: int, count: int) -> NDArray[np.uint8]:
-        """Return `count` consecutive windows of CONTEXT + 1 characters of the held-out text, (count, 65).
+        """Return consecutive windows of the held-out text, (count, 65). Each has CONTEXT + 1 characters.
 
         Raises ValueError if the text is too short.
         """
@@ -58,16 +58,16 @@ class Trained:
 
 
 def manual() -> NDArray[np.uint8]:
-    """Return Python's help on its language, topic by topic, as indices in ALPHABET."""
+    """Return the text of Python's language help as indices in ALPHABET."""
     from pydoc_data.topics import topics  # slow to load
 
     return codes_of("\n".join(topics[name] for name in sorted(topics)))
 
 
 def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], None] | None = None) -> Trained:
-    """Return a model trained by Adam on random windows; the rate falls linearly after a warm-up of 20 steps.
+    """Train a model by Adam on random windows. The rate rises for 20 steps, then falls linearly.
 
-    The parameters are rounded to float16 at the end, as they are stored.
+    At the end, the parameters are rounded to float16, since they are stored as float16.
     """
     text = manual()
     learnt, kept = text[:-HELD_OUT], text[-HELD_OUT:]
@@ -89,7 +89,7 @@ def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], Non
 
 
 def save(trained: Trained, path: Path) -> None:
-    """Write a model atomically, with parameters as float16."""
+    """Write a model to a file atomically. Parameters are stored as float16."""
     arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in trained.parameters.items()}
     arrays |= {"text": trained.text, "origin": np.frombuffer(json.dumps(trained.origin).encode(), dtype=np.uint8)}
     buffer = io.BytesIO()
@@ -98,7 +98,7 @@ def save(trained: Trained, path: Path) -> None:
 
 
 def load(path: Path | None = None) -> Trained:
-    """Return the model of a file, or the model in the package.
+    """Read a model from a file. Without a path, read the model in the package.
 
     Raises ValueError for a file without such a model.
     """
