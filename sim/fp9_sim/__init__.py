@@ -1,4 +1,7 @@
-"""fp9_sim: simulation of units with golden vectors, in cocotb on two simulators and as compiled functions of arrays."""
+"""fp9_sim: simulation of units against golden vectors.
+
+Units run in cocotb, on Icarus Verilog or Verilator, or as compiled functions of NumPy arrays.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -41,7 +44,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load a name on first use, so that this package's commands answer `--help` without a simulator."""
+    """Import a name on first use, so that `--help` works without an installed simulator."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,5 +1,6 @@
-"""Compilation of a unit's Verilog to a library by Verilator and g++. The cache key covers all inputs of the
-compilation.
+"""Compilation of a unit's Verilog to a library, by Verilator and g++.
+
+Libraries are cached. The cache key covers all inputs of the compilation.
 """
 
 from __future__ import annotations
@@ -24,32 +25,33 @@ _DIGEST = "unit.so.sha256"
 SAID = "compiler.log"
 
 _VECTOR_CODE = "--param max-tree-if-conversion-phi-args=1000 -fno-tree-vrp -fno-thread-jumps"
-"""g++ options without which a loop over operations is not vectorised: limits of if-conversion and range analysis."""
+"""g++ options that make the loop over operations vectorisable."""
 
 _FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0 -DVM_TRACE_SAIF=0"
 
 _DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
 
 _TELL_VECTORS, _LOOP = "-fopt-info-vec-optimized", f"{_SHIM}:"
-"""g++ option that reports vectorised loops, and the prefix of a report about the shim's loop."""
+"""g++ option that lists vectorised loops, and the text with which a line about the shim's loop begins."""
 
 _FOR_VECTORS = "-fno-tree-pre"
-"""g++ option for a loop that was not vectorised. Partial redundancy elimination can prevent vector code.
+"""g++ option for a second compilation, used if the loop was not vectorised.
 
-Other units lose their vector code without it, or take minutes to compile.
+It disables partial redundancy elimination, which can prevent vector code. It is not the default, because some
+units need that optimisation.
 """
 
 _WORTH_AGAIN = 200_000
-"""Largest generated evaluation, in bytes, that is compiled a second time. No longer one has gained from it."""
+"""Largest size of the evaluation code, in bytes, for which a second compilation is tried. Larger units gain nothing."""
 
 _COMPILER = f"c++ -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
-"""Compiler command. Several units are loaded into one process, so each has its own copy of Verilator's runtime."""
+"""Compiler command. Each library has its own copy of Verilator's runtime, because one process loads several units."""
 
 _THOROUGHLY, _QUICKLY = "-O3", "-O1"
-"""Optimisation levels: vector code in a second to a minute, or scalar code in half a second."""
+"""Optimisation levels. `-O3` compiles vector code in 1 to 60 seconds, `-O1` scalar code in half a second."""
 
 FEW = 1 << 24
-"""Largest number of operations for which quick compilation takes less time in total."""
+"""Largest number of operations for which `-O1` takes less time in total than `-O3`."""
 
 _SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
 
@@ -60,24 +62,24 @@ _ARGUMENTS = (
 )
 
 _UNCHECKED = ("-Wno-lint", "-Wno-style")
-"""Options for text that Yosys writes. The unit's own Verilog is linted where it is simulated directly."""
+"""Verilator options for Verilog that Yosys wrote. They turn lint warnings off."""
 
 _HEADER = "runtime.h"
-"""Verilator's header, compiled once. Reading it takes longer than compiling most units."""
+"""Precompiled header of Verilator's runtime. Reading it as source takes longer than compiling most units."""
 
 _CLASS = "class.cpp"
-"""Source file that includes everything that Verilator generated for a design."""
+"""Source file that includes all files that Verilator generated for a design."""
 
 _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
-"""Runtime sources that a model with state needs."""
+"""Verilator's runtime sources. Only a model with state needs them."""
 
 
 def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
-    """Return the path of a unit's library, with or without exposed registers. The folder is complete whenever it
-    exists.
+    """Compile a unit to a library, or take it from the cache, and return its path.
 
-    A unit for few `operations` is compiled quickly, unless a thoroughly compiled library is in the cache. Raises as
-    `verilated`.
+    With `opens`, the library has the unit's registers as ports (module `exposed`). For few `operations` the
+    compiler
+    optimises less, unless the cache already holds an optimised library. Raises the same errors as `verilated`.
     """
     simulator, cache = verilator(), folder("verilated")
     options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]
@@ -109,7 +111,7 @@ def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> P
 
 
 def _is_kept(final: Path) -> bool:
-    """Return whether a compiled unit is in the cache. Remove a damaged one."""
+    """Return whether the cache holds a compiled unit. A damaged library is removed."""
     if not final.is_dir():
         return False
     if _is_whole(final):
@@ -120,7 +122,7 @@ def _is_kept(final: Path) -> bool:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Return whether a compiled unit is undamaged. A damaged library could crash this process."""
+    """Return whether a cached library is undamaged. A damaged library could crash this process."""
     try:
         return (folder / _DIGEST).read_text() == _digest(folder / LIBRARY)
     except (OSError, UnicodeDecodeError):
@@ -132,7 +134,6 @@ def _digest(library: Path) -> str:
 
 
 def _compile(unit: Unit, simulator: Simulator, options: list[str], level: str, working: Path, is_class: bool) -> None:
-    """Compile the shim into `LIBRARY`, with Verilator's class and runtime where the shim does not include them."""
     include = simulator.folder.parent / "include"
     compiler = [*_COMPILER.split(), "-I.", f"-I{include}", f"-I{include}/vltstd"]
 
@@ -157,12 +158,12 @@ def _compile(unit: Unit, simulator: Simulator, options: list[str], level: str, w
 
 
 def _evaluated(working: Path) -> int:
-    """Return the size of the generated evaluation in bytes."""
+    """Return the size of Verilator's generated evaluation code, in bytes."""
     return sum((working / name).stat().st_size for name in _evaluation(working))
 
 
 def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> str:
-    """Run a step of the compilation and return its messages. Raises SimulatorError with the first error."""
+    """Run a compilation command and return its messages. Raises SimulatorError with the first error."""
     done = subprocess.run(
         command, cwd=working, env=simulator.environment(), capture_output=True, text=True, check=False
     )
@@ -183,6 +184,6 @@ def _evaluation(working: Path) -> list[str]:
 
 
 def _processor() -> str:
-    """Return the processor features behind `-march=native`, because different machines may share a cache."""
+    """Return the processor features that `-march=native` uses. Machines with different features may share a cache."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line for line in lines if line.startswith("flags")), "")

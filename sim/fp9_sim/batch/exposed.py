@@ -1,6 +1,6 @@
-"""A unit's Verilog with exposed registers: current values become inputs, next values become outputs.
+"""Verilog of a unit whose registers are exposed as ports: current values are inputs, next values are outputs.
 
-A clock cycle is then one evaluation of a design without state, and many sequences can run in parallel.
+The exposed design has no state. One evaluation is one clock cycle, so many sequences can run in parallel.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from fp9.units import Port, Unit
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
 
 _PIECE = 32
-"""Largest width of a port. Wider registers are split, so that a lane of a vector register holds each piece."""
+"""Largest width of a register's port. Wider registers are split, so that each piece fits a lane of a vector
+register.
+"""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -36,9 +38,10 @@ write_verilog -noattr exposed.v
 
 
 class Exposed(NamedTuple):
-    """Combinational Verilog of a unit, with the same name and no clock.
+    """A unit's Verilog with exposed registers. It is combinational, and has the same module name and no clock.
 
-    It has the unit's ports, including its handshake, and the ports of its registers before and after the clock.
+    Its ports are the unit's ports, the handshake, and the registers. `before` holds the ports of the registers'
+    current values, `after` those of their next values.
     """
 
     verilog: str
@@ -47,17 +50,18 @@ class Exposed(NamedTuple):
 
 
 NO_REGISTERS = Exposed("", (), ())
-"""Placeholder where only the unit's own ports matter."""
+"""Empty value for a unit whose registers are not exposed."""
 
 
 def recipe() -> list[str]:
-    """Return what the exposed Verilog depends on in addition to the unit's Verilog."""
+    """Return cache-key parts for the exposed Verilog: everything that it depends on except the unit's Verilog."""
     return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
 
 
 def exposed(unit: Unit, verilog: str) -> Exposed:
-    """Expose the registers of a unit with stages. Raises ValueError for registers with another clock, and for
-    latches.
+    """Expose the registers of a unit with stages.
+
+    Raises ValueError if a register has another clock, or if the unit has latches.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-exposed-") as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""The C++ around a Verilated unit: a loop over arrays, as plain C functions for `ctypes`."""
+"""C++ source that wraps a Verilated unit: a loop over arrays behind plain C functions, called through `ctypes`."""
 
 from __future__ import annotations
 
@@ -10,32 +10,35 @@ from fp9.vectors.sets import port_dtype
 from fp9_sim.batch.exposed import Exposed
 
 PREFIX = "Vunit"
-"""Name of the Verilated class."""
+"""Name of the C++ class that Verilator generates."""
 
 STUCK_AFTER = 1000
-"""Clocks without an operation or a result after which a unit counts as stuck."""
+"""Number of idle clocks after which a unit counts as stuck. In an idle clock no operation enters and no result
+leaves.
+"""
 
 LANES = "lanes.h"
-"""Header that the loop includes: the generated evaluation of a design without state, or nothing."""
+"""Header that the shim includes. It holds the evaluation of a design without state; otherwise it is empty."""
 
 
 SIDE_BY_SIDE = 256
-"""Parallel streams. Their registers and next operations fit into the cache."""
+"""Number of parallel streams. Their registers and next operations fit into the processor's cache."""
 
 AHEAD = 8
-"""Operations of a stream that are read together. Different streams and ports lie on different cache lines."""
+"""Number of operations that are read from a stream at once. Streams and ports lie on different cache lines."""
 
 
 def shim(unit: Unit, exposed: Exposed | None = None) -> str:
     """Return C++ source with three functions.
 
-    `void *fp9_open()` creates a model of the unit, `void fp9_close(void *)` deletes it, and
+    `void *fp9_open()` creates a model of the unit, and `void fp9_close(void *)` deletes it.
     `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs,
-    const char **said)` runs the operations `edges[i]` to `edges[i + 1]` from reset, in order, for every stream i.
-    It returns
-    the number of results. The arrays are in port order and have the ports' types. If the design ends the
-    simulation, `said`
-    is the reason. A unit with stages has one stream unless its registers are `exposed`.
+    const char **said)` runs operations and returns the number of results.
+
+    Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` in order. The arrays are in port
+    order and have the ports' types. If the design ends the simulation, `said` points to the reason. A unit with
+    stages
+    has one stream unless its registers are `exposed`.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,
@@ -55,13 +58,13 @@ def _loop(unit: Unit, exposed: Exposed | None) -> str:
 
 
 def _stream(unit: Unit) -> str:
-    """Return the loop of a unit with stages: operations without pauses, results taken immediately."""
+    """Return the loop for a unit with stages. Operations come without pauses, and results are taken immediately."""
     return _filled(_STREAM, _control(unit))
 
 
 def _streams(unit: Unit, exposed: Exposed) -> str:
-    """Return the loop for many parallel streams: a clock cycle of all streams is one evaluation of the exposed
-    design.
+    """Return the loop for many parallel streams. One evaluation of the exposed design advances all streams by
+    a clock.
     """
     registers = list(zip(exposed.before, exposed.after, strict=True))
     words = _control(unit) | {
@@ -85,7 +88,7 @@ def _streams(unit: Unit, exposed: Exposed) -> str:
 
 
 def _control(unit: Unit) -> dict[str, str]:
-    """Return the template words that drive and read a unit's handshake."""
+    """Return template substitutions: C++ code that drives and reads a unit's handshake."""
     inputs = {port.name for port in unit.control_inputs}
     tied = " ".join(f"top.{name} = 1;" for name in ("out_ready", "enable") if name in inputs)
     is_ready = "top.in_ready" if "in_ready" in {port.name for port in unit.control_outputs} else "true"
@@ -102,16 +105,17 @@ def _buffer(port: Port, turns: str = "") -> str:
 
 
 def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
-    """Return the text of `LANES` from the generated header of the root class, the sources by name, and the start-up
-    source.
+    """Return the text of the file `LANES`.
 
-    A combinational design has no state: its root class holds the ports and Verilator's own members, whose names
-    start with two
-    underscores. All other signals are local. Each operation can then have its own root, and the compiler evaluates
-    many
-    operations in the lanes of a vector register. Constant outputs are set once, when a root is created (`initial`).
-    For any
-    other design the text is empty, and operations pass through one model one by one.
+    `root` is the generated header of the root class. `sources` maps file names to generated sources. `initial` is
+    the
+    start-up source. The text is empty for a design with state, whose operations pass through one model one by one.
+
+    A combinational design gets a root class for each operation. The compiler can then evaluate many operations in
+    the
+    lanes of a vector register. The root class holds the ports and Verilator's own members, whose names start with
+    two
+    underscores. All other signals are local. Constant outputs are set once, when a root is created.
     """
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]

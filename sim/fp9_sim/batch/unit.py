@@ -1,6 +1,4 @@
-"""A unit's Verilog as a function of NumPy arrays, compiled by Verilator, loaded into the process and run on
-all cores.
-"""
+"""A unit's Verilog as a function of NumPy arrays. Verilator compiles it, and it runs on all cores."""
 
 from __future__ import annotations
 
@@ -25,21 +23,21 @@ from fp9_sim.simulators.find import SimulatorError, TooFewResults
 from fp9_sim.simulators.style import any_style
 
 SHARE = 1 << 16
-"""Smallest number of operations of a thread."""
+"""Smallest number of operations for which a thread is started."""
 
 
 class Verilated:
     """A compiled unit. Call it with one array of shape (n,) for each input; it returns one for each output.
 
-    Arrays of the ports' own types (the smallest unsigned type) are not copied; others are converted. The GIL is
-    released while
-    the unit runs. A unit with stages takes one operation a clock. A unit with state (`mac`) starts from reset at
-    every call and
-    takes the operations in order.
+    Arrays with the port's own type (the smallest unsigned type) are not copied. Other arrays are converted. The GIL
+    is
+    released while the unit runs. A unit with stages takes one operation a clock. A unit with state (`mac`) starts
+    from
+    reset at every call and takes the operations in order.
 
-    With `streams`, the operations are divided into so many sequences of similar length, where an operation does not
-    depend on
-    earlier ones. All sequences run in parallel from reset.
+    With `streams`, the operations are divided into that many sequences of similar length. All sequences run in
+    parallel
+    from reset. A sequence starts only at an operation that does not depend on earlier ones.
     """
 
     def __init__(self, unit: Unit, library: Path, threads: int, streams: int = 1) -> None:
@@ -56,11 +54,11 @@ class Verilated:
         self._library.fp9_run.restype = ctypes.c_size_t
 
     def __call__(self, **inputs: ArrayLike) -> dict[str, NDArray[Any]]:
-        """Return the outputs of the operations; element i belongs to operation i.
+        """Return the outputs of the operations. Element i belongs to operation i.
 
-        Raises ValueError for missing or unknown ports, columns of unequal length and values outside a port's type,
-        SimulatorError
-        if the unit stops giving results or ends the simulation.
+        Raises ValueError for missing or unknown ports, arrays of unequal length, and values outside a port's type.
+        Raises
+        SimulatorError if the unit stops giving results or ends the simulation.
         """
         columns = self._columns(inputs)
         count = len(columns[0])
@@ -78,14 +76,14 @@ class Verilated:
         return results
 
     def _parts(self, inputs: Mapping[str, NDArray[Any]], count: int) -> list[NDArray[np.uintp]]:
-        """Return the work of each thread as the edges of its sequences of operations."""
+        """Return the work of each thread, as start indices of its streams and an end index."""
         shares = max(1, min(self.threads, count // SHARE))
         edges = self._edges(inputs, count) if self.unit.stages else _even(count, shares)
         chosen = _even(len(edges) - 1, min(shares, len(edges) - 1))
         return [edges[first : last + 1] for first, last in itertools.pairwise(chosen)]
 
     def _edges(self, inputs: Mapping[str, NDArray[Any]], count: int) -> NDArray[np.uintp]:
-        """Return the first operation of each stream of a unit with stages, and the end."""
+        """Return the start index of each stream, and the end index."""
         if self.streams == 1 or not count:
             return _even(count, 1)
         begins = np.append(np.flatnonzero(self.unit.starts_anew(inputs)), count)
@@ -126,7 +124,7 @@ class Verilated:
 
 
 def _even(count: int, parts: int) -> NDArray[np.uintp]:
-    """Return the edges of `parts` parts of similar size."""
+    """Return the `parts` + 1 edges of parts with similar sizes."""
     return np.array([count * i // parts for i in range(parts + 1)], dtype=np.uintp)
 
 
@@ -153,18 +151,18 @@ def verilated(
 ) -> Verilated:
     """Compile a unit's Verilog, or take it from the cache, and load it.
 
-    `threads` is the number of cores for independent operations: those of a combinational unit or of several
-    streams. The
-    default is all cores of the process. `verilog` replaces the generated Verilog. `streams` is the number of
-    parallel sequences
-    of a unit with stages, whose registers Yosys exposes; without it the unit runs with its clock. `operations` is
-    the expected
-    number of operations: for few of them the compiler does not look for vector code. Compiled units are cached in
+    `threads` is the number of cores, by default all cores of the process. Only a combinational unit or several
+    streams
+    use more than one. `verilog` replaces the generated Verilog. `streams` is the number of parallel sequences of a
+    unit
+    with stages; Yosys then exposes the unit's registers. Without `streams`, the unit runs with its clock.
+    `operations`
+    is the expected number of operations. If it is small, the compiler optimises less. Compiled units are cached in
     `$FP9_CACHE`/verilated, or in ~/.cache/fp9/verilated.
 
-    Raises MissingTool, SimulatorError if Verilator refuses the design, ValueError for registers that cannot be
-    exposed and for
-    fewer than 2 streams, OSError if the cache cannot be written.
+    Raises MissingTool if a tool is missing, and SimulatorError if Verilator refuses the design. Raises ValueError
+    for
+    registers that cannot be exposed and for fewer than 2 streams. Raises OSError if the cache cannot be written.
     """
     if streams is not None and streams < 2:
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")
@@ -177,9 +175,9 @@ def verilated(
 def check(
     unit: Unit, inputs: Mapping[str, ArrayLike], *, dut: Verilated | None = None, limit: int = 100
 ) -> tuple[list[Mismatch], int]:
-    """Return the first `limit` mismatches between a unit's Verilog and the golden model, and the number of all.
+    """Compare a unit's Verilog with the golden model. Return the first `limit` mismatches and the total number.
 
-    `dut` is the unit if it is already compiled. Raises what `verilated` and the unit raise.
+    `dut` is the unit if it is already compiled. Raises the errors of `verilated` and of the call of the unit.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})
     answers = (dut or verilated(unit, operations=len(vectors)))(**vectors.inputs)

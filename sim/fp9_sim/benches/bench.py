@@ -1,8 +1,8 @@
-"""The cocotb bench of every unit: it drives the vectors of a run's folder and writes the outputs there.
+"""The cocotb test bench of every unit. It drives the vectors in a run's folder and writes the outputs there.
 
-The unit's specification is its only description (see `fp9_sim.benches.exchange.Order`). The test fails on a
-mismatch, on a
-violation of the handshake, and if nothing was checked. `fp9_sim.regress` reads the details from the folder.
+The bench knows a unit only by its specification (see `fp9_sim.benches.exchange.Order`). The test fails on a
+mismatch,
+on a handshake violation, and if nothing was checked. `fp9_sim.regress` reads the details from the folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fp9_sim.benches.streams import stream
 
 @cocotb.test()
 async def regression(dut: Any) -> None:
-    """Check that every vector gives the expected result, in order, with any stalls."""
+    """Check that every vector gives the expected result, in order, with or without stalls."""
     folder = Path(os.environ[FOLDER_VARIABLE])
     order = Order.read(folder)
     try:
@@ -42,7 +42,7 @@ async def regression(dut: Any) -> None:
 
 
 def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
-    """Sample every operation with the circuit's outputs, and write the coverage into the folder."""
+    """Sample every operation with the circuit's outputs, and write the functional coverage into the folder."""
     from fp9_sim import coverage as functional  # slow to load
 
     unit, inputs = order.vectors.unit, order.vectors.inputs
@@ -51,7 +51,7 @@ def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
 
 
 async def settle(dut: Any, order: Order) -> Outcome:
-    """Drive a combinational unit with one operation after the other. Each has one time unit to settle."""
+    """Drive the operations through a combinational unit, one by one. Each has one time unit to settle."""
     unit = order.vectors.unit
     inputs = pins(dut, unit.inputs)
     outputs = pins(dut, unit.outputs)

@@ -1,4 +1,4 @@
-"""Files of a run's folder, through which `regress` and the bench in the simulator communicate."""
+"""Files in a run's folder. `regress` writes the order, and the bench in the simulator writes the outcome."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ from fp9.vectors.sets import VectorSet, port_dtype
 from fp9_sim.benches.scoreboard import Answers
 
 COVERAGE = "coverage.xml"
-"""File of functional coverage in the format of cocotb-coverage. `COVERAGE_JSON` holds the same as plain values."""
+"""File of functional coverage in the format of cocotb-coverage. `COVERAGE_JSON` holds the same data as JSON."""
 
 COVERAGE_JSON = "coverage.json"
 
 FOLDER_VARIABLE = "FP9_SIM_RUN"
-"""Environment variable with the folder of the bench's run."""
+"""Environment variable that holds the path of the run's folder."""
 
 ORDER = "order.json"
-"""File of the order."""
+"""Name of the file with the order."""
 
 OUTCOME = "outcome.json"
-"""File of the outcome."""
+"""Name of the file with the outcome."""
 
 
 PREFIX = 64
-"""Largest number of operations of the passes before the full one."""
+"""Largest number of operations in the short passes that precede the full pass."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """The order for the bench: vectors, seed of stalls and resets, whether to stall, and whether to measure coverage.
+    """What the bench must do: the vectors to drive, and whether to stall and to measure coverage.
 
-    `latency` is the number of clocks from an operation to its result without stalls, for a unit with stages. An
-    `elastic` unit
-    takes operations and gives results at any time, at most `latency` clocks apart without stalls.
+    `seed` determines stalls and resets. For a unit with stages, `latency` is the number of clocks from an operation
+    to
+    its result without stalls. An `elastic` unit takes operations and gives results at any time, at most `latency`
+    clocks apart without stalls.
     """
 
     vectors: VectorSet
@@ -77,9 +78,7 @@ _KINDS = ("inputs", "expected", "care")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of the bench: answers in order, number of operations with an answer, and violations of the
-    handshake.
-    """
+    """The outcome of the bench: the unit's outputs, the number of checked operations, and handshake violations."""
 
     answers: Answers
     checked: int
@@ -87,7 +86,7 @@ class Outcome:
     clocks: int = 0
 
     def write(self, folder: Path) -> None:
-        """Write the outcome into a folder, complete or not at all."""
+        """Write the outcome into a folder. The file appears complete or not at all."""
         np.savez(folder / "answers.npz", allow_pickle=False, **self.answers.values)
         record = {key: value for key, value in asdict(self).items() if key != "answers"}
         write_whole(folder / OUTCOME, json.dumps({**record, "unknown": self.answers.unknown}))
@@ -103,7 +102,7 @@ class Outcome:
 
 
 def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
-    """Return answers from the bits of every output, one row for each operation, as a simulator writes them."""
+    """Parse the outputs that a simulator wrote: one row for each operation, one string of bits for each output."""
     values: dict[str, Any] = {}
     unknown: dict[str, Mapping[int, str]] = {}
     for port, column in zip(unit.outputs, zip(*rows, strict=True) if rows else [()] * len(unit.outputs), strict=True):
@@ -116,6 +115,8 @@ def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
 
 
 def prefix_of(vectors: VectorSet) -> int:
-    """Return the number of operations of the passes before the full one, in whole blocks."""
+    """Return the number of operations in the short passes that precede the full pass. It is a multiple of the block
+    size.
+    """
     count, group = min(len(vectors), PREFIX), vectors.unit.group
     return max(count - count % group, group)

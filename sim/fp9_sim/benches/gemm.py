@@ -1,8 +1,7 @@
-"""The cocotb bench of tiles: it drives the steps of a run's folder with pauses, and writes the result rows there.
+"""The cocotb test bench of tiles. It drives the steps in a run's folder with pauses, and writes the result rows there.
 
-The order holds the steps, the number of rows, the clocks without progress to tolerate and the seed of the pauses.
-The
-outcome holds the rows with their `out_last`, and the number of clocks.
+The order holds the steps, the number of rows, the limit of clocks without progress, and the seed of the pauses.
+The outcome holds the rows with their `out_last`, and the number of clocks.
 
 Signals are driven at the falling edge of the clock and read after they have settled, as in
 `fp9_sim.benches.streams`.
@@ -28,7 +27,7 @@ from fp9_sim.benches.streams import pauses
 
 @cocotb.test()
 async def products(dut: Any) -> None:
-    """Collect as many rows as expected, and no more. The caller judges their values."""
+    """Check that the tile gives the expected number of rows. The caller checks their values."""
     folder = Path(os.environ[FOLDER_VARIABLE])
     order = json.loads((folder / ORDER).read_text())
     rows, clocks = await _stream(dut, order)
@@ -36,7 +35,7 @@ async def products(dut: Any) -> None:
 
 
 async def _stream(dut: Any, order: dict[str, Any]) -> tuple[list[list[int]], int]:
-    """Reset the tile, then drive steps and collect rows until nothing moves."""
+    """Reset the tile, then drive steps and collect rows until there is no more progress."""
     rng = random.Random(order["seed"])
     gaps, stalls = pauses(rng, True), pauses(rng, True)
     steps, rows = order["steps"], list[list[int]]()

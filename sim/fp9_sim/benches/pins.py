@@ -1,4 +1,4 @@
-"""The pins of the DUT, under the names of its specification."""
+"""Access to the ports of the DUT by the names in its specification."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fp9.units import Port
 
 
 class Violation(Exception):
-    """The unit violates its interface. The message is one sentence, and the run ends."""
+    """Error: the unit violates its interface. The message is one sentence, and the run ends."""
 
 
 def pins(dut: Any, ports: Iterable[Port]) -> list[Any]:
-    """Return the handles of the ports in order. Raises Violation for a missing port or another width."""
+    """Return the simulator handles of the ports, in order. Raises Violation for a missing port or a wrong width."""
     handles = [pin(dut, port.name) for port in ports]
     for handle, port in zip(handles, ports, strict=True):
         if len(handle) != port.width:
@@ -22,7 +22,7 @@ def pins(dut: Any, ports: Iterable[Port]) -> list[Any]:
 
 
 def pin(dut: Any, name: str) -> Any:
-    """Return the handle of one port. Raises Violation if it is missing."""
+    """Return the simulator handle of a port. Raises Violation if the port is missing."""
     handle = getattr(dut, name, None)
     if handle is None:
         raise Violation(f"there is no port {name}")
@@ -30,7 +30,7 @@ def pin(dut: Any, name: str) -> Any:
 
 
 def bit(handle: Any) -> bool:
-    """Return the value of a one-bit handshake port. Raises Violation if it is x or z."""
+    """Return the value of a one-bit handshake port. Raises Violation if the value is x or z."""
     value = str(handle.value)
     if value not in ("0", "1"):
         raise Violation(f"{handle._name} is {value.lower()}")

@@ -1,4 +1,4 @@
-"""Comparison of a design's answers with the expected results, for the cocotb bench and the Verilated batch."""
+"""Comparison of a design's outputs with the expected results, for cocotb runs and compiled units."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from fp9.units import Port, Unit
 from fp9.vectors.sets import VectorSet
 
 KEPT = 100
-"""Mismatches that are stored with their operands. All are counted."""
+"""Largest number of mismatches that are stored with their operands. All mismatches are counted."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Values of the outputs, one array of shape (n,) for each, and the bits of answers that contain x or z.
+    """The outputs of a design. `values` maps each output to an array of shape (n,).
 
-    `unknown` maps a port to {index: bits}, most significant bit first, as the simulator wrote them.
+    `unknown` maps a port to {index: bits} for outputs that contain x or z. The bits are text, most significant bit
+    first.
     """
 
     values: Mapping[str, NDArray[Any]]
     unknown: Mapping[str, Mapping[int, str]]
 
     def wrong(self, vectors: VectorSet) -> NDArray[np.bool_]:
-        """Return a mask of shape (n,): an output with a meaning differs from the expected value or contains x or z."""
+        """Return a mask of shape (n,) of the operations with a wrong output.
+
+        An output is wrong if it differs from the expected value or contains x or z. Don't-care outputs are ignored.
+        """
         wrong = np.zeros(len(vectors), dtype=np.bool_)
         for port in vectors.unit.outputs:
             wrong |= self._differs(port, vectors) & _cares(port, vectors)
@@ -46,7 +50,7 @@ def _cares(port: Port, vectors: VectorSet) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Value:
-    """A port's value: its code in hex digits (x for an unknown digit) and its number in decimal."""
+    """The value of a port: its code in hexadecimal (x for an unknown digit) and its number in decimal."""
 
     hex: str
     decimal: str
@@ -57,7 +61,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """An operation with wrong outputs. Outputs without a meaning are left out."""
+    """An operation with wrong outputs. Don't-care outputs are left out."""
 
     index: int
     inputs: dict[str, Value]
@@ -74,18 +78,18 @@ class Mismatch:
         return f"operation {self.index}: {operands}: {results}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain dictionaries for JSON, with the whole sentence under `text`."""
+        """Return the mismatch as a dictionary for JSON. The field `text` holds a complete sentence."""
         return {**asdict(self), "text": str(self)}
 
 
 def mismatches(vectors: VectorSet, answers: Answers, limit: int = KEPT) -> tuple[list[Mismatch], int]:
-    """Return the first `limit` mismatches in order, and the number of all."""
+    """Return the first `limit` mismatches in order, and the total number."""
     indices = np.flatnonzero(answers.wrong(vectors))
     return [mismatch(vectors, answers, int(i)) for i in indices[:limit]], len(indices)
 
 
 def mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
-    """Return operation `index` as a mismatch."""
+    """Describe operation `index` as a mismatch."""
     codes = {port.name: int(vectors.inputs[port.name][index]) for port in vectors.unit.inputs}
     outputs = [port for port in vectors.unit.outputs if _cares(port, vectors)[index]]
     got = {}
@@ -119,7 +123,7 @@ def _decimal(unit: Unit, port: Port, code: int, inputs: Mapping[str, int]) -> st
 
 
 def _biased(unit: Unit, fmt: Format, port: Port, inputs: Mapping[str, int]) -> Format:
-    """Return the format with the bias of the operand's bias port."""
+    """Return the operand's format with the exponent bias that the operand's bias port holds."""
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
     if bias is None or not fmt.programmable_bias:
         return fmt

@@ -1,8 +1,7 @@
-"""Driver, monitor and scoreboard of units with stages: valid/ready streams with stalls and resets.
+"""Driver, monitor and scoreboard for units with stages: valid/ready streams with stalls and resets.
 
-All signals are driven at the falling edge of the clock and read after they have settled. The values read are
-therefore the
-values at the next rising edge, in every simulator.
+All signals are driven at the falling edge of the clock and read after they have settled. In every simulator, the
+values read are therefore the values at the next rising edge.
 """
 
 from __future__ import annotations
@@ -24,14 +23,17 @@ from fp9_sim.benches.pins import Violation, bit, pin, pins
 from fp9_sim.benches.scoreboard import Mismatch, mismatches
 
 PATIENCE = 500
-"""Clocks without an operation or a result after which a unit counts as stuck."""
+"""Number of idle clocks after which a unit counts as stuck. In an idle clock no operation enters and no result
+leaves.
+"""
 
 Operation = tuple[int, ...]
 
 
 def pauses(rng: random.Random, stalls: bool) -> Iterator[bool]:
-    """Yield whether to pause at each clock: phases of random length and density, from none to nearly always;
-    or never.
+    """Yield for each clock whether to pause.
+
+    With `stalls`, phases of random length and density follow each other, from no pauses to almost only pauses.
     """
     while not stalls:
         yield False
@@ -42,7 +44,7 @@ def pauses(rng: random.Random, stalls: bool) -> Iterator[bool]:
 
 
 class Driver:
-    """Driver of the unit's inputs. An offered operation stays until it is taken."""
+    """Driver of the unit's inputs. It offers an operation until the unit takes it."""
 
     def __init__(self, dut: Any, vectors: VectorSet, operations: Sequence[Operation], pauses: Iterator[bool]) -> None:
         self.valid, self.ready = pin(dut, "in_valid"), _ready(dut, vectors.unit, "in_ready")
@@ -54,7 +56,7 @@ class Driver:
         """Clock at which each operation was taken."""
 
     def drive(self) -> None:
-        """Offer the next operation, or pause."""
+        """Offer the next operation, or pause for a clock."""
         if not self.offers and len(self.accepted) < len(self.operations) and not next(self.pauses):
             self.offers = True
             for port, value in zip(self.ports, self.operations[len(self.accepted)], strict=True):
@@ -62,14 +64,14 @@ class Driver:
         self.valid.value = self.offers
 
     def sample(self, clock: int) -> None:
-        """Record whether the unit takes the operation at this clock."""
+        """Record whether the unit takes the operation in this clock."""
         if (self.ready is None or bit(self.ready)) and self.offers:
             self.accepted.append(clock)
             self.offers = False
 
 
 class Monitor:
-    """Monitor of the unit's outputs. It checks that a waiting result stays unchanged until it is taken."""
+    """Monitor of the unit's outputs. It checks that a waiting result stays unchanged until the monitor takes it."""
 
     def __init__(self, dut: Any, vectors: VectorSet, pauses: Iterator[bool]) -> None:
         self.valid, self.ready = pin(dut, "out_valid"), _ready(dut, vectors.unit, "out_ready")
@@ -82,7 +84,7 @@ class Monitor:
         """Clock at which each result was taken."""
 
     def drive(self) -> None:
-        """Be ready, or pause. Always be ready for a unit without back-pressure."""
+        """Be ready for a result, or pause for a clock. A unit without back-pressure always finds the monitor ready."""
         if self.ready is None:
             self.takes = True
             return
@@ -90,7 +92,7 @@ class Monitor:
         self.ready.value = self.takes
 
     def sample(self, clock: int, counts: bool = True) -> None:
-        """Record the result of this clock. A clock that does not count takes no result."""
+        """Record the result of this clock. Without `counts`, no result is taken."""
         result = [str(port.value) for port in self.ports] if bit(self.valid) else None
         if self.waiting is not None and result != self.waiting:
             what = "changed" if result else "was withdrawn"
@@ -103,25 +105,25 @@ class Monitor:
 
 
 def _ready(dut: Any, unit: Unit, name: str) -> Any:
-    """Return the ready pin of one side, or None if the unit has none."""
     return pin(dut, name) if unit.handshake is Handshake.READY else None
 
 
 class End(Enum):
-    """The condition that ends a pass."""
+    """The condition that ends a pass of the test bench."""
 
     DRAINED = "drained"
-    """every result has come, and no other follows"""
+    """Every result has come, and the unit gives no further result."""
     TAKEN = "taken"
-    """every operation was taken; results are still inside"""
+    """The unit has taken every operation. Results are still in the pipeline."""
     BLOCKED = "blocked"
-    """no result is taken, and every stage is full"""
+    """The monitor takes no result, and every stage is full."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One stream from reset: the first `count` operations, with or without stalls. `after` describes the situation at
-    reset.
+    """One pass from reset: the first `count` operations, with or without stalls.
+
+    `after` describes for messages what the unit was doing at the reset.
     """
 
     count: int
@@ -132,10 +134,10 @@ class Plan:
 
 
 def plans(order: Order, rng: random.Random) -> list[Plan]:
-    """Return the passes of a run. Each begins with a reset; the last pass has all operations.
+    """Return the passes of a run. Each begins with a reset, and the last pass has all operations.
 
-    In the passes before it, a reset interrupts the stream: with waiting results in every stage, at full rate, and
-    after random stalls. One reset lasts two to four clocks, by the seed; all others last one clock.
+    Resets interrupt the earlier passes: with waiting results in every stage, at full rate, and after random stalls.
+    The seed makes one reset last two to four clocks. All others last one clock.
     """
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]
@@ -149,7 +151,7 @@ def plans(order: Order, rng: random.Random) -> list[Plan]:
 
 
 class Pass:
-    """The run of one plan."""
+    """One pass of the test bench, as its plan describes."""
 
     def __init__(self, dut: Any, order: Order, plan: Plan, rng: random.Random) -> None:
         vectors, stalls = order.vectors, plan.stalls
@@ -165,7 +167,7 @@ class Pass:
         self.may_wait = stalls and vectors.unit.handshake is Handshake.READY
 
     async def reset(self) -> None:
-        """Reset the unit for the plan's clocks, in any state and with any value of enable."""
+        """Reset the unit for the plan's number of clocks, in any state and with any value of enable."""
         reset = self.vectors.unit.reset
         handle = pin(self.dut, reset.port)
         handle.value = reset.active
@@ -177,7 +179,7 @@ class Pass:
         handle.value = 1 - reset.active
 
     async def run(self) -> None:
-        """Run from reset to the end of the plan. Raises Violation, which names the reset."""
+        """Run from reset to the end of the plan. Raises Violation; the message names the reset."""
         await self.reset()
         try:
             await self._stream()
@@ -199,7 +201,7 @@ class Pass:
             await self._one_clock()
 
     def _is_over(self, idle: int) -> bool:
-        """Return whether the pass has ended, `idle` clocks after the last operation or result."""
+        """Return whether the pass has ended. `idle` is the number of clocks since the last operation or result."""
         match self.plan.end:
             case End.DRAINED:
                 return len(self.monitor.results) == self.plan.count
@@ -224,10 +226,9 @@ class Pass:
         await FallingEdge(self.dut.clk)
 
     def _check_time(self) -> None:
-        """Check that the result of this clock belongs to an operation and comes `latency` clocks after it, later only
-        with stalls.
+        """Check that this clock's result comes `latency` clocks after its operation, or later if there are stalls.
 
-        Results of an elastic unit may come at any later clock. Clocks without enable do not count.
+        An elastic unit may give a result in any later clock. Clocks without enable do not count.
         """
         index = len(self.monitor.results) - 1
         if index < 0 or self.monitor.clocks[index] != self.clock:
@@ -258,7 +259,7 @@ def _first(vectors: VectorSet, count: int) -> VectorSet:
 
 
 async def stream(dut: Any, order: Order) -> Outcome:
-    """Run the passes of the order and return the answers of the last one. Raises Violation of any pass."""
+    """Run all passes of the order and return the results of the last pass. Raises Violation if any pass fails."""
     rng = random.Random(order.seed)
     unit = order.vectors.unit
     for handle in pins(dut, (*unit.control_inputs[1:], *unit.inputs)):
