@@ -1,7 +1,7 @@
 """Cross-check of a unit's vectors by the independent reference model, in exact fractions.
 
-A kernel and a circuit with the same fault agree with each other. `fp9.reference` computes the operations from the
-specification alone, in a process that cannot load the kernel or the golden model.
+A kernel and a circuit with the same bug agree with each other. `fp9.reference` computes the operations from the
+specification alone, in a process that can load neither the kernel nor the golden model.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from fp9.reference import isolated_results
 from fp9.vectors import sets as vectors
 
 _SHOWN = 16
-"""Differences that are stored."""
+"""Largest number of differences that are stored."""
 
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """The outcome of a cross-check: number of operations, number of differences, and some of these."""
+    """The outcome of a cross-check: the number of operations, the number of differences, and the first differences."""
 
     suite: str
     operations: int
@@ -29,7 +29,7 @@ class CrossCheck:
 
 
 def cross_check(made: vectors.VectorSet) -> CrossCheck:
-    """Compare vectors with the reference model. Raises RuntimeError if its process fails."""
+    """Compare vectors with the reference model. Raises RuntimeError if the model's process fails."""
     names = list(made.inputs)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in made.inputs.values()), strict=True)]
     computed = isolated_results(made.unit, rows)

@@ -1,4 +1,4 @@
-"""Area and delay of a unit as a record: circuit, libraries and tools of the measurement."""
+"""The record of a unit's area and delay. It names the circuit, the cell libraries and the tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fp9_sim.provenance import provenance
 
 @dataclass(frozen=True)
 class Area:
-    """The record of a unit: the measurement in each library, and its seconds."""
+    """The area record of a unit: one measurement for each cell library. `seconds` is the time of all measurements."""
 
     unit: str
     spec: tuple[str, ...]
@@ -32,9 +32,9 @@ class Area:
 
 
 def measure(unit: Unit) -> Area:
-    """Measure area and delay of a unit in the libraries of data sheets.
+    """Measure a unit's area and delay in the cell libraries that data sheets show.
 
-    Raises ValueError for a unit without hardware, MissingTool without Yosys or a library.
+    Raises ValueError for a unit without hardware. Raises MissingTool if Yosys or a library is missing.
     """
     started = time.perf_counter()
     measured = tuple(synthesise_unit(unit, library=library) for library in SIDE_BY_SIDE)
@@ -44,10 +44,10 @@ def measure(unit: Unit) -> Area:
 
 
 def read(unit: Unit, folder: Path) -> dict[str, Any] | None:
-    """Return the record of a unit, or None. Raises ValueError for a file that is no record."""
+    """Return a unit's area record, or None if it has none. Raises ValueError if the file is no record."""
     return records.read(folder, records.AREA, unit.name)
 
 
 def measured(record: dict[str, Any]) -> list[Synthesis]:
-    """Return the measurement in each library from a record."""
+    """Return the measurements of an area record, one for each cell library."""
     return [Synthesis.from_dict(one) for one in record["measured"]]

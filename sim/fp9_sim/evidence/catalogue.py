@@ -1,5 +1,6 @@
-"""All claims about a unit that have a record, because measuring them takes hours. Checks that take minutes are run
-instead.
+"""All claims about units that are kept as records, because measuring them takes hours.
+
+Checks that take minutes have no record. They run again each time.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _proven(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
 
 
 def has_claims(unit: Unit) -> bool:
-    """Return whether there is anything to prove about a unit."""
+    """Return whether fp9 has proof obligations for a unit."""
     try:
         return bool(claims_of(unit))
     except ValueError:
@@ -92,7 +93,7 @@ def _killed(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
 
 
 def _survival(suite: str, survivors: list[dict[str, Any]]) -> str:
-    """Say how many mutants survive a suite; a single one is named."""
+    """Return a sentence about the mutants that survive a suite. It names the mutant if there is only one."""
     if len(survivors) > 1:
         return f"{len(survivors)} mutants survive {suite}"
     (mutant,) = survivors
@@ -108,7 +109,7 @@ def _mutation(kind: mutants.Kind) -> Claim:
 
 
 def _measured(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> None:
-    """Accept the record: an area is valid for the circuit that was measured."""
+    """Accept every area record of this circuit. A measured area cannot fail."""
 
 
 def _area(unit: Unit, limit: float) -> areas.Area:
@@ -152,4 +153,4 @@ ENERGY = Claim(
 )
 
 CLAIMS = (SWEEP, PROOF, *map(_mutation, mutants.KINDS.values()), AREA, ENERGY)
-"""All claims, in the order of display and update."""
+"""All claims, in the order in which they are shown and updated."""

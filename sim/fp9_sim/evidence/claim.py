@@ -1,10 +1,8 @@
-"""A claim about a unit: how its record is judged, estimated and measured.
+"""A claim about a unit: how its record is judged, how its cost is estimated, and how it is measured.
 
 A record is valid if its claim holds for the unit's circuit. A claim about the function is also valid for a circuit
-with
-the same function. A record fails if it shows that the claim does not hold, or that it was not decided within its
-time
-limit. Another measurement in the same way does not help then.
+with the same function. A record fails if it shows that the claim is false, or if the claim was not decided within
+its time limit. Repeating the same measurement does not change a failed record.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ class State(Enum):
 
 
 class Finding(NamedTuple):
-    """The state of a record and its reason. The reason may be empty."""
+    """The state of a record and the reason for it. The reason may be empty."""
 
     state: State
     why: str = ""
@@ -51,15 +49,15 @@ def _catalogue() -> Iterable[Unit]:
 
 @dataclass(frozen=True)
 class Claim:
-    """A kind of evidence.
+    """A kind of evidence about units, such as sweeps, proofs or areas.
 
-    `judge` reads the record of a unit's circuit and returns None if the claim holds, else a finding. `make`
+    `judge` reads the record of a unit's circuit. It returns None if the claim holds, else a finding. `make`
     measures the
-    result, in any process, with a limit of seconds for one case. `keep` writes the record. Both are None for
-    sweeps, which use
-    processes of their own. `left` returns the remaining seconds of a record that is made in cached pieces. `units`
-    returns the
-    units that are measured by default.
+    result in any process; its second argument is the time limit of one case in seconds. `keep` writes the record.
+    Both are None
+    for sweeps, which start their own processes. `left` returns the remaining seconds for a record that is measured
+    in
+    cached pieces. `units` returns the units that are measured by default.
     """
 
     name: str
@@ -72,11 +70,11 @@ class Claim:
 
     @property
     def about(self) -> str:
-        """Return what the claim is about: the circuit's function or its form."""
+        """Return whether the claim is about the circuit's function or about its form."""
         return "function" if self.name in records.OF_FUNCTION else "form"
 
     def finding(self, unit: Unit, folder: Path, circuit: Circuit) -> Finding:
-        """Return the state of the record in the records' folder. Raises ValueError for a file that is no record."""
+        """Return the state of a unit's record in `folder`. Raises ValueError if the file is no record."""
         fields = records.read(folder, self.name, unit.name)
         if fields is None:
             return Finding(State.MISSING, NO_RECORD)
@@ -91,7 +89,7 @@ class Claim:
 
 
 def keep(claim: str, made: Any, folder: Path) -> Path:
-    """Write the result of a claim into the records' folder."""
+    """Write a measured result into the records' folder, as the record of the claim with this name."""
     fields = made.to_dict()
     if fields.get("seconds") is None:
         fields["seconds"] = round(sum(part["seconds"] for part in fields["claims"]), 1)

@@ -1,7 +1,7 @@
-"""Records of cost studies, and of comparisons with other implementations: where they are, and how to repeat them.
+"""Records of cost studies and of comparisons with other implementations: their files, and the commands to repeat them.
 
-A study has a record of the schema, about the forms of its variants. A comparison is about no circuit of fp9, or about
-many things at once: each writer has a format of its own, and its file lies in a folder of `records/`.
+The record of a study follows the schema and names the circuit of each variant. The record of a comparison is not
+about one fp9 circuit. Its format depends on the program that wrote it. Comparisons lie in folders of `records/`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ COMPARISONS = {
     },
     f"{records.RECIPES}/rules": f"python -m fp9_ml.experiments.histograms records/{records.RECIPES} docs/recipes",
 }
-"""Command that measures each comparison again, by its file in the folder of all records, without suffix."""
+"""The command that repeats each comparison. Keys are paths in the folder of all records, without suffix."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The state of a record that is not about one unit: its path in the folder of all records, and its command."""
+    """The state of a study's or comparison's record.
+
+    `file` is its path in the folder of all records. `command` measures it again.
+    """
 
     file: str
     command: str
@@ -54,10 +57,10 @@ class Measurement:
 
 
 def status(folder: Path, compare: bool = False) -> Iterator[Measurement]:
-    """Yield the state of every study and comparison by the records in `folder`.
+    """Yield the state of every study and comparison. `folder` holds the records.
 
-    A study is stale if `compare` is set and the circuit of a variant is not the recorded one; this elaborates
-    every variant. Comparisons are never stale, as they belong to no circuit. Raises ValueError for a file that is no
+    With `compare`, the circuit of every variant is elaborated. A study is stale if one differs from the recorded
+    circuit. Comparisons are never stale, because they belong to no circuit. Raises ValueError if a file is no
     record.
     """
     for name in STUDIES:

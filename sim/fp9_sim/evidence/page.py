@@ -1,4 +1,4 @@
-"""The page of verification results, built from records: sweeps, proofs and mutation scores of each unit."""
+"""The page of verification results: sweeps, proofs and mutation scores of each unit, read from records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _COLUMNS = {
 
 
 def page(folder: Path, units: Iterable[Unit] | None = None) -> str:
-    """Return the page of units, by default the catalogue, as Markdown. Raises ValueError for a file that is no
+    """Return the page for units, by default all of the catalogue, as Markdown. Raises ValueError if a file is no
     record.
     """
     every = list(CATALOGUE.values() if units is None else units)
@@ -76,12 +76,12 @@ def _cells(unit: Unit, folder: Path, findings: Mapping[str, Finding], circuit: C
 
 
 def _width(claim: Claim) -> int:
-    """Return the number of columns of a claim."""
+    """Return the number of table columns that a claim fills."""
     return 2 if claim.name in (records.SWEEP, mutants.NETLIST.claim) else 1
 
 
 def _shown(unit: Unit, folder: Path, claim: Claim, circuit: Circuit) -> list[str]:
-    """Return the table cells of a claim with a valid record."""
+    """Return the table cells that show a unit's valid record of a claim."""
     fields = records.read(folder, claim.name, unit.name)
     assert fields is not None
     if claim.name == records.SWEEP:

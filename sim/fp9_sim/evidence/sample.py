@@ -1,4 +1,4 @@
-"""A sample of a unit's evidence, measured again. It takes about a minute."""
+"""A spot check of a unit's evidence: a sample of it is measured again. This takes about a minute."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from fp9_sim.batch.unit import check
 from fp9_sim.proofs import State, claims_of, decided
 
 RANDOM = 1 << 18
-"""Number of random operations on the Verilog."""
+"""Number of random operations that the Verilog computes."""
 
 CHECKED = 1 << 10
-"""Number of random operations on the reference model."""
+"""Number of random operations that the reference model computes."""
 
 MUTANTS = 16
 
 SUITES = ("smoke", "corner")
-"""Suites that the reference model can compute completely."""
+"""Suites that the reference model computes if the complete suites are wanted."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The outcome of one piece of evidence. `passed` is None if it was not decided or does not exist."""
+    """The outcome of one check. `passed` is None if the check was not decided, or if the unit has no such evidence."""
 
     what: str
     found: str
@@ -45,13 +45,14 @@ class Sample:
 def samples(unit: Unit, seed: int, limit: float, whole: bool = False) -> Iterator[Sample]:
     """Yield the outcomes of a sample of checks.
 
-    The checks are: corner suite and random operations on the Verilog, random operations on the reference model, one
-    case of a
-    proof, and mutants that the suite must kill. `seed` selects operations, case and mutants. `limit` is the case's
-    time limit
-    in seconds. With `whole` the reference model computes the complete smoke and corner suites. Raises what
-    `verilated` and
-    the mutation run raise.
+    - The Verilog computes the corner suite and random operations.
+    - The reference model computes random operations, or with `whole` the complete smoke and corner suites.
+    - One case of a proof is decided again.
+    - The suite must kill some random mutants.
+
+    `seed` selects the operations, the case and the mutants. `limit` is the time limit of the case in seconds.
+    Raises the
+    errors of `verilated` and of the mutation run.
     """
     rng = np.random.default_rng(seed)
     ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (
@@ -84,7 +85,7 @@ def _cross_checked(unit: Unit, seed: int, whole: bool) -> tuple[str, bool]:
 
 
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:
-    """Decide one case, chosen among the cases of all claims, and its control."""
+    """Decide one random case of the unit's proofs. Its negative control must be refuted."""
     try:
         cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]
     except ValueError:

@@ -24,13 +24,13 @@ from fp9_sim.third_party import area as third_party_area
 from fp9_sim.third_party.areas_chart import chart as areas_chart
 
 UNITS, STUDY, COVERAGE, REPRODUCED = "units", "study", "verification/coverage.md", "recipes/reproduced.md"
-"""Documentation paths of the data sheets, the studies, the verification results and the claims of papers."""
+"""Documentation paths: folders for data sheets and studies, and pages for verification results and papers' claims."""
 
 COMPARED = "results/areas.svg"
 """Documentation path of the chart that compares areas with those of third-party units."""
 
 THIRD_PARTY = "third-party"
-"""Folder of the records about third-party units."""
+"""Name of the folder with records about third-party units."""
 
 _STALE = (
     "The area is that of an earlier circuit: `fp9 records update {unit} --claims form --hours 1` measures it again."
@@ -39,7 +39,7 @@ _MISSING = "No area is recorded: `fp9 records update {unit} --claims form --hour
 
 
 def names() -> set[str]:
-    """Return the documentation paths of all pages and pictures."""
+    """Return the documentation paths of all built pages and pictures."""
     units = CATALOGUE.values()
     drawn = {f"{UNITS}/{name}" for unit in units if (name := picture(unit))}
     own = {f"{UNITS}/{name}" for name in (sheets.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units))}
@@ -49,11 +49,13 @@ def names() -> set[str]:
 
 
 def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[str, str]]:
-    """Yield each page with its path, from the records in `folder`, for units, by default the catalogue.
+    """Yield the path and text of each page that the records in `folder` allow. The default units are the catalogue.
 
-    The energy study is left out if a unit has no record. It shows no accuracy if the training runs have none. Other
-    studies, the claims of papers and the chart of third-party areas are left out if `units` is given. Raises ValueError
-    for a file that is no record, MissingTool without WaveDrom.
+    The energy study is left out if a unit has no energy record. Its accuracy is left out if the training runs have
+    no
+    record. With `units`, other studies, the claims of papers and the chart of third-party areas are left out.
+    Raises
+    ValueError if a file is no record, and MissingTool without WaveDrom.
     """
     every = list(CATALOGUE.values() if units is None else units)
     yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)
@@ -75,7 +77,7 @@ def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[s
 
 
 def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the page of papers' claims and its charts, if the records of recipes are in a folder."""
+    """Yield the page about reproduced claims of papers, with its charts, if `folder` has the records of recipes."""
     if folder.is_dir():
         from fp9_ml.experiments.charts import draw  # optional: matplotlib
 
@@ -85,15 +87,13 @@ def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _compared(record: Path) -> Iterator[tuple[str, str]]:
-    """Yield the chart of areas relative to third-party units, if they are recorded."""
+    """Yield the chart that compares areas with those of third-party units, if the areas are recorded."""
     if record.is_file():
         yield COMPARED, areas_chart(third_party_area.read(record))
 
 
 def sheet(unit: Unit, folder: Path) -> str:
-    """Return the data sheet of a unit with its recorded area. The sheet states whether the record is stale or
-    missing.
-    """
+    """Return a unit's data sheet with its recorded area. The sheet says if the record is stale or missing."""
     record = areas.read(unit, folder)
     if record is None:
         return f"{sheets.sheet(unit)}\n{sheets.AREA}\n\n{_MISSING.format(unit=unit.name)}\n"

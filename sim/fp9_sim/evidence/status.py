@@ -1,4 +1,4 @@
-"""The state of the records of units, and the cost of their update."""
+"""The state of units' records, and the estimated time for their update."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fp9_sim.records import Circuit, circuit_of
 from fp9_sim.sweeps import executors
 
 _MANY = 4
-"""Number of units from which parallel processes are worth their start."""
+"""Number of units above which parallel processes save time in spite of their start."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A claim about a unit: the state of its record, and the seconds to measure a stale or missing record.
+    """A claim about a unit and the state of its record. `seconds` estimates the time to measure the record again.
 
-    `seconds` is the time of the undecided cases if the claim knows it. Otherwise it is the time of the unit's
-    earlier record,
-    the median over units of the same kind, or the median over all records. It is None without any record.
+    If the claim knows its undecided cases, the estimate is their time. Otherwise it is the time of the unit's
+    earlier
+    record, the median over units of the same kind, or the median over all records. Without any record it is None.
     """
 
     unit: Unit
@@ -39,7 +39,7 @@ class Item:
 
     @property
     def pending(self) -> bool:
-        """Return whether the record must be measured."""
+        """Return whether the record is missing or stale, so that it must be measured."""
         return self.finding.state in (State.STALE, State.MISSING)
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,9 +59,10 @@ def status(
     claims: Sequence[Claim] = CLAIMS,
     progress: Progress = lambda what, done, total: None,
 ) -> list[Item]:
-    """Return the state of every claim about units, from the records in `folder`. Each claim has default units.
+    """Return the state of every claim about units, by the records in `folder`. Without units, each claim uses its
+    default.
 
-    Raises ValueError for a file that is no record, and for a specification without hardware.
+    Raises ValueError if a file is no record, and for a specification without hardware.
     """
     asked: dict[Unit, list[Claim]] = {}
     named = None if units is None else list(units)
@@ -82,7 +83,7 @@ def status(
 
 
 def _circuits(units: list[Unit], folder: Path) -> Iterator[tuple[Unit, Circuit]]:
-    """Yield the circuit of each unit. Many units are elaborated in parallel, because one takes seconds."""
+    """Yield each unit with its circuit. Elaborating a unit takes seconds, so many units are elaborated in parallel."""
     if len(units) < _MANY:
         yield from ((unit, circuit_of(unit, folder)) for unit in units)
     else:
@@ -104,7 +105,7 @@ def _item(unit: Unit, claim: Claim, folder: Path, circuit: Circuit, known: Mappi
 
 
 def _known(claim: Claim, folder: Path) -> dict[Unit, float]:
-    """Return the seconds of the existing records, by unit."""
+    """Return the measurement time of each unit with a record, in seconds."""
     fields = {unit: records.read(folder, claim.name, unit.name) for unit in claim.units()}
     return {unit: found["seconds"] for unit, found in fields.items() if found and found["seconds"] is not None}
 
@@ -118,7 +119,7 @@ def _estimate(unit: Unit, known: Mapping[Unit, float]) -> float | None:
 
 
 def ranked(items: Iterable[Item]) -> list[Item]:
-    """Return the items to measure: missing records before stale ones, cheapest first."""
+    """Return the items to measure. Missing records come before stale ones, and then cheap before expensive ones."""
     pending = [item for item in items if item.pending]
     return sorted(
         pending,
@@ -130,7 +131,9 @@ def ranked(items: Iterable[Item]) -> list[Item]:
 
 
 def summary(items: Sequence[Item]) -> str:
-    """Return the number of records in each state, and the hours for stale and missing records."""
+    """Return a sentence with the number of records in each state, and the hours to measure stale and missing
+    records.
+    """
     counts = {state: sum(item.finding.state is state for item in items) for state in State}
     words = [f"{count} {state.value}" for state, count in counts.items() if count]
     pending = [item for item in items if item.pending]
@@ -141,7 +144,7 @@ def summary(items: Sequence[Item]) -> str:
 
 
 def certified_names() -> set[str]:
-    """Return the catalogue units that are certified by the records of the current folder.
+    """Return the names of certified catalogue units, by the records below the current directory.
 
     Raises ValueError, with the searched path, if there are no records.
     """
@@ -151,10 +154,11 @@ def certified_names() -> set[str]:
 
 
 def certified(items: Iterable[Item]) -> list[str]:
-    """Return the names of the certified units: those whose claims all hold.
+    """Return the names of the certified units. A unit is certified if all its claims hold.
 
-    A claim holds if its record is valid or joined by proof. One surviving mutant thus keeps a unit from being
-    certified.
+    A claim holds if its record is valid. It also holds if a proof shows that the circuit equals the recorded
+    circuit. A
+    single surviving mutant keeps a unit from being certified.
     """
     holds: dict[str, bool] = {}
     for item in items:

@@ -1,4 +1,4 @@
-"""Records of cost studies, `records/study/NAME.json`: the figures of every variant, and the pages built from them."""
+"""Records of cost studies, `records/study/NAME.json`: the figures of every variant. Pages are built from them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from fp9_sim import records
 from fp9_sim.provenance import provenance
 
 FIGURES = ("area_um2", "nand2", "flip_flops", "delay_ns")
-"""Recorded figures of an estimate, as pages and charts need them."""
+"""Fields of an estimate that a study's record holds. Pages and charts use them."""
 
 
 def measure(name: str, folder: Path, progress: Progress | None = None) -> Path:
-    """Measure a study in all libraries of the comparison, write its record and return the path.
+    """Measure a study in all cell libraries, write its record, and return the record's path.
 
-    Raises ValueError for an unknown study, MissingTool if a library or Yosys is missing.
+    Raises ValueError for an unknown study. Raises MissingTool if a library or Yosys is missing.
     """
     outcomes = [measuring.measure(study(name), library=cells, progress=progress) for cells in SIDE_BY_SIDE]
     return records.write(folder, records.STUDY, fields_of(outcomes))
 
 
 def fields_of(outcomes: Sequence[Outcome]) -> records.Fields:
-    """Return the fields of a study's record from its outcomes."""
+    """Convert the outcomes of a study to the fields of its record."""
     first = outcomes[0].rows[0].synthesis
     rows = [row for outcome in outcomes for row in outcome.rows]
     figures = [
@@ -56,7 +56,7 @@ def fields_of(outcomes: Sequence[Outcome]) -> records.Fields:
 
 
 def outcomes_of(fields: records.Fields) -> list[Outcome]:
-    """Return the outcomes of a recorded study, one for each library. Variants without figures are left out."""
+    """Convert a study's record to outcomes, one for each cell library. Variants without figures are left out."""
     asked = study(fields["unit"])
     libraries = dict.fromkeys(figure["library"] for figure in fields["figures"])
     return [_outcome(asked, library, fields) for library in libraries]
@@ -78,7 +78,7 @@ def _synthesis(label: str, unit: str, library: str, fields: records.Fields) -> S
 
 
 def _estimate(figure: dict[str, Any]) -> Estimate:
-    """Return an estimate with the recorded figures. Figures that no page shows are NaN."""
+    """Return an estimate with the recorded figures. Figures that were not recorded are NaN."""
     unknown = float("nan")
     area = figure["area_um2"]
     return Estimate(
@@ -98,15 +98,16 @@ def _estimate(figure: dict[str, Any]) -> Estimate:
 
 
 def stale(fields: records.Fields) -> list[str]:
-    """Return the variants of a recorded study whose circuits have changed since."""
+    """Return the variants whose circuits differ from the recorded circuits."""
     forms = fields["forms"]
     variants = study(fields["unit"]).variants
     return [v.label for v in variants if forms.get(v.label) != fp9_rtl.circuit_digest(v.unit)]
 
 
 def built(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the pages and charts of the recorded studies by name, and the index. Raises ValueError as
-    `records.read`.
+    """Yield the index, and the pages and charts of the recorded studies. Each comes with its name.
+
+    Raises the errors of `records.read`.
     """
     for name in STUDIES:
         fields = records.read(folder, records.STUDY, name)

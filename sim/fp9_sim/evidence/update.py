@@ -1,8 +1,8 @@
-"""Update of records: compare circuits with certified ones, then measure stale and missing records for some hours.
+"""Update of records. It compares circuits with certified circuits, then measures stale and missing records.
 
-Each record appears as a whole, so an interrupted update continues at the next call. Proofs, mutants, areas and
-energies
-run in parallel on this machine or on a Dask cluster. Sweeps follow one by one, because each uses all workers.
+The caller limits the hours. A record is written only when it is complete, so an interrupted update continues at the
+next call. Proofs, mutants, areas and energies run in parallel, on this machine or on a Dask cluster. Sweeps run one
+after the other, because each uses all workers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fp9_sim.sweeps import Plan, executors, sweep
 
 @dataclass(frozen=True)
 class Ended:
-    """The outcome of a measurement: the record's path, or a sentence that says why there is none."""
+    """The outcome of a measurement: the record's path, or a sentence that says why there is no record."""
 
     item: Item
     seconds: float
@@ -42,7 +42,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class _Task:
-    """A unit to compare or an item to measure, as input of a worker."""
+    """The input of a worker: a unit to compare or an item to measure."""
 
     item: Item
     folder: Path
@@ -50,7 +50,7 @@ class _Task:
 
 
 class _OutOfTime(Exception):
-    """The time limit has passed. Finished shards are stored."""
+    """Error: the time limit has passed. Finished shards of the sweep are stored."""
 
 
 def joined(
@@ -62,11 +62,10 @@ def joined(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[tuple[Unit, Comparison | None]]:
-    """Compare the circuits of units with stale function claims with their certified circuits.
+    """Compare the circuits of units with their certified circuits, where records about the function are stale.
 
-    Yields each unit with the outcome, or None if no circuit is certified. `limit` is the time limit of one
-    comparison in
-    seconds. Raises ValueError and OSError as `update`.
+    Yields each unit with the outcome, or None if it has no certified circuit. `limit` is the time limit of one
+    comparison in seconds. Raises ValueError and OSError as `update` does.
     """
     first: dict[Unit, Item] = {}
     for item in items:
@@ -96,13 +95,14 @@ def update(
 ) -> Iterator[Ended]:
     """Measure stale and missing records, most valuable first, and yield each outcome.
 
-    `limit` is the time limit of one case of a proof in seconds. The work is done by `workers` processes (default:
-    one for each
-    core), or by the workers of the Dask scheduler at `scheduler`. A measurement that is known not to fit into the
-    hours is not
-    started. Raises ValueError if another update uses the folder, the scheduler does not answer or a worker was
-    killed, OSError
-    if the folder cannot be written.
+    `limit` is the time limit for one case of a proof, in seconds. A measurement starts only if it is expected to
+    fit
+    into `hours`. The work is done by `workers` processes (default: one for each core), or by the workers of the
+    Dask
+    scheduler at `scheduler`.
+
+    Raises ValueError if another update uses the folder, if the scheduler does not answer or if a worker was killed.
+    Raises OSError if the folder cannot be written.
     """
     deadline, pending = time.monotonic() + hours * 3600, ranked(items)
     apart = [item for item in pending if item.claim.make]
@@ -130,7 +130,7 @@ def _fits(item: Item, deadline: float) -> bool:
 
 
 def _make(task: _Task) -> tuple[Item, Any, str | None, float]:
-    """Measure a claim. An exception becomes a sentence, so that other records continue."""
+    """Measure a claim. An exception becomes a sentence, so that the update continues with other records."""
     started = time.monotonic()
     make = task.item.claim.make
     assert make is not None
@@ -152,7 +152,7 @@ def _kept(item: Item, made: Any, complaint: str | None, seconds: float, folder: 
 
 
 def _certified(item: Item, folder: Path) -> None:
-    """Store the circuit of a function claim as the start of an equivalence class, unless it belongs to one."""
+    """Store the circuit of a claim about the function as the first of an equivalence class, unless it is in one."""
     if item.claim.about == "function":
         certify(item.unit, folder)
 
@@ -174,7 +174,7 @@ def _swept(item: Item, folder: Path, deadline: float, workers: int, scheduler: s
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Lock a records' folder, so that one update at a time writes to it."""
+    """Lock a records' folder, so that only one update at a time writes to it. Raises ValueError if it is locked."""
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder, os.O_RDONLY)
     try:

@@ -1,4 +1,6 @@
-"""Selection of a mutant in a netlist (Yosys JSON): one more input, comparators and multiplexers."""
+"""Addition of mutants to a netlist (Yosys JSON). A new input selects one mutant through comparators and
+multiplexers.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ from fp9_sim.mutants.draw import SELECT, SELECT_BITS
 from fp9_sim.netlists.gates import GateNetlist
 
 Bit = int | str
-"""A net number of Yosys' JSON, or a constant."""
+"""A net number in Yosys JSON, or a constant."""
 
 
 class Choice:
-    """The input SELECT of a module, and new nets. Value i of the input selects mutant i."""
+    """Builder that adds the input SELECT and new cells to a module. Value i of the input selects mutant i."""
 
     def __init__(self, module: dict[str, Any]) -> None:
         self._cells = module["cells"]
@@ -29,7 +31,7 @@ class Choice:
         module["ports"][SELECT] = {"direction": "input", "bits": self._select}
 
     def nets(self, width: int) -> list[int]:
-        """Return new nets."""
+        """Return `width` unused net numbers."""
         return [next(self._free) for _ in range(width)]
 
     def chosen(self, number: int) -> int:
@@ -41,7 +43,10 @@ class Choice:
         return net
 
     def instead(self, name: str, chosen: int, bits: Sequence[Bit], others: Sequence[Bit]) -> list[int]:
-        """Return nets that carry `others` if the mutant is selected, else `bits`. Cells with this name drive them."""
+        """Add multiplexers and return their output nets. They carry `others` if the mutant is selected, else `bits`.
+
+        `name` becomes the name of the added cells.
+        """
         shown = self.nets(len(bits))
         pins = {"A": bits, "B": others, "S": [chosen], "Y": shown}
         self._cells[name] = cell("$mux", pins, {"WIDTH": len(bits)})
@@ -51,9 +56,9 @@ class Choice:
 def simple_gates(
     unit: Unit, module: dict[str, Any], script: str, furnish: Callable[[Path], object] = lambda folder: None
 ) -> GateNetlist:
-    """Return the netlist that a Yosys script makes of a changed module. `furnish` adds files that the script reads.
+    """Run a Yosys script on a changed module and return the resulting netlist.
 
-    The script reads changed.json and ends with `draw.TO_JSON`.
+    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` adds further files that the script reads.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
@@ -64,7 +69,7 @@ def simple_gates(
 
 
 def cell(kind: str, pins: Mapping[str, Sequence[Bit]], parameters: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Return a cell with output Y."""
+    """Return a Yosys JSON cell with output Y."""
     directions = {pin: "output" if pin == "Y" else "input" for pin in pins}
     return {
         "type": kind,

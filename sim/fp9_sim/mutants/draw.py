@@ -1,4 +1,4 @@
-"""Mutants of a unit's netlist by Yosys' `mutate`: all mutants of a level in one netlist, selected by one input."""
+"""Mutants of a unit's netlist by Yosys' `mutate`. One netlist holds all mutants of a level; an input selects one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_sim.netlists.gates import GateNetlist
 LEVELS = ("operator", "gate")
 
 SELECT = "mutant"
-"""Name of the input that selects a mutant. 0 selects the original circuit."""
+"""Name of the input that selects a mutant. The value 0 selects the original circuit."""
 SELECT_BITS = 8
 MOST = (1 << SELECT_BITS) - 1
 """Largest number of mutants in one netlist."""
@@ -34,9 +34,10 @@ TO_JSON = "techmap\nopt_expr\nopt_merge\nopt_clean\nwrite_json mutants.json\n"
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mutant. `number` is its index in its level and seed, and its value at the select input.
+    """One mutant. `number` is its index among the mutants with the same level and seed.
 
-    `change` is Yosys' description of the changed cell and port.
+    The select input has the value `number` for this mutant. `change` is Yosys' description of the changed cell and
+    port.
     """
 
     level: str
@@ -47,16 +48,16 @@ class Mutant:
 
 @dataclass(frozen=True)
 class MutantSet:
-    """The mutants of one level and one seed in one netlist."""
+    """The mutants of one level and one seed, all in one netlist."""
 
     mutants: tuple[Mutant, ...]
     netlist: GateNetlist
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield random mutants of a level of the circuit in `text`, one netlist for each seed.
+    """Yield random mutants of the circuit in `text` at one level, one netlist for each seed.
 
-    Mapping to gates takes most of the time and is done once.
+    The circuit is mapped to gates once for all seeds, because mapping takes most of the time.
     """
     prepare = READ.format(name=unit.name) + (_TO_GATES if level == "gate" else "")
     lists = (f"mutate -list {count} -seed {seed} -o {_list(place)}\n" for place, seed in enumerate(seeds))
@@ -72,19 +73,18 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
 
 
 def _list(place: int) -> str:
-    """Return the file name of the mutants of seed number `place`."""
+    """Return the name of the file that lists the mutants of a seed. `place` is the seed's index."""
     return f"drawn{place}.txt"
 
 
 def _inserted(unit: Unit, drawn: list[str], folder: Path) -> GateNetlist:
-    """Return the prepared circuit with all mutants inserted."""
     insert = [f"{line} -ctrl {SELECT} {SELECT_BITS} {i}\n" for i, line in enumerate(drawn, start=1)]
     run_yosys("read_rtlil prepared.il\n" + "".join(insert) + TO_JSON, folder)
     return GateNetlist.from_json(json.loads((folder / "mutants.json").read_text())["modules"][unit.name])
 
 
 def _change(line: str) -> str:
-    """Return the mode of a change, its cell with port and bit, and the wire if it has a name."""
+    """Shorten a line of Yosys' mutant list to its mode, cell, port and bit. A named wire is added."""
     words = line.split()
     options = {word: words[i + 1] for i, word in enumerate(words) if word.startswith("-") and i + 1 < len(words)}
     place = f"{options['-mode']} at {options['-cell']} {options['-port']}[{options['-portbit']}]"

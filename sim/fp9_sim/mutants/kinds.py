@@ -1,4 +1,4 @@
-"""The kinds of mutants that measure suites."""
+"""The kinds of mutants that mutation testing uses to measure suites."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fp9_sim.records import MUTATION
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mutants: a description, the claim of its records, and the seeds of the records.
+    """A kind of mutants. `says` describes it, `claim` is the claim of its records, and `seeds` are the records' seeds.
 
-    `draw` takes a unit, the Verilog of its circuit, one of the `levels`, a count and seeds, and yields the mutants
-    of each
-    seed. `tools` returns the versions of the tools that determine a seed's mutants.
+    `draw` takes a unit, the Verilog of its circuit, one of the `levels`, a count and seeds. It yields one set of
+    mutants
+    for each seed. `tools` returns the versions of the tools that determine the mutants of a seed.
     """
 
     name: str
@@ -56,7 +56,8 @@ DRAWN_LAST = replace(
     claim=MUTATION["held-out"],
     seeds=(41,),
 )
-"""Held-out mutants. The suites were not written with these mutants in mind; a suite that changes for them needs a new
+"""Held-out mutants: the suites were written without knowledge of them. If a suite changes because of them, choose a
+new
 seed.
 """
 
@@ -76,4 +77,4 @@ KINDS = {
         ),
     )
 }
-"""Every kind by name."""
+"""Every kind of mutants, by name."""

@@ -1,8 +1,8 @@
 """Mutants of a unit's mapped netlist: nets stuck at 0 or 1, and pairs of exchanged nets.
 
-They model a defect, or a misplaced wire in a netlist. All mutants of a level and a seed are in one netlist,
-selected by one
-input. Multiplexers drive the changed nets.
+They model a manufacturing defect, or a wrong wire in a netlist. One netlist holds all mutants with the same level
+and
+seed, and an input selects one of them. Multiplexers drive the changed nets.
 
     stuck at v:  net = select == i ? v   : output of its cell
     exchanged:   net = select == i ? output of the other net's cell : output of its cell
@@ -53,18 +53,20 @@ flatten
 )
 
 Change = tuple[str, tuple[tuple[Bit, Bit], ...]]
-"""Name of a mutant, and the nets that it changes, each with its replacement."""
+"""The name of a mutant, and pairs of a changed net and its replacement."""
 
 
 def cells() -> Library:
-    """Return the library of the mapping, the first of the catalogue. Raises MissingTool if it is missing."""
+    """Return the cell library for the mapping, the first library of the catalogue. Raises MissingTool if it is
+    missing.
+    """
     return library(next(iter(LIBRARIES)))
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield random mutants of a level of the mapped circuit in `text`, one netlist for each seed.
+    """Yield random mutants of the mapped circuit in `text` at one level, one netlist for each seed.
 
-    There are fewer than `count` if the circuit has no more.
+    A netlist has fewer than `count` mutants if the circuit has no more.
     """
     mapped = _mapped(unit, text)
     for seed in seeds:
@@ -77,7 +79,7 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
 
 @functools.lru_cache(maxsize=1)
 def _mapped(unit: Unit, text: str) -> str:
-    """Return the circuit in library cells as Yosys JSON. Registers remain Yosys' own."""
+    """Map a circuit to library cells and return Yosys JSON. Registers stay Yosys cells."""
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(text)
@@ -87,7 +89,6 @@ def _mapped(unit: Unit, text: str) -> str:
 
 
 def _in_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
-    """Return the netlist of a module of library cells, each expanded to simple gates."""
     return simple_gates(unit, module, _TO_GATES, lambda folder: copy_liberty(cells(), folder))
 
 
@@ -95,7 +96,7 @@ def _in_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
 
 
 class _Nets:
-    """The nets that cells drive, in the order of the netlist, and the largest number of cells before each."""
+    """The nets that combinational cells drive. `depth` is the number of cells on the longest path to a net."""
 
     def __init__(self, module: Mapping[str, Any]) -> None:
         drivers: dict[Bit, str] = {}
@@ -116,14 +117,16 @@ class _Nets:
 
 
 def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Return random different pairs of a net and a constant."""
+    """Return random mutants with one net stuck at a constant."""
     sites = [(bit, value) for bit in nets.driver for value in "01"]
     drawn = rng.permutation(len(sites))[:count]
     return [(f"stuck at {value}: {nets.driver[bit]}", ((bit, value),)) for bit, value in (sites[i] for i in drawn)]
 
 
 def _swapped(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Return random different pairs of nets at the same depth, so that all pairs together form no loop."""
+    """Return random mutants with two exchanged nets. Both nets have the same depth, so that no exchange forms
+    a loop.
+    """
     level: dict[int, list[Bit]] = defaultdict(list)
     for bit, depth in nets.depth.items():
         level[depth].append(bit)
@@ -143,7 +146,7 @@ LEVELS = tuple(_DRAWN)
 
 
 def _insert(module: dict[str, Any], changes: list[Change]) -> None:
-    """Insert changes into a module, selected by their numbers from 1 on."""
+    """Insert changes into a module. Values from 1 on at the select input choose them in order."""
     choice = Choice(module)
     changed = dict.fromkeys(bit for _, nets in changes for bit, _ in nets)
     given: dict[Bit, Bit] = dict(zip(changed, choice.nets(len(changed)), strict=True))

@@ -1,8 +1,9 @@
-"""Mutation testing of vectors: the share of single errors that a suite kills.
+"""Mutation testing of vectors: measure the share of single errors that a suite kills.
 
-The kind of the mutants (module `kinds`) decides where the errors are: in operators of the Verilog, in two-input
-gates or in
-library cells. SAT and ABC compare a surviving mutant with the circuit. An equivalent mutant does not count.
+The kind of mutants (module `kinds`) decides where the errors are: in operators of the Verilog, in two-input gates
+or
+in library cells. SAT and ABC compare each surviving mutant with the circuit. Equivalent mutants are left out of the
+score.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from fp9_sim.netlists.solvers.solver import State, Verdict
 from fp9_sim.provenance import provenance
 
 DRAWN = 240
-"""Mutants of a unit for each seed, over all levels of a kind."""
+"""Default number of mutants of a unit for each seed, over all levels of a kind."""
 
 REQUIRED = {"smoke": 0.95, "corner": 1.0}
-"""Measured suites, and the required mutation score of each."""
+"""The measured suites, with the mutation score that each must reach."""
 
 EQUIVALENCE_SECONDS = 60.0
 
@@ -42,7 +43,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """A suite's result. `survivors` are mutants that the suite does not kill and that are not equivalent.
+    """The mutation score of a suite. `survivors` are the mutants that survive and are not equivalent to the circuit.
 
     `sha256` is the digest of the suite's vectors (`fp9.vectors.digest`).
     """
@@ -55,17 +56,18 @@ class SuiteScore:
 
     @property
     def rate(self) -> float:
-        """Return the share of killed mutants, without equivalent ones."""
+        """Return the killed share of all mutants that are not equivalent."""
         return self.killed / max(1, self.killed + len(self.survivors))
 
 
 @dataclass(frozen=True)
 class MutationScore:
-    """The mutants of a kind of a unit, `drawn` over all seeds, and each suite's result.
+    """The result of a mutation run: mutants of one unit and kind, and the score of each suite.
 
-    `unnoticed` holds mutants that no suite killed, with inputs that kill them. `undecided` holds mutants whose
-    proof did not
-    end. `reused` counts the `equivalent` mutants that were proven earlier. `seconds` is the time of the run.
+    `drawn` is the number of mutants over all seeds. `unnoticed` holds mutants that no suite killed, with inputs
+    that
+    kill them. `undecided` holds mutants whose proof did not end. `reused` counts the `equivalent` mutants that were
+    proven earlier. `seconds` is the time of the run.
     """
 
     unit: str
@@ -106,13 +108,14 @@ def score(
     proven: frozenset[Mutant] = frozenset(),
     progress: Progress | None = None,
 ) -> MutationScore:
-    """Measure the mutation score of a unit's suites, with `drawn` mutants of a kind for each seed.
+    """Measure the mutation score of a unit's suites, with `drawn` mutants for each seed.
 
-    The levels of the kind have equal shares. A mutant of several seeds counts once. The default seeds are the
-    kind's own.
-    `timeout` limits the seconds of one comparison with the circuit, and again the seconds for its cases. `proven`
-    holds
-    equivalent mutants of the same Verilog (`recorded.proven`), which are not compared again.
+    Each level of the kind gets the same number of mutants. A mutant that several seeds select counts once. The
+    default
+    seeds are the kind's own. `timeout` limits the seconds of one comparison with the circuit, and again the seconds
+    for
+    its cases. `proven` holds equivalent mutants of the same Verilog (`recorded.proven`); they are not compared
+    again.
 
     Raises ValueError if the circuit fails a vector, or if `drawn` is 0 or above 255 for each level.
     """
@@ -152,7 +155,7 @@ def score(
 
 @dataclass
 class _Scored:
-    """The state of a mutation run: the mutants that each suite killed, and the comparisons of the others."""
+    """The state of a mutation run: the mutants that each suite killed, and the comparisons of the other mutants."""
 
     kind: Kind
     timeout: float
@@ -162,7 +165,7 @@ class _Scored:
     compared: dict[Mutant, Verdict]
 
     def add(self, unit: Unit, drawn: MutantSet, made: dict[str, VectorSet]) -> None:
-        """Run the mutants that are new."""
+        """Run the mutants of a set that no earlier set contained."""
         known = {(mutant.level, mutant.change) for mutant in self.mutants}
         new = tuple(mutant for mutant in drawn.mutants if (mutant.level, mutant.change) not in known)
         self.mutants |= {*new}
@@ -180,7 +183,6 @@ class _Scored:
                 self.compared[mutant] = comparison.equal(mutant.number, self.timeout)
 
     def ended(self, state: State) -> tuple[Mutant, ...]:
-        """Return the mutants whose comparison has this outcome."""
         return tuple(mutant for mutant, verdict in self.compared.items() if verdict.state is state)
 
     def suite(self, name: str, vectors: VectorSet) -> SuiteScore:
@@ -194,9 +196,9 @@ class _Scored:
 
 
 def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the mutants with a wrong output for some operation.
+    """Return the mutants that give a wrong output for at least one operation.
 
-    Raises ValueError if the circuit itself has one.
+    Raises ValueError if the original circuit gives a wrong output.
     """
     if not level.mutants:
         return []
@@ -205,7 +207,7 @@ def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Run all mutants side by side through the sequence of operations. Circuit 0 is the original."""
+    """Run the sequence of operations through all mutants in parallel. Circuit 0 is the original."""
     numbers = np.zeros(-(-(level.mutants[-1].number + 1) // WORD) * WORD, dtype=np.int64)
     for mutant in level.mutants:
         numbers[mutant.number] = mutant.number
@@ -218,7 +220,7 @@ def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Run one mutant after the other, with all operations side by side."""
+    """Run the mutants one by one, each with all operations in parallel."""
     inputs = {port.name: bit_planes(made.inputs[port.name], port.width) for port in made.unit.inputs}
     expected = {port.name: bit_planes(made.expected[port.name], port.width) for port in made.unit.outputs}
     care = {port.name: _care_planes(made, port.name, port.width) for port in made.unit.outputs}
@@ -234,6 +236,6 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _care_planes(made: VectorSet, output: str, width: int) -> Planes:
-    """Return the mask of every bit of an output: 1 where the output has a meaning, 0 after the last operation."""
+    """Return the mask of an output. A bit is 0 for a don't-care and after the last operation, otherwise 1."""
     matters: NDArray[np.bool_] = made.care.get(output, np.ones(len(made), dtype=np.bool_))
     return np.repeat(bit_planes(matters, 1), width, axis=0)

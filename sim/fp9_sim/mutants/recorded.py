@@ -1,4 +1,4 @@
-"""Records of mutation scores: one for each unit, and a table of all scores for the manifests of vectors."""
+"""Records of mutation scores, one for each unit. Manifests of vectors use a table of all scores."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from fp9_sim.mutants.mutation_run import REQUIRED, MutationScore
 from fp9_sim.provenance import model_digest
 
 SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME
-"""Path of the records in the source repository. An installed package has none."""
+"""Path of the records in the source repository. An installed package has no such folder."""
 
 
 def keep(scored: MutationScore, folder: Path) -> Path:
-    """Write the record of a unit into the records' folder and return its path. Update the model's table for the
-    repository.
+    """Write a unit's mutation record into the records' folder and return its path.
+
+    In the repository, also update the table of scores in the model's package.
     """
     path = records.write(folder, KINDS[scored.kind].claim, scored.to_dict())
     if folder.resolve() == SOURCE:
@@ -37,14 +38,14 @@ def keep(scored: MutationScore, folder: Path) -> Path:
 
 
 def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None:
-    """Return the record of a unit, or None. Raises ValueError for a file that is no record."""
+    """Return a unit's mutation record, or None if it has none. Raises ValueError if the file is no record."""
     return records.read(folder, kind.claim, unit)
 
 
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
     """Return mutants already proven equivalent for this Verilog and these tool versions.
 
-    They are reusable, because equivalence does not depend on the suites. A damaged record gives none.
+    They are reusable, because equivalence does not depend on the suites. A damaged record counts as empty.
     """
     try:
         record = read(folder or SOURCE, unit.name, kind)
@@ -59,9 +60,9 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
 
 
 def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the record of a unit, and why it is not valid for the circuit or for the suites, or None.
+    """Return a unit's mutation record, and a reason if it is not valid for the circuit and suites, else None.
 
-    Raises ValueError for a file that is no record.
+    Raises ValueError if the file is no record.
     """
     record = read(folder, unit.name, kind)
     if record is None:
@@ -72,15 +73,13 @@ def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple
 
 
 def of_todays_suites(unit: Unit, record: dict[str, Any]) -> bool:
-    """Return whether the `suites` of a record, identified by `sha256`, include the unit's current suites of
-    `REQUIRED`.
-    """
+    """Return whether a record covers the unit's current suites. It compares the suites' `sha256` digests."""
     kept = {suite["suite"]: suite.get("sha256") for suite in record["suites"]}
     return all(kept.get(suite) == suite_digest(unit, suite) for suite in REQUIRED)
 
 
 def suite_digest(unit: Unit, suite: str) -> str:
-    """Return the digest of a suite's current vectors. It is cached until the model changes."""
+    """Return the digest of a suite's current vectors. The digest is cached until the model changes."""
     request = {"unit": repr(unit), "suite": suite, "model": model_digest()}
     kept = load(cache.folder("suites"), request)
     if kept is None:
@@ -91,14 +90,16 @@ def suite_digest(unit: Unit, suite: str) -> str:
 
 
 def table(folder: Path) -> str:
-    """Return the table of all records in a folder, one unit a line. Raises ValueError for a file that is no record."""
+    """Return a table of all mutation records in a folder, one line for each unit. Raises ValueError if a file is no
+    record.
+    """
     units = sorted(path.stem for path in (folder / NETLIST.claim).glob("*.json"))
     lines = [f"{json.dumps(unit)}: {json.dumps(_scores(folder, unit))}" for unit in units]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _scores(folder: Path, unit: str) -> dict[str, dict[str, Any]]:
-    """Return the mutation scores of a unit's suites, by the digest of the vectors."""
+    """Return the mutation scores of a unit's suites. Keys are the digests of the vectors."""
     record = read(folder, unit)
     assert record is not None
     return {

@@ -30,11 +30,11 @@ aigmap
 opt_clean
 write_aiger -symbols {file}
 """
-"""Yosys script from word-level cells to an AIGER file."""
+"""Yosys script that converts word-level cells to an AIGER file."""
 
 
 def of_unit(unit: Unit) -> bytes:
-    """Return the circuit of a unit as a binary AIGER file with port names.
+    """Return a unit's circuit as a binary AIGER file with port names.
 
     Raises ValueError for a specification without hardware.
     """
@@ -47,11 +47,12 @@ def of_unit(unit: Unit) -> bytes:
 
 @dataclass(frozen=True)
 class Aiger:
-    """A circuit. A literal is twice a variable, plus 1 for its inverse. Variable 0 is the constant 0.
+    """An AIGER circuit. A literal is twice a variable, plus 1 for its inverse. Variable 0 is the constant 0.
 
-    Variables are numbered in the order inputs, registers, ANDs. `following` holds the next-value literals of the
-    registers,
-    `initial` their reset values. `names` holds the lines that name inputs (`i0 a[0]`), registers and outputs.
+    Variables are numbered in the order inputs, registers, ANDs. `following` holds one literal for each register:
+    its next
+    value. `initial` holds the reset values. `names` holds lines that name inputs (`i0 a[0]`), registers and
+    outputs.
     """
 
     inputs: int
@@ -90,7 +91,7 @@ class Aiger:
         return tuple(name for name in self.names if name[0] in "io")
 
     def inverted(self, place: int) -> Aiger:
-        """Return the circuit with AND number `place` inverted."""
+        """Return a copy of the circuit in which AND number `place` is inverted."""
         variable = self.first + place
 
         def changed(literal: int) -> int:
@@ -114,7 +115,7 @@ class Aiger:
 
 
 def _decoded(data: bytes, first: int, count: int) -> tuple[tuple[tuple[int, int], ...], bytes]:
-    """Return the operands of every AND, and the remaining bytes."""
+    """Decode the operands of `count` ANDs. Return them and the remaining bytes."""
     place = 0
 
     def number() -> int:
@@ -136,7 +137,7 @@ def _decoded(data: bytes, first: int, count: int) -> tuple[tuple[tuple[int, int]
 
 
 def _number(value: int) -> bytes:
-    """Encode a number in groups of seven bits, lowest group first."""
+    """Encode a number as bytes with seven bits each, lowest bits first."""
     return bytes(_groups(value))
 
 

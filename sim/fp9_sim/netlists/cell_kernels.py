@@ -1,6 +1,6 @@
 """Numba kernels that simulate netlists of cells with up to six inputs, by clock cycle or by time step.
 
-All kernels are in one file, so that they share one cache.
+All kernels are in one file, so that they share one Numba cache.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import numpy as np
 from fp9.kernels import kernel
 
 STEPS = 1 << 14
-"""Limit of time steps. Every circuit settles earlier."""
+"""Largest number of simulated time steps. Every circuit settles earlier."""
 
 
 @kernel
 def run(logic, registers, history):
-    """Compute all nets in every clock cycle. Registers start at 0."""
+    """Compute the values of all nets in every clock cycle. Registers start at 0."""
     leaves = np.zeros(64, dtype=np.uint64)
     for clock in range(history.shape[0]):
         for w in range(history.shape[2]):
@@ -44,7 +44,7 @@ def _value(row, values, leaves):
 
 @kernel
 def settle(rows, delays, values, counts):
-    """Simulate time steps until no net changes. Return whether the netlist settled."""
+    """Simulate time steps until no net changes. Return False if the netlist does not settle."""
     deepest = delays.max()
     differed = np.zeros((rows.shape[0], deepest), dtype=np.uint64)
     fired = np.zeros(rows.shape[0], dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Netlists of cells with functions of up to six inputs, simulated by clock cycle with the values of every net.
+"""Netlists of cells with up to six inputs. The simulation gives the value of every net in each clock cycle.
 
 A 64-bit word holds 64 independent sequences. Values are settled values, without glitches.
 """
@@ -21,12 +21,11 @@ from fp9_sim.netlists.cell_kernels import run
 from fp9_sim.netlists.gates import REGISTER, WORD, bit_planes
 
 History = NDArray[np.uint64]
-"""Settled values of nets, shape (clocks, nets, words), one bit for each sequence."""
+"""Settled values of nets, shape (clocks, nets, words). Each bit of a word belongs to one sequence."""
 
 _CONTROL = {"in_valid": True, "out_ready": True, "enable": True}
-"""Constant handshake inputs: operations are always valid, results always taken, the clock always enabled."""
+"""Constant values of handshake inputs: operations are always valid, results are always taken, the clock is enabled."""
 _RESETS = {reset.port: reset.active for reset in Reset}
-"""Active level of each reset port."""
 CLOCK = "clk"
 
 _GATES = {
@@ -49,12 +48,12 @@ def _gate(name: str, function: str) -> Cell:
 SIMPLE_GATES = {name: _gate(name, function) for name, function in _GATES.items()} | {
     REGISTER: Cell(REGISTER, ("D",), {"Q": (False, True)}, (False, True), "C", {}, (), ())
 }
-"""Yosys' two-input gates and its register, without area."""
+"""Yosys' two-input gates and its register as cells without area."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A cell instance with the net at each pin. `bit` is the net of a register's stored bit, -1 for other cells."""
+    """A cell instance with the net at each pin. `bit` is the net of a register's stored bit, or -1 for other cells."""
 
     name: str
     cell: Cell
@@ -64,11 +63,11 @@ class Placed:
 
 @dataclass(frozen=True)
 class CellNetlist:
-    """Cells in order of evaluation. Net 0 is constant 0, net 1 constant 1.
+    """Cells in the order of evaluation. Net 0 is constant 0, net 1 is constant 1.
 
-    `inputs` and `outputs` map each port to its nets, least significant bit first. Nets from `bits_from` on are the
-    stored
-    bits of registers.
+    `inputs` and `outputs` map each port to its nets, least significant bit first. Nets with numbers from
+    `bits_from` on
+    are the stored bits of registers.
     """
 
     cells: tuple[Placed, ...]
@@ -79,9 +78,9 @@ class CellNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any], find: Callable[[str], Cell]) -> CellNetlist:
-        """Return the netlist of a module in Yosys' JSON. `find` returns a cell by its type.
+        """Read the netlist of a module from Yosys JSON. `find` returns a cell by its type.
 
-        Raises ValueError for a combinational loop, and what `find` raises.
+        Raises ValueError for a combinational loop, and the errors of `find`.
         """
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
@@ -102,11 +101,11 @@ class CellNetlist:
         return cls((*held, *logic), ports["input"], ports["output"], len(numbers) + len(held), len(numbers))
 
     def run(self, operations: Mapping[str, NDArray[Any]]) -> History:
-        """Simulate sequences of operations from reset and return all nets at every clock cycle.
+        """Simulate sequences of operations from reset and return the values of all nets in every clock cycle.
 
-        `operations` holds a value of each data port for each clock and sequence, shape (clocks, sequences). The
-        number of
-        sequences is a multiple of 64. Reset is active in the first clock cycle.
+        `operations` maps each data port to an array of shape (clocks, sequences). The number of sequences is a
+        multiple of
+        64. Reset is active in the first clock cycle.
         """
         clocks, sequences = next(iter(operations.values())).shape
         history = np.zeros((clocks, self.nets, sequences // WORD), dtype=np.uint64)
@@ -124,7 +123,7 @@ class CellNetlist:
         return history
 
     def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return the kernels' rows for cells and registers: (table, inputs, output, input nets)."""
+        """Return the kernels' rows of cells and of registers: (table, inputs, output, input nets)."""
         logic: list[tuple[int, ...]] = []
         registers: list[tuple[int, ...]] = []
         for p in self.cells:
@@ -138,7 +137,7 @@ class CellNetlist:
 
 
 def toggles(history: History, first: int) -> NDArray[np.int64]:
-    """Count the changes of each net between consecutive clock cycles, from clock `first` on."""
+    """Count how often each net changes between consecutive clock cycles, starting at clock `first`."""
     changed: NDArray[np.int64] = np.bitwise_count(history[first:] ^ history[first - 1 : -1]).sum(
         axis=(0, 2), dtype=np.int64
     )

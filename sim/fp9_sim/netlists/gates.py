@@ -1,8 +1,7 @@
-"""Netlists of two-input gates and registers, evaluated on 64 operations or 64 faulty circuits in a word.
+"""Netlists of two-input gates and registers. A 64-bit word evaluates 64 operations or 64 faulty circuits at once.
 
-Without registers, a word holds 64 independent operations. With registers, operations follow each other clock by
-clock,
-and a word holds 64 circuits that differ in one input.
+Without registers, a word holds 64 independent operations. With registers, one operation enters at each clock, and a
+word holds 64 circuits that differ in one input.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from fp9.kernels import kernel
 
 WORD = 64
 _BLOCK = 512
-"""Words evaluated together, so that all nets of a block fit into the cache."""
+"""Number of words that are evaluated together, so that all their nets fit into the processor's cache."""
 
 AND, OR, XOR, MUX, NOT = range(5)
 INVERTED = 8
-"""Bit in the opcode of a gate with an inverted output."""
+"""Opcode bit that marks a gate with an inverted output."""
 OPCODES = {
     "$_AND_": AND,
     "$_OR_": OR,
@@ -36,19 +35,18 @@ OPCODES = {
 REGISTER = "$_DFF_P_"
 
 Row = tuple[int, int, int, int, int]
-"""A gate: opcode, then the nets A, B, S and Y. A missing pin is 0."""
+"""A gate: its opcode, then the nets at pins A, B, S and Y. A missing pin is 0."""
 
 Planes = NDArray[np.uint64]
-"""Bits of columns, as `bit_planes` returns them, shape (width, words)."""
+"""Bit planes, as `bit_planes` returns them, of shape (width, words)."""
 
 
 @dataclass(frozen=True)
 class GateNetlist:
-    """Gates in order of evaluation. Net 0 is constant 0, net 1 constant 1.
+    """Gates in the order of evaluation. Net 0 is constant 0, net 1 is constant 1.
 
     `gates` has rows (opcode, A, B, S, Y). `registers` has rows (D, Q); every register takes D at every clock.
-    `inputs` and
-    `outputs` map each port to its nets, least significant bit first.
+    `inputs` and `outputs` map each port to its nets, least significant bit first.
     """
 
     gates: NDArray[np.int64]
@@ -59,7 +57,7 @@ class GateNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any]) -> GateNetlist:
-        """Return the netlist of a module in Yosys' JSON. Raises ValueError for a cell that is no simple gate."""
+        """Read the netlist of a module from Yosys JSON. Raises ValueError for a cell that is no simple gate."""
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
         def net(bit: int | str) -> int:
@@ -87,10 +85,10 @@ class GateNetlist:
     def mismatches(
         self, inputs: Mapping[str, Planes], expected: Mapping[str, Planes], care: Mapping[str, Planes], count: int
     ) -> int:
-        """Return the index of the first of `count` operations with a wrong output, or -1. `care` masks don't-care
-        bits.
+        """Return the index of the first of `count` operations with a wrong output, or -1 if all are right.
 
-        The netlist must have no registers. All arrays hold bit planes of operations.
+        A 0 in `care` marks a don't-care bit. The netlist must have no registers. All arrays hold bit planes of
+        operations.
         """
         words = (count + WORD - 1) // WORD
         for start in range(0, words, _BLOCK):
@@ -117,11 +115,11 @@ class GateNetlist:
         care: Mapping[str, NDArray[np.bool_]],
         latency: int,
     ) -> NDArray[np.bool_]:
-        """Return which circuits give a wrong output for a sequence of operations, one operation a clock, from reset.
+        """Run operations from reset, one a clock. Return a mask of the circuits that give a wrong output.
 
         `circuits` holds bit planes of the inputs in which the circuits differ. The other inputs, the expected
-        outputs and their
-        masks are columns of operations. A result comes `latency` clocks after its operation.
+        outputs and
+        their masks are columns of operations. A result comes `latency` clocks after its operation.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)
@@ -144,7 +142,7 @@ class GateNetlist:
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Sort rows so that every net is driven before it is read. Raises ValueError for a combinational loop."""
+    """Sort gates so that every net is driven before it is read. Raises ValueError for a combinational loop."""
     driver = {row[4]: i for i, row in enumerate(rows)}
     done: set[int] = set()
     order: list[int] = []
@@ -193,7 +191,7 @@ def evaluate(gates, values):
 
 
 def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
-    """Return a column of shape (n,) as bits of shape (width, words). Operation i is bit i % 64 of word i // 64.
+    """Return a column of shape (n,) as bit planes of shape (width, words). Operation i is bit i % 64 of word i // 64.
 
     Unused bits are 0.
     """
@@ -207,8 +205,9 @@ def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
 
 @kernel
 def _clocked(gates, registers, values, into, given, out, wanted, matters, latency):
-    """Return a mask of the circuits whose outputs differ in some clock. The last operation repeats until all results
-    are out.
+    """Return a mask of the circuits whose outputs are wrong in some clock.
+
+    The last operation repeats until all results are out.
     """
     wrong = np.zeros(values.shape[1], dtype=np.uint64)
     ones = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -231,5 +230,5 @@ def _clocked(gates, registers, values, into, given, out, wanted, matters, latenc
 
 
 def _rows(column: NDArray[Any], width: int) -> NDArray[np.bool_]:
-    """Return the bits of each operation, shape (n, width)."""
+    """Return the bits of each operation as an array of shape (n, width)."""
     return (column.astype(np.uint64)[:, None] >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(np.bool_)

@@ -1,4 +1,4 @@
-"""A graph of two-input ANDs with structural hashing, and its Verilog."""
+"""A graph of two-input ANDs with structural hashing. It can be written as Verilog."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from fp9_sim.netlists.gates import AND, INVERTED, MUX, NOT, OR, XOR, Row
 
 Literal = int
-"""Twice the number of a node, plus 1 for its inverse. 0 and 1 are the constants."""
+"""Twice the number of a node, plus 1 for its inverse. The literals 0 and 1 are the constants."""
 
 
 class AndGraph:
-    """A graph of nodes. A node is a named input or an AND of two literals. Equal ANDs are one node."""
+    """A graph in which a node is a named input or an AND of two literals. Equal ANDs share one node."""
 
     def __init__(self) -> None:
         self._names = ["1'b0"]
@@ -48,7 +48,7 @@ class AndGraph:
         return self.choose(a, b ^ 1, b)
 
     def gate(self, row: Row, value: Mapping[int, Literal]) -> Literal:
-        """Return the output literal of a gate from the literals of its nets."""
+        """Add a gate to the graph and return its output literal. `value` maps the gate's input nets to literals."""
         a, b, s = (value.get(net, 0) for net in row[1:4])
         match row[0] & ~INVERTED:
             case kind if kind == AND:
@@ -65,27 +65,28 @@ class AndGraph:
         return result ^ bool(row[0] & INVERTED)
 
     def text(self, literal: Literal) -> str:
-        """Return a literal as Verilog."""
+        """Return the Verilog expression of a literal."""
         return ("~" if literal & 1 else "") + self._names[literal // 2]
 
     def operands(self) -> dict[int, tuple[int, ...]]:
-        """Return the two operand nodes of every AND."""
+        """Return for every AND its two operand nodes."""
         return {node: (a // 2, b // 2) for node, (a, b) in self._operands.items()}
 
     def cone(self, literal: Literal, free: Collection[int] = ()) -> Iterator[str]:
-        """Yield the Verilog of every AND that a literal depends on, operands first. The nodes `free` and their cones
-        are left out.
+        """Yield the Verilog of every AND in a literal's cone, operands first.
+
+        The cone stops at the nodes in `free`, which are left out.
         """
         for node in sorted(self.reached(literal, free) & self._operands.keys()):
             a, b = self._operands[node]
             yield f"  wire {self._names[node]} = {self.text(a)} & {self.text(b)};"
 
     def inputs(self) -> list[int]:
-        """Return the nodes of all inputs in order of creation."""
+        """Return the input nodes in the order of their creation."""
         return [node for node in range(1, len(self._names)) if node not in self._operands]
 
     def literals(self, node: int) -> tuple[Literal, Literal]:
-        """Return the two literals of an AND."""
+        """Return the two operand literals of an AND."""
         return self._operands[node]
 
     def inputs_of(self, literal: Literal) -> set[int]:
@@ -93,8 +94,9 @@ class AndGraph:
         return self.reached(literal) - self._operands.keys() - {0}
 
     def reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:
-        """Return the nodes that a literal depends on, including its own. The nodes `free` and their cones are left
-        out.
+        """Return the nodes in a literal's cone, including the literal's node.
+
+        The cone stops at the nodes in `free`, which are left out.
         """
         reached, stack = set(), [literal // 2]
         while stack:

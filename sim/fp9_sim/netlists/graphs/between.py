@@ -1,6 +1,7 @@
-"""The gates between the steps of a circuit, as two modules: one before the steps, one that drives the outputs.
+"""Extraction of the gates between the steps of a circuit into two modules.
 
-With these modules, a circuit with gates of its own, such as an accumulator's input selection, is a chain of steps.
+The module ENTER holds the gates before the steps, and LEAVE holds the gates that drive the outputs. The circuit is
+then a chain of modules, even if it has gates of its own, such as an accumulator's input selection.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _Cells = Mapping[str, dict[str, Any]]
 
 
 def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
-    """Move the gates of a module of a Yosys design, given as JSON, into the modules ENTER and LEAVE.
+    """Move the gates of module `name` into the modules ENTER and LEAVE. `modules` is a Yosys design as JSON.
 
     Raises ValueError if gates drive only a part of a step's input.
     """
@@ -47,7 +48,7 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
 def _read(
     name: str, modules: Mapping[str, dict[str, Any]], steps: Iterable[dict[str, Any]], driven: Set[Any]
 ) -> dict[str, list[Any]]:
-    """Return the nets that gates drive for steps, named by the widest pin that reads them."""
+    """Return the nets that gates drive and steps read. Keys are the names of the widest pins that read them."""
     pins = [
         (pin, cell["connections"].get(pin, []))
         for cell in steps
@@ -66,8 +67,9 @@ def _read(
 
 
 def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return a module of the gates that nets depend on. These nets are outputs; everything the gates read is input
-    `i`.
+    """Return a module with the gates that drive the nets `given`. These nets are its outputs.
+
+    Everything that the gates read is its input `i`.
     """
     cells: dict[str, dict[str, Any]] = {}
     reads: dict[Any, None] = {}
@@ -86,6 +88,6 @@ def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[A
 
 
 def nets_of(cell: Mapping[str, Any], *directions: str) -> list[int]:
-    """Return the nets at a cell's pins, without constants."""
+    """Return the nets at a cell's pins with these directions. Constants are left out."""
     pins: Iterable[tuple[str, list[Any]]] = cell["connections"].items()
     return [b for pin, bits in pins if cell["port_directions"][pin] in directions for b in bits if isinstance(b, int)]
