@@ -1,7 +1,7 @@
 """Datapath of the `cast` unit: a 16- or 32-bit float to one of its 8-bit formats, rounded once.
 
-A target keeps fewer fraction bits for numbers further outside its full-precision range. The source significand is
-therefore shifted right until its last kept bit is at one fixed position for all targets, and rounded there:
+An 8-bit format keeps fewer fraction bits for very small and very large numbers. The source significand is shifted
+right until its last kept bit is at a fixed position, which is the same for all targets. It is rounded there:
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 
@@ -30,15 +30,16 @@ from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.hybrid import HYBRID_ZONES, hybrid_bits, hybrid_threshold
 
 SELECTS = ("target", "rounding", "overflow", "random")
-"""Ports of a cast that stages after the first read."""
+"""Cast ports that are read after the first stage."""
 
 LARGEST_SCALE = 1 << (SCALE_BITS - 1)
 """Magnitude of the most negative scale."""
 
 
 def cast_steps(unit: Cast) -> list[Step]:
-    """Return the stages of a cast; with several lanes, each stage contains all lanes and the fields that pass
-    through.
+    """Return the stages of a cast.
+
+    With several lanes, each stage contains all lanes. It also contains the fields that pass through.
     """
     if unit.lanes == 1 and not unit.amax:
         return lane_steps(unit)
@@ -62,7 +63,10 @@ def random_bits(unit: Cast) -> int:
 
 
 class Unpack(Step):
-    """Unpack and scale the source; subnormal numbers are normalised only if a target can distinguish them."""
+    """Unpack and scale the source.
+
+    Subnormal numbers are normalised only if a target can distinguish them from zero.
+    """
 
     name = "unpack"
 
@@ -111,7 +115,10 @@ class Unpack(Step):
         return m
 
     def _specials(self, fields: data.View[data.StructLayout]) -> tuple[Value, Value]:
-        """Return whether the source is NaN, and whether it is infinite; a NaN may have the magnitude of zero."""
+        """Return whether the source is NaN, and whether it is infinite.
+
+        If NaN has the code of -0, its magnitude bits are 0.
+        """
         source, magnitude = self._source, self.i.x[:-1]
         if source.specials is Specials.IEEE:
             top = fields.exponent.all()
@@ -120,8 +127,9 @@ class Unpack(Step):
         return is_nan(source, self.i.x), magnitude == source.inf_code(False) if source.has_inf else Const(0)
 
     def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:
-        """Shift a subnormal number's leading 1 out of the fraction; exponent field 0 has the same exponent as
-        field 1.
+        """Shift a subnormal number left until its leading 1 leaves the fraction.
+
+        Exponent field 0 stands for the same exponent as field 1.
         """
         normalised, zeros = shift_left_normalising(m, fields.fraction, None, only_last=Const(0))
         with m.If(fields.exponent == 0):
@@ -129,7 +137,7 @@ class Unpack(Step):
 
 
 class Place(Step):
-    """Shift the significand to the rounding position and derive what rounding needs to know about this position."""
+    """Shift the significand to the rounding position, and compute the signals that rounding needs there."""
 
     name = "place"
 
@@ -184,7 +192,6 @@ class Place(Step):
         return switch(m, select, self._targets)
 
     def _shift(self, m: Module, places: Value) -> None:
-        """Drive kept bits, tail and sticky from the significand."""
         shown = self._window + self._tail
         hidden_bits = len(self.i.fraction) - shown
         padded = Cat(Const(0, max(0, -hidden_bits)), self.i.fraction, Const(1, 1))
@@ -195,7 +202,9 @@ class Place(Step):
         ]
 
     def _near_normal(self, m: Module, target: CastTarget) -> None:
-        """Drive the bits that show whether a number just below the normal ones would round up to them in full
+        """Drive the bits for tininess after rounding.
+
+        They show whether a number just below the normal numbers would round up to a normal number in full
         precision.
         """
         padded = Cat(Const(0, self._tail), self.i.fraction)
@@ -211,7 +220,7 @@ class Place(Step):
             m.d.comb += self.o.near_last.eq(target.lowest_fraction_bits > 0)
 
     def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
-        """Drive the ranges where hybrid rounding is deterministic; for targets other than hif8 it always is."""
+        """Drive `HYBRID_ZONES`. Targets other than hif8 do not use the threshold."""
         exponent, zones = self.i.exponent, self.o.hybrid
         if not isinstance(target, HiFloat8Target):
             m.d.comb += zones.nearest.eq(1)

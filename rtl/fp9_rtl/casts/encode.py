@@ -1,4 +1,4 @@
-"""Encode a cast's result: its code in the selected format, or the code that the overflow policy gives."""
+"""Encode a cast's result: a code of the selected format, or the special code that the overflow policy requires."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fp9_rtl.parts.step import Step
 
 
 def _nans(unit: Cast, target: Format) -> tuple[int, int]:
-    """Return the NaN codes with and without a sign; 0 in a format without NaN."""
+    """Return the NaN code with sign 0 and the NaN code with sign 1. Both are 0 in a format without NaN."""
     policy = unit.policy(target, unit.roundings[0], unit.overflow[0])
     return policy.nan_code(target, True) or 0, policy.nan_code(target, False) or 0
 
@@ -31,8 +31,9 @@ class Encode(Step):
     | infinity            | largest; NaN if at "-0"  | infinity, NaN without    | invalid unless inf |
     | above the largest   | largest                  | infinity, NaN without    | overflow, inexact  |
 
-    Directed overflow saturates numbers above the largest if the rounding is toward zero, and otherwise acts as
-    `inf`.
+    The policy `directed` saturates numbers above the largest number if the rounding is toward zero. Otherwise it
+    acts
+    like `inf`.
     """
 
     name = "encode"
@@ -65,7 +66,7 @@ class Encode(Step):
     def _encode(
         self, m: Module, target: CastTarget, saturates: Signal, overflow: Signal, flushed: Signal, infinite: Signal
     ) -> None:
-        """Return the result in one target; drive whether it overflows, is flushed to zero, or is infinite."""
+        """Return the result in one target. Drive whether the result overflows, is flushed to zero, or is infinite."""
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)
         if not target.has_subnormals:

@@ -1,4 +1,4 @@
-"""Several operands in one `cast`: each stage contains all lanes, and the running amax is computed beside them."""
+"""Several lanes in one `cast`. Each stage contains all lanes; logic beside the lanes computes the running amax."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.pipelines.elastic import ElasticStage
 
 
 def lane_layout(unit: Cast) -> data.StructLayout:
-    """Return the input layout of one lane: its operand, its random bits and the shared select ports."""
+    """Return the input layout of one lane: its operand, its random bits, and the select ports that all lanes share."""
     return ports_layout(dataclasses.replace(unit, lanes=1, amax=False).inputs)
 
 
@@ -25,14 +25,14 @@ def lane_name(number: int) -> str:
 
 
 def beside_lanes(unit: Cast) -> dict[str, int]:
-    """Return the fields that pass beside the lanes for the running amax."""
+    """Return the fields for the running amax. They do not enter the lanes."""
     return {"largest": unit.source.bits - 1, "amax_clear": 1} if unit.amax else {}
 
 
 class Spread(Step):
-    """Distribute the ports to the lanes, and find the largest finite magnitude of the operands.
+    """Distribute the ports to the lanes, and find the largest finite magnitude among the operands.
 
-    The comparison runs in parallel with the lanes' first stages and does not lengthen the critical path.
+    The search runs in parallel with the lanes' first stages. It does not lengthen the critical path.
     """
 
     name = "spread"
@@ -57,7 +57,7 @@ class Spread(Step):
         return m
 
     def _finite_magnitude(self, code: Value) -> Value:
-        """Return a code without its sign; 0 for infinities and NaN."""
+        """Return the code without its sign. Return 0 for infinities and NaN."""
         source, magnitude = self._unit.source, code[:-1]
         if source.max_code == source.magnitude_mask:
             return magnitude
@@ -65,7 +65,7 @@ class Spread(Step):
 
 
 def largest(m: Module, values: Sequence[Value]) -> Value:
-    """Return the largest value, by a tree of comparators."""
+    """Return the largest value, found by a tree of comparators."""
     if len(values) == 1:
         return values[0]
     half = len(values) // 2
@@ -79,7 +79,7 @@ def _larger(m: Module, a: Value, b: Value) -> Value:
 
 
 class EachLane(Step):
-    """One stage of the datapath, instantiated for each lane; the fields `beside` pass through."""
+    """One stage of the datapath, instantiated once for each lane. The fields in `beside` pass through."""
 
     def __init__(self, lanes: Sequence[Step], beside: Mapping[str, int]) -> None:
         self.name = lanes[0].name
@@ -131,10 +131,12 @@ class Join(Step):
 
 
 class RunningAmax(ElasticStage):
-    """Last register stage of a cast with `amax`: the logic before it, the results and the running maximum.
+    """Last register stage of a cast with `amax`. It contains the stage's logic, the results and the running maximum.
 
-    The maximum changes in the clock cycle in which an operation enters the stage, so it belongs to the result
-    beside it. While a result waits, no operation enters. Reset clears the maximum.
+    The maximum changes in the clock cycle in which an operation enters the stage. The output maximum therefore
+    includes
+    the operation whose result is at the output. While a result waits, no operation enters. Reset clears the
+    maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

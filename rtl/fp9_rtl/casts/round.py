@@ -1,4 +1,4 @@
-"""Round a cast: one decision for the kept bits, by the mode selected for each operation."""
+"""Round the kept bits of a cast, by the rounding mode that each operation selects."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from fp9_rtl.rounding.hybrid import hybrid_up
 
 
 class RoundKept(Step):
-    """Round the kept bits, adjust the exponent after a carry, and report what the tail contained.
+    """Round the kept bits, adjust the exponent after a carry, and report whether the tail was zero.
 
-    `tiny`: rounded in full precision, the number would be below the normal ones. `away`: the rounding mode turns no
-    number with this sign into zero. `toward_zero`, present if overflow needs it: the mode moves all numbers with
-    this sign toward zero.
+    `tiny` means that the number, rounded in full precision, would be below the normal numbers. `away` means that
+    the
+    rounding mode rounds no non-zero number with this sign to zero. `toward_zero` means that the mode rounds all
+    numbers
+    with this sign toward zero. This field exists only if the overflow policy needs it.
     """
 
     name = "round"
@@ -70,7 +72,6 @@ class RoundKept(Step):
         return m
 
     def _up(self, rounding: Rounding, last: Value, tail: Value, sticky: Value) -> Value:
-        """Return whether to round up; `rounds_up` has the truth table."""
         if rounding is Rounding.HYBRID:
             return hybrid_up(self.i.hybrid, tail, self.i.threshold)
         if rounding is Rounding.SR:

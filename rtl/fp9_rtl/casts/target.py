@@ -1,4 +1,4 @@
-"""Properties of a target format that the cast datapath needs: position of the last place, and codes."""
+"""Properties of a target format that the cast datapath needs: the position of the last place, and the codes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from fp9_rtl.parts.condition import Circuits, Condition
 
 
 class CastTarget(abc.ABC):
-    """A target format. Exponents are biased as in the source: the true exponent plus `bias`.
+    """A target format. Its exponents are biased as in the source: the true exponent plus `bias`.
 
-    `depth` is the number of bits below the last place that decide a rounding: 1, or the width of stochastic
-    rounding's random bits.
+    `depth` is the number of bits below the last place that decide how a number rounds. It is 1, or the number of
+    random
+    bits for stochastic rounding.
     """
 
     fraction_bits: int
@@ -27,7 +28,7 @@ class CastTarget(abc.ABC):
     """Smallest exponent of normal numbers."""
 
     lowest_fraction_bits: int
-    """Fraction bits of normal numbers with the exponent `lowest`."""
+    """Number of fraction bits of normal numbers with the exponent `lowest`."""
 
     highest: int
     """Exponent of the largest number."""
@@ -42,7 +43,7 @@ class CastTarget(abc.ABC):
 
     @property
     def has_subnormals(self) -> bool:
-        """Return whether numbers below the normal ones keep some of their bits."""
+        """Return whether numbers below the normal numbers keep some of their bits."""
         return True
 
     def is_normal(self, exponent: Value) -> Value:
@@ -51,25 +52,29 @@ class CastTarget(abc.ABC):
 
     @abc.abstractmethod
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        """Drive how many of `window` fraction bits a number with this exponent drops, at most `window` + 1 +
-        `depth`.
+        """Drive `places` with the number of fraction bits that a number with this exponent drops.
+
+        `window` is the number of fraction bits. At most `window` + 1 + `depth` bits are dropped.
         """
 
     def clamped(self, exponent: Value) -> Value:
-        """Return the exponent in the range that `encode` needs."""
+        """Return the exponent, limited to the range that `encode` needs."""
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        """Return the code's last bit for the kept bits, which decides ties to even."""
+        """Return the last bit that the kept bits have in the code. This bit decides ties to even."""
         return kept[0]
 
     @abc.abstractmethod
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
-        """Return the magnitude code of a rounded number with right-aligned kept bits, and whether it is too large."""
+        """Return the magnitude code of a rounded number, and whether the number is too large for the target.
+
+        The kept bits are right-aligned.
+        """
 
 
 class FixedTarget(CastTarget):
-    """A target with fixed fields: below its normal numbers, each binade loses one more fraction bit."""
+    """A target whose fields have fixed widths. Below its normal numbers, each binade has one fraction bit less."""
 
     def __init__(self, fmt: FixedFormat, bias: int, depth: int) -> None:
         super().__init__(fmt, bias, depth)
@@ -112,14 +117,17 @@ class FixedTarget(CastTarget):
 
 
 class HiFloat8Target(CastTarget):
-    """HiFloat8: precision decreases away from 1 on both sides; denormal numbers are powers of two 2^(M - offset)."""
+    """The target HiFloat8. Its precision decreases away from 1 on both sides.
+
+    Its denormal numbers are the powers of two 2^(M - offset).
+    """
 
     fraction_bits = hif8.DOT_FIELDS[-1].fraction_bits
     lowest = HiFloat8.LOWEST_NORMAL
     lowest_fraction_bits = HiFloat8.fraction_bits_at(HiFloat8.LOWEST_NORMAL)
     highest = (1 << hif8.EXPONENT_SIZE_BITS) - 1
     zero = -HiFloat8.DENORMAL_OFFSET
-    """Exponent whose code is zero; smaller numbers round as fractions of the smallest number."""
+    """Exponent whose code is zero. Numbers with smaller exponents round to zero or to the smallest number."""
 
     def __init__(self, fmt: HiFloat8, bias: int, depth: int) -> None:
         super().__init__(fmt, bias, depth)
@@ -187,7 +195,10 @@ CIRCUITS = Circuits(
 
 
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
-    """Return the target for a format, a source exponent bias, and the number of dropped bits that decide a rounding."""
+    """Return the target for a format and a source exponent bias.
+
+    `depth` is the number of dropped bits that decide how a number rounds.
+    """
     if isinstance(fmt, HiFloat8):
         return HiFloat8Target(fmt, bias, depth)
     assert isinstance(fmt, FixedFormat)

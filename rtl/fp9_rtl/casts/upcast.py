@@ -1,7 +1,8 @@
 """Datapath of the `upcast` unit: any 8-bit code to a 16- or 32-bit float.
 
-Every number keeps all its bits, so nothing is rounded. The decoded significand becomes the top of the fraction.
-Only numbers above the result's largest exponent change: they become infinity.
+Every number keeps all its bits, so nothing is rounded. The decoded significand becomes the top bits of the
+fraction.
+Numbers above the result's largest exponent become infinity.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 class UpcastStep(Step):
-    """Decode the operand with the result's exponent bias and encode the result, with special codes."""
+    """Decode the operand with the result's exponent bias. Then encode the result or its special code."""
 
     name = "upcast"
 
@@ -50,15 +51,17 @@ class UpcastStep(Step):
         return m
 
     def _too_large(self, exponent: Value) -> Value:
-        """Return whether a number exceeds the result's range; only its exponent matters, as four significand bits
-        always fit.
+        """Return whether a number exceeds the result's range.
+
+        The exponent alone decides this, because the operand's few significand bits always fit.
         """
         fmt = self._result
         return exponent > fmt.highest_exponent + fmt.bias if self._exponents[1] > fmt.highest_exponent else Const(0)
 
     def _magnitude(self, m: Module, operand: data.View[data.StructLayout]) -> Value:
-        """Return fraction and exponent field of a finite number; a subnormal result has its leading 1 in the
-        fraction.
+        """Return the fraction and the exponent field of a finite number.
+
+        The leading 1 of a subnormal result is in the fraction.
         """
         fmt = self._result
         room = fmt.padding + fmt.precision - len(operand.significand)
@@ -71,7 +74,10 @@ class UpcastStep(Step):
         return Mux(operand.exponent < 1, subnormal, normal)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
-        """Drive the result with special codes; a NaN keeps its sign if both formats have NaN with both signs."""
+        """Drive the result or its special code.
+
+        A NaN keeps its sign if both formats have a NaN of each sign.
+        """
         fmt, operand = self._result, self._decoder.operand
         sign = Signal()
         m.d.comb += sign.eq(operand.sign)
@@ -83,7 +89,10 @@ class UpcastStep(Step):
         m.d.comb += self.o.result.eq(Cat(code, self._sign(sign, code, operand.nan, infinite)))
 
     def _sign(self, sign: Value, code: Value, nan: Value, infinite: Value) -> Value:
-        """Return the result's sign in formats where zero or NaN is unsigned; a NaN at -0 is the sign bit alone."""
+        """Return the result's sign. In some formats zero or NaN has no sign.
+
+        A NaN whose code is -0 consists of the sign bit alone.
+        """
         fmt = self._result
         if fmt.signed_zero:
             return sign

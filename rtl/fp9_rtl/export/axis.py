@@ -1,8 +1,8 @@
-"""AXI4-Stream wrapper of a unit with stages: operands in, results out; `tlast` and `tuser` follow their operation.
+"""AXI4-Stream wrapper of a unit with stages. It takes operands and outputs results with their `tlast` and `tuser`.
 
-`tdata` holds the unit's ports in port order from bit 0, padded with zeros to whole bytes; `interfaces` gives the
-offsets. Port names follow the standard (AMBA AXI-Stream, IHI 0051): `aclk`, `aresetn` (active low, sampled at the
-rising edge of `aclk`), slave `s_axis_*`, master `m_axis_*`. A `tvalid` does not wait for its `tready`.
+`tdata` holds the unit's ports in port order from bit 0. It is padded with zeros to whole bytes. `interfaces` gives
+the offset of each port. Port names follow the standard (AMBA AXI-Stream, IHI 0051): `aclk`, `aresetn` (active low,
+sampled at the rising edge of `aclk`), slave `s_axis_*`, master `m_axis_*`. `tvalid` does not wait for `tready`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ MAX_USER_BITS = 64
 
 
 def tdata_bits(ports: tuple[Port, ...]) -> int:
-    """Return the width of the `tdata` for these ports, rounded up to whole bytes."""
+    """Return the width of `tdata` for these ports in bits, rounded up to whole bytes."""
     return -(-sum(port.width for port in ports) // 8) * 8
 
 
 class AxiStream(wiring.Component):
-    """AXI4-Stream slave `s_axis_*` for a unit's operands and master `m_axis_*` for its results.
+    """AXI4-Stream wrapper of a unit. The slave `s_axis_*` takes operands, and the master `m_axis_*` outputs results.
 
-    `tlast` and the `user_bits` of `tuser` pass through a chain of registers beside the unit; their handshakes move
-    in step with the unit's. With 0 user bits there is no `tuser`.
+    `tlast` and `tuser` pass through a chain of registers beside the unit. This chain advances together with the
+    unit.
+    `tuser` has `user_bits` bits; with 0 bits the port does not exist.
     """
 
     def __init__(self, unit: Unit, user_bits: int = 0) -> None:
@@ -67,7 +68,6 @@ class AxiStream(wiring.Component):
         return m
 
     def _beside(self, m: Module) -> None:
-        """Build the register chain that carries `tlast` and `tuser` beside the unit."""
         beside = data.StructLayout({"last": 1, "user": self._user_bits})
         registers = [ElasticRegister(beside) for _ in range(self._unit.stages)]
         for number, register in enumerate(registers, start=1):
@@ -89,7 +89,7 @@ class AxiStream(wiring.Component):
 
 
 def stream_refusal(unit: Unit) -> str | None:
-    """Return a sentence that says why a unit has no AXI4-Stream wrapper; None for a unit that has one."""
+    """Return a sentence that says why a unit has no AXI4-Stream wrapper. Return None if the unit has one."""
     if unit.group > 1:
         return (
             f"{unit.group} operations are a block, whose results wait for the last; give a unit whose operations have "
@@ -102,10 +102,11 @@ def stream_refusal(unit: Unit) -> str | None:
 
 
 def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
-    """Return the wrapper of a unit.
+    """Return the AXI4-Stream wrapper of a unit.
 
-    Raises ValueError for a unit without stages, which has no handshake, and for a `tuser` wider than
-    `MAX_USER_BITS`.
+    Raises ValueError if the unit has no stages, because it then has no handshake. Raises ValueError if `tuser` is
+    wider
+    than `MAX_USER_BITS`.
     """
     if sentence := stream_refusal(unit):
         raise ValueError(f"{unit.name}: {sentence}")
@@ -115,7 +116,7 @@ def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
 
 
 def axi_stream_verilog(unit: Unit, user_bits: int = 0) -> str:
-    """Return the Verilog of the wrapper as module `NAME_axis` with the unit inside. The text is deterministic."""
+    """Return the Verilog of the wrapper `NAME_axis`, followed by the unit inside it. The text is deterministic."""
     body = component_verilog(axi_stream(unit, user_bits), f"{unit.name}_axis")
     note = "// AXI4-Stream: tdata holds the ports below in their order from bit 0; aclk is clk, aresetn is not rst."
     options = f"--wrapper axis{f' --user-bits {user_bits}' if user_bits else ''} -o {unit.name}_axis.v"

@@ -1,6 +1,4 @@
-"""Header comment of generated Verilog: the command that generates it, the specification, and the ports and
-their bits.
-"""
+"""Header comment of generated Verilog: the command that generates the file, the specification, and the ports."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ from this {name}.toml:
 """
 
 _TIE = "~"
-"""Placeholder for a space between a value and its name, where no line break may occur."""
+"""Placeholder for a space between a value and its name. No line may break there."""
 
 _LATENCY = {
     Handshake.READY: "Latency: {latency} clocks without back-pressure. Throughput: one operation per clock.",
@@ -35,9 +33,11 @@ _LATENCY = {
 
 
 def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
-    """Return the header comment's lines: `command` with its `options`, specification, function of the unit, and ports.
+    """Return the lines of the header comment.
 
-    Each port has its width, meaning and bits.
+    They show the command with its `options`, the specification, what the unit computes, and the ports. For each
+    port
+    they show the width, the meaning and the bit fields.
     """
     made_by = f"{command} {unit.name}.toml {options}"
     lines = _PROVENANCE.format(name=unit.name, version=version("fp9"), command=made_by).splitlines()
@@ -52,7 +52,7 @@ def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
 
 
 def code_fields(port: Port) -> Fields | None:
-    """Return the fields of a port's codes; None if the codes do not all have the same fields."""
+    """Return the fields of a port's codes. Return None if the port's formats have different fields."""
     if is_flags(port):
         return tuple((str(name), field.width) for name, field in flags_layout())
     return format_fields(port.formats[0]) if len(port.formats) == 1 and port.formats[0].bits == port.width else None
@@ -64,7 +64,7 @@ def is_flags(port: Port) -> bool:
 
 
 def format_fields(fmt: Format) -> Fields | None:
-    """Return the fields of a format's codes; None if they have no fixed positions."""
+    """Return the fields of a format's codes. Return None if the fields have no fixed positions."""
     if not isinstance(fmt, FixedFormat):
         return None
     padding = (("padding", fmt.padding),)
@@ -73,7 +73,6 @@ def format_fields(fmt: Format) -> Fields | None:
 
 
 def _describe(port: Port) -> list[str]:
-    """Return a line for a port, and lines for the meaning of its values."""
     width = f"[{port.width - 1}:0]" if port.width > 1 else ""
     sign = " (two's complement)" if port.signed else ""
     first = f"  {port.name} {width}".rstrip() + f": {port.doc}{sign}"
@@ -82,7 +81,6 @@ def _describe(port: Port) -> list[str]:
 
 
 def _meaning(port: Port) -> Iterator[str]:
-    """Yield the meaning of a port's values and the bit positions of its fields."""
     if port.choices:
         values = ", ".join(f"{value}{_TIE}{name}" for value, name in enumerate(port.choices))
         yield f"values: {values}; unused encodings select the last"
@@ -96,7 +94,6 @@ def _meaning(port: Port) -> Iterator[str]:
 
 
 def _places(fmt: Format) -> str:
-    """Return the bit positions of a format's fields, or the format's own description of its bits."""
     fields = format_fields(fmt)
     first = (inspect.getdoc(type(fmt)) or "").partition("\n\n")[0]
     return bits_of(fields) if fields else first.removeprefix(f"{type(fmt).__name__}: ").replace("\n", " ")

@@ -1,8 +1,8 @@
 """Write a unit's encodings for integrators: a SystemVerilog package and a C header.
 
-Both have the same content, derived from the specification: the values of each select port, the flags, and the
-special codes of each format. They also have each port's offset in the packed operand and result words. The first
-port is at bit 0, as in the AXI4-Stream wrapper.
+Both files have the same content, derived from the specification. They contain the values of each select port, the
+flags, and the special codes of each format. They also contain each port's offset in the packed operand and result
+words. The first port is at bit 0, as in the AXI4-Stream wrapper.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fp9_rtl.export.port_types import identifier
 
 
 def c_header(unit: Unit) -> str:
-    """Return a C header of a unit's encodings; every name begins with the unit's name. The text is deterministic."""
+    """Return a C header with a unit's encodings. Every name begins with the unit's name. The text is deterministic."""
     prefix = identifier(unit.name)
     guard = f"FP9_{prefix}_H"
     lines = [*_comment(unit), "", f"#ifndef {guard}", f"#define {guard}"]
@@ -40,15 +40,16 @@ def c_header(unit: Unit) -> str:
 
 
 def sv_package(unit: Unit) -> str:
-    """Return the SystemVerilog package `NAME_pkg` (encodings and words of a unit) and its interface `NAME_if`, in one
-    file.
+    """Return the SystemVerilog package `NAME_pkg` and the interface `NAME_if` of a unit, in one file.
+
+    The package contains the encodings and the packed words.
     """
     head = header(unit, f"--sv-package {unit.name}_pkg.sv")
     return "\n".join([*head, "", _types(unit), sv_interface(unit)])
 
 
 def sv_types(unit: Unit) -> str:
-    """Return only the SystemVerilog package `NAME_pkg`, for `fp9 package`; every supported tool reads it."""
+    """Return only the SystemVerilog package `NAME_pkg`, for `fp9 package`. Every supported tool can read it."""
     return "\n".join([*header(unit, f"-o {unit.name}", "package"), "", _types(unit)])
 
 
@@ -73,8 +74,9 @@ def _types(unit: Unit) -> str:
 
 
 def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None = None) -> None:
-    """Write the package, the header or both, each completely or not at all. Raises OSError if a file cannot be
-    written.
+    """Write the SystemVerilog package, the C header or both. A file is written completely or not at all.
+
+    Raises OSError if a file cannot be written.
     """
     if package is not None:
         write_whole(package, sv_package(unit))
@@ -83,8 +85,9 @@ def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None 
 
 
 def sv_interface(unit: Unit) -> str:
-    """Return the unit's signals as interface `NAME_if`, with modports for the unit and its user; Icarus 11 cannot read
-    it.
+    """Return the SystemVerilog interface `NAME_if` of a unit, with one modport for the unit and one for its user.
+
+    Icarus 11 cannot read the interface.
     """
     clocks, inputs, outputs = handshakes(unit)
     ports = f"({', '.join(f'input logic {name}' for name in clocks)})" if clocks else ""
@@ -121,14 +124,14 @@ def _comment(unit: Unit) -> list[str]:
 
 
 def select_ports(unit: Unit) -> list[Port]:
-    """Return the ports whose values have names."""
+    """Return the ports whose values have names, such as rounding modes."""
     return [port for port in (*unit.inputs, *unit.outputs) if port.choices]
 
 
 def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
-    """Return the names of a unit's control ports; empty for a unit without stages.
+    """Return three lists of control port names. They are empty for a unit without stages.
 
-    There are three lists: clock, reset and enable; handshake inputs; handshake outputs.
+    The lists are: clock, reset and enable; handshake inputs; handshake outputs.
     """
     inputs = [port.name for port in unit.control_inputs]
     return (
@@ -139,7 +142,10 @@ def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
 
 
 def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
-    """Yield ports with their lowest bit in the packed word; the first is at bit 0, each next one directly above."""
+    """Yield each port with the number of its lowest bit in the packed word.
+
+    The first port begins at bit 0. Each port begins directly above the one before it.
+    """
     lowest = 0
     for port in ports:
         yield port, lowest
@@ -147,11 +153,14 @@ def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
 
 
 def port_formats(unit: Unit) -> list[Format]:
-    """Return every format that a port of the unit carries, without duplicates, in port order."""
+    """Return the formats of a unit's ports, without duplicates, in port order."""
     return list(dict.fromkeys(fmt for port in (*unit.inputs, *unit.outputs) for fmt in port.formats))
 
 
 def special_codes(fmt: Format) -> list[tuple[str, int]]:
-    """Return names and codes of a format's largest and smallest positive numbers, infinity and NaN, if it has them."""
+    """Return names and codes of a format's special values.
+
+    These are the largest and the smallest positive number, and infinity and NaN if the format has them.
+    """
     codes = {"MAX": fmt.max_code, "SMALLEST": fmt.smallest_code, "INF": fmt.inf_code(False), "NAN": fmt.nan_code(False)}
     return [(f"{identifier(fmt.name)}_{name}", code) for name, code in codes.items() if code is not None]

@@ -1,13 +1,13 @@
-"""Random bits for stochastic rounding: a linear feedback shift register that gives a new word at every step.
+"""Random bits for stochastic rounding, from a linear feedback shift register that outputs a new word at each step.
 
 Its sequence is s[n + degree] = s[n] ^ s[n + tap] ^ ... A step advances by a whole word, so no bit is used twice.
-Each new bit costs one exclusive OR for each tap:
+Each new bit needs one exclusive OR for each tap:
 
     state       s[n]         ... s[n + degree - 1]           the word is its first `width` bits
     next state  s[n + width] ... s[n + width + degree - 1]
 
-All degrees are exponents of Mersenne primes. If 2^degree - 1 is prime, every irreducible polynomial is primitive,
-and steps of any smaller width keep the full period.
+All degrees are exponents of Mersenne primes. If 2^degree - 1 is prime, every irreducible polynomial is primitive.
+A step then has the full period for every width below the degree.
 """
 
 from __future__ import annotations
@@ -37,23 +37,27 @@ TAPS = {
     1279: (216,),
     2281: (715,),
 }
-"""For each degree, the exponents between 0 and `degree` of an irreducible polynomial x^degree + ... + 1 over GF(2)."""
+"""Taps for each degree, which define an irreducible polynomial over GF(2).
+
+The taps are the exponents between 0 and `degree` in x^degree + ... + 1.
+"""
 
 MAX_WIDTH = max(TAPS)
-"""Maximum word width; larger than the number of random bits of any cast."""
+"""Maximum width of a word. No cast needs as many random bits."""
 
 
 class Lfsr(wiring.Component):
     """Generator of `width` random bits per step, with a period of 2^degree - 1 steps.
 
-    All words occur equally often, except that zero occurs once less.
+    In a period all words occur equally often, except that the word 0 occurs once less.
 
     Parameters: `width`, 1 to `MAX_WIDTH`; `seed`, the state after reset, 1 to 2^degree - 1 (taken modulo 2^degree).
 
-    Members: `bits` is the word. `step` advances to the next word. `load` stores `state` instead of a step; a state
-    of 0, in which the register would stay, is replaced by 1.
+    Members: `bits` is the word. `step` advances to the next word. `load` stores `state` instead of a step. The
+    state 0
+    would never change, so `load` replaces it by 1.
 
-    For a cast, connect `bits` to its ports `random`, and `step` to the handshake `in_valid & in_ready`.
+    For a cast, connect `bits` to the ports `random`. Connect `step` to the handshake `in_valid & in_ready`.
     """
 
     bits: Signal
@@ -81,7 +85,6 @@ class Lfsr(wiring.Component):
         return m
 
     def _next(self, m: Module, held: Signal) -> Value:
-        """Return the state after one word."""
         sequence: list[Value] = list(held)
         for number in range(len(self.bits)):
             bit = Signal(name=f"fresh{number}")

@@ -1,4 +1,4 @@
-"""SystemVerilog types of a unit's ports: named choices, and codes and flags with fields."""
+"""SystemVerilog types for a unit's ports: enumerations for select ports, and structures for codes and flags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ def identifier(name: str) -> str:
 
 
 def port_types(unit: Unit) -> dict[str, Type]:
-    """Return the types of a unit's ports by name; ports with equal choices share a type. Plain numbers have none."""
+    """Return the SystemVerilog types of a unit's ports by port name.
+
+    Ports with the same choices share a type. A port that carries a plain number has no type.
+    """
     types: dict[str, Type] = {}
     choosing: defaultdict[tuple[tuple[str, ...], int], list[str]] = defaultdict(list)
     for port in (*unit.inputs, *unit.outputs):
@@ -34,7 +37,7 @@ def port_types(unit: Unit) -> dict[str, Type]:
 
 
 def _shared(ports: Sequence[str]) -> str:
-    """Return the common ending of the ports' names, or the first name if there is none."""
+    """Return the common end of the ports' names. Return the first name if they have no common end."""
     words = ports[0].split("_")
     ends = ("_".join(words[start:]) for start in range(len(words)))
     return next((end for end in ends if all(f"_{port}".endswith(f"_{end}") for port in ports)), ports[0])

@@ -1,4 +1,4 @@
-"""Convert any design in RTLIL, Yosys' intermediate language, to readable Verilog, with the writer for fp9's units."""
+"""Convert any design in RTLIL, Yosys' intermediate language, to readable Verilog."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def rtlil2verilog(rtlil: str, top: str | None = None, flat: bool = False, system
 
 
 def _words(rtlil: str, top: str | None) -> tuple[str, Any]:
-    """Return the name of the top module, and the flattened module in Yosys' JSON."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         (folder / "design.il").write_text(rtlil)
@@ -79,7 +78,7 @@ def _words(rtlil: str, top: str | None) -> tuple[str, Any]:
 
 
 def _lower(module: dict[str, Any]) -> None:
-    """Replace cells that the writer does not support by others: wide operands of logical operators, and XNOR."""
+    """Replace XNOR cells and logical operators on wide operands, because the writer does not support them."""
     bits = [bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int)]
     free = itertools.count(max(bits, default=1) + 1)
     for name, cell in list(module["cells"].items()):
@@ -97,7 +96,7 @@ def _lower(module: dict[str, Any]) -> None:
 
 
 def _unary(kind: str, operand: list[Any], output: list[Any], of: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell with one unsigned operand and the source position of cell `of`."""
+    """Return a new cell with one unsigned operand. Its source position is that of cell `of`."""
     return {
         "type": kind,
         "attributes": of["attributes"],

@@ -1,4 +1,4 @@
-"""Nets that are fields of one structure in the source and cross module boundaries together."""
+"""Group nets that are fields of one source structure and cross the same module boundaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from fp9_rtl.export.text.signals import Sources, clean
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Fields of a structure, lowest first, with its source name in module `place`, which drives it."""
+    """Fields of one structure, lowest first.
+
+    `place` is the module that drives the structure. `name` is its name in the source of this module.
+    """
 
     place: str
     name: str
@@ -27,29 +30,32 @@ class Bundle:
 
     @property
     def stems(self) -> tuple[str, str]:
-        """Return two candidates for the type's name: the structure's name without numbers, and this name after its
-        module.
+        """Return two candidates for the name of the structure's type.
+
+        The first is the structure's name without numbers. The second has the module's name before it.
         """
         stem = re.sub("^[io]_|[0-9_]*$", "", clean(self.name.rpartition(".")[2]) or "fields")
         return stem, f"{self.place}_{stem}"
 
     def crosses(self, crossing: Collection[int]) -> bool:
-        """Return whether several of its fields are among the nets that cross a boundary."""
+        """Return whether at least two fields of the bundle contain nets in `crossing`."""
         return sum(not set(nets(bits)).isdisjoint(crossing) for _, bits in self.fields) > 1
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """The bundles that enter and that leave a module."""
+    """The bundles that enter a module (`taken`) and the bundles that leave it (`given`)."""
 
     taken: tuple[Bundle, ...] = ()
     given: tuple[Bundle, ...] = ()
 
 
 def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
-    """Return the bundles that enter and leave each module; a module that uses several fields gets the whole bundle.
+    """Return the bundles that enter and leave each module.
 
-    Nets with a type of their own (`typed`) are only in bundles that consist of them.
+    If a module uses several fields of a bundle, the whole bundle enters it. `typed` are words that have their own
+    type.
+    They are left out of bundles, unless the whole bundle is such a word.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []
@@ -70,7 +76,6 @@ def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
 
 
 def _made(part: Part, crossing: set[int], typed: Collection[Bits]) -> list[Bundle]:
-    """Return bundles for the structures in a module that have these nets as fields."""
     sources = part.sources
     runs = list(sources.runs(crossing, "o"))
     count = Counter(name for name, _, _ in runs)
@@ -90,6 +95,6 @@ def _made(part: Part, crossing: set[int], typed: Collection[Bits]) -> list[Bundl
 
 
 def _sorted(sources: Sources, name: str, fields: Sequence[tuple[str, Bits]]) -> tuple[tuple[str, Bits], ...]:
-    """Return fields in the order of their bits in the structure."""
+    """Return fields in the order in which their bits lie in the structure."""
     place = {bit: i for i, bit in enumerate(sources.packed.get(name, ()))}
     return tuple(sorted(fields, key=lambda field: place.get(field[1][0], len(place))))

@@ -1,4 +1,4 @@
-"""Selections by the value of one word, written as a `case` statement."""
+"""Find selections that depend on the value of one word. They are written as `case` statements."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from fp9_rtl.export.text.cell_expressions import arms
 from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Cell
 
 MIN_LABELS = 2
-"""Minimum number of values for which a selection becomes a case."""
+"""Minimum number of values for which a selection is written as a `case` statement."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A word, the result for some of its values, and the result for all others."""
+    """A selection by the word `subject`.
+
+    `arms` has the result for some values of the word. `otherwise` is the result for all other values.
+    """
 
     subject: Bits
     arms: tuple[tuple[tuple[str, ...], Bits], ...]
@@ -22,7 +25,7 @@ class Case:
 
 
 def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
-    """Return a `$pmux` as a case; None if its conditions test more than one word."""
+    """Return a `$pmux` cell as a case. Return None if its conditions test more than one word."""
     if cell.kind != "$pmux":
         return None
     found = [(list(_labels(condition, driver)), value) for condition, value in arms(cell)]
@@ -44,7 +47,12 @@ def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
 
 @dataclass(frozen=True)
 class Update:
-    """The next value of a register: the value of the first true condition, else the last value, or the held one."""
+    """The next value of a register.
+
+    This is the value of the first true condition in `arms`. If none is true, it is `otherwise`, or the register
+    keeps
+    its value if `holds`.
+    """
 
     arms: tuple[tuple[Bits, Bits], ...]
     otherwise: Bits
@@ -52,7 +60,10 @@ class Update:
 
 
 def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
-    """Return the conditions under which a register changes, from multiplexers that nothing else reads."""
+    """Return the conditions under which a register changes, and its new values.
+
+    They come from the multiplexers before the register, if nothing else reads these multiplexers.
+    """
     found: list[tuple[Bits, Bits]] = []
     value = cell.inputs["D"]
     while True:
@@ -65,7 +76,10 @@ def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell],
 
 
 def _labels(condition: Bit, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Bits, str]]:
-    """Yield words and the values that a condition tests for; any other condition is a word that must be 1."""
+    """Yield each word that a condition tests, with the tested value.
+
+    A condition that is not a comparison is itself a word, which must be 1.
+    """
     cell = driver.get(condition)
     if cell is None:
         yield (condition,), "1"

@@ -8,7 +8,7 @@ from fp9_rtl.export.text.circuits.circuit import Bits, Cell
 from fp9_rtl.export.text.expressions import Atom, Binary, Choice, Concatenation, Expression, Unary, constant
 
 Read = Callable[[Bits], Expression]
-"""Function that returns the expression of bits in the module that reads them."""
+"""Function that returns the expression for some bits, as a given module reads them."""
 
 OPERATORS = {
     "$and": "&",
@@ -30,11 +30,11 @@ OPERATORS = {
 _UNARY = {"$not": "~", "$neg": "-", "$reduce_or": "|", "$reduce_and": "&", "$reduce_xor": "^"}
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _JOINED = {"&", "|", "^", "+"}
-"""Operators that need no parentheses when several follow each other."""
+"""Associative operators: a chain of them needs no parentheses."""
 
 
 def expression(cell: Cell, read: Read) -> Expression:
-    """Return the value of a cell. Raises NotImplementedError for a kind that has no expression."""
+    """Return a cell's value as an expression. Raises NotImplementedError for an unsupported kind of cell."""
     inputs = cell.inputs
     if cell.kind == "$mux":
         return _choice([(read(inputs["S"]), read(inputs["B"]))], read(inputs["A"]))
@@ -58,7 +58,7 @@ def expression(cell: Cell, read: Read) -> Expression:
 
 
 def arms(cell: Cell) -> Sequence[tuple[int | str, Bits]]:
-    """Return the conditions of a `$pmux`, each with its value."""
+    """Return the conditions of a `$pmux` cell, each with the value that it selects."""
     width = len(cell.output)
     values = cell.inputs["B"]
     return [(bit, values[i * width : (i + 1) * width]) for i, bit in enumerate(cell.inputs["S"])]
@@ -69,14 +69,17 @@ def _operands(operator: str, value: Expression) -> tuple[Expression, ...]:
 
 
 def _choice(arms: list[tuple[Expression, Expression]], otherwise: Expression) -> Choice:
-    """Return a conditional expression; a nested one in its last branch is merged into it."""
+    """Return a conditional expression. If its last branch is also conditional, both are merged."""
     if isinstance(otherwise, Choice):
         return Choice((*arms, *otherwise.arms), otherwise.otherwise)
     return Choice(tuple(arms), otherwise)
 
 
 def _not(value: Expression) -> Expression:
-    """Return the inverse of an expression, without `~` before a comparison, an inversion or a reduction."""
+    """Return the inverse of an expression.
+
+    A comparison, an inversion or a reduction is replaced by its opposite, without `~`.
+    """
     if isinstance(value, Binary) and value.operator in _OPPOSITES:
         return Binary(_OPPOSITES[value.operator], value.operands)
     if isinstance(value, Unary) and value.operator == "~":
@@ -107,10 +110,10 @@ class _Bare(Expression):
 
 
 def joined(parts: Sequence[Expression]) -> Expression:
-    """Return the concatenation of values, lowest first; adjacent constants are merged."""
+    """Return the concatenation of values, given lowest first. Adjacent constants are merged."""
     return parts[0] if len(parts) == 1 else Concatenation(tuple(reversed(parts)))
 
 
 def fixed(bits: Bits) -> Expression:
-    """Return a constant from its bits, lowest first; undefined bits become 0."""
+    """Return a constant from its bits, given lowest first. Undefined bits become 0."""
     return constant("".join("1" if bit == "1" else "0" for bit in reversed(bits)))

@@ -1,1 +1,1 @@
-"""Circuits from Yosys: words, modules, equal modules, and digests."""
+"""Read circuits from Yosys, find equal modules, and compute digests."""
