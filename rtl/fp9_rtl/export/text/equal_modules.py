@@ -1,5 +1,6 @@
-"""The modules of a circuit, called steps, and the bits between them; equal adjacent modules are merged into
-one step.
+"""Find the modules of a circuit, called steps, and the bits that pass between them.
+
+Equal adjacent modules are merged into one step.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ Passing = Mapping[tuple[End, End], set[int]]
 
 @dataclass(frozen=True)
 class Step:
-    """A module of the Verilog at `path` from the top; `names` are the instance names of it and of equal modules beside
-    it.
+    """A Verilog module. It may stand for several equal modules with the same parent.
 
-    `kept` is the number of register bits in each. `computes` is False for a module that only contains other steps.
+    `path` leads to the module from the top. `names` are the instance names of all modules that it stands for.
+    `kept` is
+    the number of register bits in each of them. `computes` is False for a module that only contains other steps.
     """
 
     path: Path
@@ -38,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Edge:
-    """Bits that a step or an input port (its name) drives and another step or an output port reads."""
+    """Bits that pass from a source to a target. Each end is a step or the name of a port of the circuit."""
 
     source: End
     target: End
@@ -47,7 +49,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class Steps:
-    """The modules below the top module, parents first, and all bits between them, the ports and the top module."""
+    """The modules below the top module, parents first, and the bits that pass between them.
+
+    The edges also connect the ports of the circuit and the top module.
+    """
 
     steps: tuple[Step, ...]
     edges: tuple[Edge, ...]
@@ -58,7 +63,7 @@ class Steps:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Steps:
-        """Return the steps from the result of `to_dict`, also after a round trip through JSON."""
+        """Return the steps from the result of `to_dict`. The result may have been stored as JSON."""
         steps = (
             Step(**{**step, "path": tuple(step["path"]), "names": tuple(step["names"])}) for step in record["steps"]
         )
@@ -71,7 +76,9 @@ def _end(end: Sequence[str]) -> End:
 
 
 def steps(circuit: Circuit, top: Part, named: Mapping[Path, str]) -> Steps:
-    """Return the steps of a circuit divided into parts; `named` has the Verilog module of each. Deterministic."""
+    """Return the steps of a circuit. `named` maps each module's path to its Verilog module. The result is
+    deterministic.
+    """
     parts = {part.path: part for part in top.walk(children_first=False)}
     passing = _passing(circuit)
     stands_for = _folded(list(parts), named, passing)
@@ -92,7 +99,10 @@ def _kept(part: Part) -> int:
 
 
 def _passing(circuit: Circuit) -> Passing:
-    """Return the nets from each module or input port to each other module or output port, without clocks."""
+    """Return the nets that pass from each module or input port to each other module or output port.
+
+    Clock and reset nets are left out.
+    """
     source: dict[int, End] = {bit: port.name for port in circuit.ports if port.is_input for bit in nets(port.bits)}
     source |= {bit: cell.path for cell in circuit.cells for bit in nets(cell.output)}
     found: defaultdict[tuple[End, End], set[int]] = defaultdict(set)
@@ -110,7 +120,10 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 
 
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
-    """Return the representative of each module: the first equal module beside it, if neither feeds the other."""
+    """Return the representative of each module.
+
+    This is the first equal module with the same parent, unless one of the two feeds the other.
+    """
     feeds = _feeds(passing)
     first: dict[Path, Path] = {(): ()}
     for path in sorted(paths, key=len)[1:]:
@@ -124,7 +137,10 @@ def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) 
 
 
 def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
-    """Return a function that tells whether the first module's outputs reach the second, directly or through others."""
+    """Return a function of two modules. It tells whether an output of the first reaches the second.
+
+    Paths through other modules count as well.
+    """
     readers: defaultdict[End, set[End]] = defaultdict(set)
     for source, target in passing:
         readers[source].add(target)
@@ -146,7 +162,6 @@ def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
 
 
 def _edges(passing: Passing, stands_for: Mapping[Path, Path]) -> Iterator[Edge]:
-    """Yield the edges between representatives."""
     found: defaultdict[tuple[End, End], set[int]] = defaultdict(set)
     for ends, bits in passing.items():
         source, target = (end if isinstance(end, str) else stands_for[end] for end in ends)

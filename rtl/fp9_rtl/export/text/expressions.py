@@ -1,4 +1,4 @@
-"""Verilog expressions as trees that can be written on one line or on several."""
+"""Verilog expressions as trees. An expression can be written on one line or on several lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INDENT = "  "
 
 
 class Expression:
-    """A value in Verilog; an `atomic` one needs no parentheses inside another expression."""
+    """A value in Verilog. If it is `atomic`, it needs no parentheses inside another expression."""
 
     atomic = True
 
@@ -20,13 +20,13 @@ class Expression:
         raise NotImplementedError
 
     def inner(self) -> str:
-        """Return the expression on one line, as an operand."""
+        """Return the expression on one line, in parentheses if it needs them as an operand."""
         return self.flat() if self.atomic else f"({self.flat()})"
 
     def lines(self, indent: str, first: int, last: int = 1) -> list[str]:
-        """Return the expression on as few lines as fit, indented after the first.
+        """Return the expression on as few lines as fit. Lines after the first begin with `indent`.
 
-        `first` and `last` are the columns used before the first and after the last line.
+        `first` is the number of columns used before the first line. `last` is the number used after the last line.
         """
         flat = self.flat()
         return [flat] if len(flat) + first + last <= WIDTH else self._broken(indent)
@@ -47,7 +47,7 @@ class Atom(Expression):
 
 @dataclass(frozen=True)
 class Unary(Expression):
-    """An operator before its operand, or a function around it."""
+    """An operator before an operand, or a function applied to an operand."""
 
     operator: str
     operand: Expression
@@ -85,7 +85,7 @@ class Binary(Expression):
 
 @dataclass(frozen=True)
 class Choice(Expression):
-    """A conditional expression: the value of the first true condition, else the last value."""
+    """A conditional expression. Its value is that of the first true condition, or `otherwise` if none is true."""
 
     arms: tuple[tuple[Expression, Expression], ...]
     otherwise: Expression
@@ -112,7 +112,7 @@ class Choice(Expression):
 
 @dataclass(frozen=True)
 class Concatenation(Expression):
-    """A concatenation of values, highest first."""
+    """A concatenation of values. The first operand has the highest bits."""
 
     operands: tuple[Expression, ...]
 
@@ -145,14 +145,14 @@ class Repeated(Expression):
 
 
 def _wrapped(before: str, lines: Sequence[str], after: str) -> list[str]:
-    """Return lines with text before the first and after the last."""
+    """Add `before` to the first line and `after` to the last line."""
     result = [before + lines[0], *lines[1:]]
     result[-1] += after
     return result
 
 
 def constant(bits: str) -> Atom:
-    """Return a constant from its bits, highest first."""
+    """Return a Verilog constant. `bits` begins with the highest bit."""
     width, value = len(bits), int(bits, 2)
     if width == 1:
         return Atom(f"1'b{bits}")

@@ -1,4 +1,4 @@
-"""Header comment of a module: its docstring, and the bits of its ports."""
+"""Write the comment at the head of a module: its docstring, and the bit fields of its ports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _WIDTH = 110
 
 
 def head(doc: str, ports: Sequence[Signal], types: Types) -> list[str]:
-    """Return comment lines: the docstring, then inputs and outputs, with the fields of one structure together."""
+    """Return the comment lines: the docstring, then the inputs, then the outputs.
+
+    Fields of one structure are listed together.
+    """
     lines = doc.splitlines()
     for title, kind in (("Inputs", "input"), ("Outputs", "output")):
         said = [*_said([port for port in ports if port.kind == kind], types)]
@@ -22,7 +25,7 @@ def head(doc: str, ports: Sequence[Signal], types: Types) -> list[str]:
 
 
 def _said(ports: Sequence[Signal], types: Types) -> Iterator[str]:
-    """Yield a line for each port with a layout, for each structure, and one for all remaining ports."""
+    """Yield one line for each port with a layout and one for each structure. Yield one line for all other ports."""
     plain: list[str] = []
     fields: dict[str, list[str]] = {}
     for port in ports:
@@ -52,7 +55,7 @@ def _ranged(name: str, port: Signal) -> str:
 
 
 def _layout(port: Signal, types: Types) -> str | None:
-    """Return the fields of a port's bits, or the meaning of its values."""
+    """Return the bit fields of a port, or the meaning of its values. Return None if it has neither."""
     type_ = port.type or types.of(port.bits)
     if isinstance(type_, Struct):
         return bits_of(type_.fields)

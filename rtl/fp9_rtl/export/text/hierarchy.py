@@ -1,4 +1,4 @@
-"""Divide a circuit into the modules of its source; every net that crosses a boundary becomes a port."""
+"""Divide a circuit into the modules of its source. Every net that crosses a module boundary becomes a port."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from fp9_rtl.export.text.signals import Sources
 
 @dataclass
 class Part:
-    """A module: its cells and names, its submodules by name, and the nets that enter and leave it."""
+    """A module of the circuit, with its cells and names. `children` maps names to submodules.
+
+    `entering` and `leaving` are the nets that cross its boundary.
+    """
 
     path: Path
     cells: list[Cell] = field(default_factory=list)
@@ -51,7 +54,7 @@ class Part:
 
 
 def parts(circuit: Circuit, order: Iterable[Path]) -> Part:
-    """Return the top module of a circuit, with its submodules in the given order; modules without a cell are
+    """Return the top module of a circuit, with its submodules in the given order. Modules without a cell are
     left out.
     """
     top = Part(())
@@ -72,7 +75,6 @@ def parts(circuit: Circuit, order: Iterable[Path]) -> Part:
 
 
 def _cross(circuit: Circuit, every: dict[Path, Part]) -> None:
-    """Find the nets that enter and leave each module."""
     drivers = {bit: cell.path for cell in circuit.cells for bit in nets(cell.output)}
     reading: defaultdict[int, set[Path]] = defaultdict(set)
     for cell in circuit.cells:
@@ -94,12 +96,15 @@ def _cross(circuit: Circuit, every: dict[Path, Part]) -> None:
 
 
 def _common(a: Path, b: Path) -> int:
-    """Return the number of names that two paths share from the top."""
+    """Return the length of the common start of two paths."""
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circuit, dict[Path, str]]:
-    """The circuit and its docs without modules that hold nothing but one module of their own name."""
+    """Return the circuit and its docstrings without wrapper modules.
+
+    A wrapper contains nothing but one submodule with the wrapper's own name.
+    """
     inside: defaultdict[Path, set[str]] = defaultdict(set)
     for cell in circuit.cells:
         for depth in range(len(cell.path)):
@@ -119,15 +124,15 @@ def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circui
 
 
 def flattened(circuit: Circuit) -> Circuit:
-    """Return the circuit as one module; names of submodules become prefixes."""
+    """Return the circuit as one module. Names of submodules become prefixes of signal names."""
     wires = [replace(wire, path=(), name="_".join((*wire.path, wire.name))) for wire in circuit.wires]
     return Circuit([replace(cell, path=()) for cell in circuit.cells], wires, circuit.ports)
 
 
 def split_structures(circuit: Circuit) -> None:
-    """Split registers and multiplexers of whole structures into fields, if the source names the fields.
+    """Split registers and multiplexers that hold a whole structure into one cell for each field.
 
-    A multiplexer is split with its only reader.
+    Only fields that have a name in the source are split. A multiplexer is split if its only reader is split.
     """
     fields = _fields(circuit.wires)
     read = readers(circuit)
@@ -155,7 +160,7 @@ def split_structures(circuit: Circuit) -> None:
 def _behind(
     parts: Iterable[Sequence[Bit]], driver: Mapping[Bit, tuple[Cell, int]]
 ) -> Iterator[tuple[Cell, list[Sequence[int]]]]:
-    """Yield the bitwise cells that drive exactly these parts, each with the bit positions of the parts."""
+    """Yield the bitwise cells that drive exactly these parts. Each comes with the bit positions of the parts."""
     found: dict[int, tuple[Cell, list[Sequence[int]]]] = {}
     for bits in parts:
         at = [driver.get(bit) for bit in bits]
@@ -169,7 +174,10 @@ def _behind(
 
 
 Fields = dict[int, dict[int, Wire]]
-"""For each net of a module, the wires that hold it and are not composed of others, by their number."""
+"""For each net of a module, the wires that contain it, by wire number.
+
+Wires that consist of other wires are left out.
+"""
 
 
 def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
@@ -183,7 +191,10 @@ def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
 
 
 def _cuts(output: Bits, fields: Fields) -> list[Sequence[int]]:
-    """Return the bit positions of an output grouped by field; empty if one field or no field holds them all."""
+    """Return the bit positions of an output, grouped by field.
+
+    Return an empty list if all positions belong to one field or none belongs to a field.
+    """
     place = {bit: i for i, bit in enumerate(output)}
     holding = {number: wire for bit in nets(output) for number, wire in fields.get(bit, {}).items()}
     held = [[place[bit] for bit in holding[number].bits if bit in place] for number in sorted(holding)]

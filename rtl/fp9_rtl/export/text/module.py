@@ -1,4 +1,4 @@
-"""Decide which values of a module get a name and which are written inline."""
+"""Decide which values of a module get a name, and which are written inline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.export.text.uses import Uses
 
 
 class Module:
-    """A module for output: its `ports`, its named `values`, and the signals that its submodules drive."""
+    """A module to be written, with its `ports`, its named `values`, and the signals that its submodules drive."""
 
     def __init__(self, part: Part, children: Mapping[str, Module], types: Types | None) -> None:
         self.part, self.children, self._types = part, children, types
@@ -32,16 +32,16 @@ class Module:
 
     @property
     def pins(self) -> list[Signal]:
-        """Return the ports, with a structure replaced by its members."""
+        """Return the ports. A port that is a structure is replaced by its members."""
         return [*members(self.ports)]
 
     @property
     def driven(self) -> set[int]:
-        """Return the signals that submodules drive, by their `id`."""
+        """Return the `id` of each signal that a submodule drives."""
         return {id(signal) for results in self.results.values() for signal in members(results)}
 
     def settle(self, ports: Sequence[Signal]) -> None:
-        """Add these ports; decide which values get a name, and choose the names."""
+        """Add these ports. Then decide which values get a name, and choose the names."""
         self.ports += ports
         for port in self.ports:
             if port.kind == "input":
@@ -55,7 +55,11 @@ class Module:
         self._gather(groups)
 
     def divide(self, loops: set[int]) -> None:
-        """Give each value of these signals a signal of its own."""
+        """Split each signal in `loops` into one signal for each of its values.
+
+        This removes a cycle that only exists because several values share a signal. `loops` has the `id` of each
+        signal.
+        """
         home = self.reading.home
         for cell in self.part.cells:
             signal = home.get(id(cell))
@@ -78,7 +82,6 @@ class Module:
             self.reading.know([signal])
 
     def _value(self, signal: Signal) -> Signal:
-        """Add a signal to the values of this module and return it."""
         if self._types is not None and not signal.members:
             signal.take(self._types.of(signal.bits))
         self.values.append(signal)
@@ -86,7 +89,6 @@ class Module:
         return signal
 
     def _result(self, child: str, port: Signal) -> Signal:
-        """Return the signal that an output of a submodule drives."""
         own = next((p for p in self.ports if p.kind == "output" and p.bits == port.bits), None)
         if own is not None:
             self._know(own)
@@ -128,7 +130,7 @@ class Module:
         self.reading.home[id(cell)] = self._value(Signal(given, cell.output, is_register=alone))
 
     def _gather(self, groups: Mapping[str, Sequence[tuple[int, Cell]]]) -> None:
-        """Combine values that are adjacent in one source name into one signal."""
+        """Combine values into one signal if they are adjacent in one source name."""
         for name, members in groups.items():
             run: list[tuple[int, Cell]] = []
             runs = [run]
@@ -147,11 +149,11 @@ class Module:
 
 
 def members(signals: Sequence[Signal]) -> Iterator[Signal]:
-    """Yield signals, with a structure replaced by its members."""
+    """Yield the signals. A structure is replaced by its members."""
     for signal in signals:
         yield from signal.members or (signal,)
 
 
 def _holds(bits: Bits, wanted: Bits) -> bool:
-    """Return whether `bits` contain `wanted` as consecutive bits."""
+    """Return whether `wanted` occurs in `bits` without gaps."""
     return wanted[0] in bits and bits[bits.index(wanted[0]) :][: len(wanted)] == wanted

@@ -34,7 +34,12 @@ _LONGEST_NAME = 40
 
 
 def said(cell: Cell, word: Callable[[Bits], str], case: Case | None, follows: str | None) -> str:
-    """Return a name from the source's local name, from the value that it `follows` into, or from its operands."""
+    """Return a name for a cell's value.
+
+    The name comes from a local name in the source, from the register whose next value it is (`follows`), or from
+    the
+    operands.
+    """
     name = source.value_name(cell.source, cell.kind) or follows or _of_operands(cell, word)
     subject = word(case.subject) if case else ""
     return name or f"{source.context_name(cell.source) or 'value'}_{f'by_{subject}' if subject else 'term'}"

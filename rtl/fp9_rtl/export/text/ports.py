@@ -1,4 +1,4 @@
-"""The ports of a module: one for each source name, and one for all fields of a structure that has a type."""
+"""Choose the ports of a module: one for each source name, or one for a whole structure if it has a type."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fp9_rtl.export.text.types import Types
 def ports(
     part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types, typed: bool
 ) -> list[Signal]:
-    """Return ports for the nets that enter and leave a module, `typed` or not.
+    """Return ports for the nets that enter and leave a module. `typed` groups structures into one port.
 
-    `lent` gives names for nets that have no name in this module; its first entries take precedence.
+    `lent` gives names to nets that have no name in this module. Its first entries have priority.
     """
     sources = part.sources
     found: list[Signal] = []
@@ -50,14 +50,13 @@ def ports(
 
 
 def _origin(sources: Sources, name: str) -> tuple[str, str] | None:
-    """Return the structure and field of a port's source name, as a reader knows them."""
+    """Return the structure and the field that a port's source name denotes."""
     parent, field = sources.field_of.get(name, ("", ""))
     called = re.sub("^[io]_(payload_)?", "", clean(parent) or "")
     return (called, field) if called else None
 
 
 def _local_name(bundle: Bundle, wires: Sequence[Wire]) -> str:
-    """Return the name of a bundle's structure in a module."""
     first = bundle.fields[0][1]
     sources = Sources([wire for wire in wires if wire.bits[: len(first)] == first])
     own = (clean(parent) for parent, _ in sources.field_of.values())

@@ -1,4 +1,4 @@
-"""Write the bits that a module reads: as signals that hold them, or as expressions that drive them."""
+"""Write the bits that a module reads: as a signal that holds them, or as the expression that drives them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9_rtl.export.text.types import Enum
 
 
 class Reading:
-    """The names under which a module's bits are known; `driver` has the cells that drive them."""
+    """The names by which a module can refer to each bit. `driver` maps each bit to the cell that drives it."""
 
     def __init__(self, driver: Mapping[Bit, Cell]) -> None:
         self._driver = driver
@@ -25,24 +25,24 @@ class Reading:
         """The places of signals, by their `id`, that have been read."""
 
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
-        """Use these signals for their bits from now on; with `bits`, only for bits among them."""
+        """From now on, write these signals where their bits are read. With `bits`, do so only for these bits."""
         for signal in signals:
             for place, bit in enumerate(signal.bits):
                 if isinstance(bit, int) and (bits is None or bit in bits):
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """Use a structure's own name where all its bits are read consecutively."""
+        """From now on, write a structure's name where all its bits are read together."""
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 
     def forget(self, signals: Collection[int]) -> None:
-        """Stop using these signals, given by their `id`."""
+        """Stop writing these signals. `signals` has the `id` of each."""
         for bit, at in self._at.items():
             self._at[bit] = [known for known in at if id(known[0]) not in signals]
 
     def word(self, bits: Bits) -> str:
-        """Return operand bits as part of a name: a signal's name, a number, or nothing."""
+        """Return a text that can be part of a name: a signal's name or a number. It is empty if there is neither."""
         if all(isinstance(bit, str) for bit in bits):
             return str(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2))
         at = [self._at[bit][0] for bit in nets(bits) if bit in self._at]
@@ -52,7 +52,11 @@ class Reading:
         return signal.word + (f"_{place}" if len(at) == 1 and len(signal.bits) > 1 else "")
 
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
-        """Return the value of a signal: the cells inside it as expressions, other bits as they are read elsewhere."""
+        """Return the expression that defines a signal.
+
+        The cells in `inside` drive bits of the signal and are written as expressions. Other bits are read as in
+        `read`.
+        """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []
         start = 0
@@ -67,7 +71,7 @@ class Reading:
         return verilog.joined(parts)
 
     def read(self, bits: Bits) -> Expression:
-        """Return bits as an expression of this module."""
+        """Return the expression for these bits in this module."""
         parts: list[Expression] = []
         start = 0
         while start < len(bits):
@@ -77,18 +81,18 @@ class Reading:
         return verilog.joined(parts)
 
     def choice(self, bits: Bits) -> tuple[Expression, Enum | None]:
-        """Return bits that are compared with constants, and their enumeration if they are a whole signal of such a
-        type.
+        """Return the expression for a word that is compared with constants, and the enumeration of its values.
+
+        The enumeration is None if the word is not a whole signal of an enumeration type.
         """
         signal = self._whole(bits)
         return self.read(bits), signal.type if signal and isinstance(signal.type, Enum) else None
 
     def _whole(self, bits: Bits) -> Signal | None:
-        """Return the signal that holds exactly these bits; None if there is none."""
         return next((signal for signal, _ in self._at.get(bits[0], ()) if signal.bits == bits), None)
 
     def _value(self, cell: Cell) -> Expression:
-        """Return a cell's value; comparisons with an enumeration use its labels."""
+        """Return a cell's value. A comparison with an enumeration value uses its label."""
         if cell.kind in ("$eq", "$ne", "$is_zero"):
             subject, named = self.choice(cell.inputs["A"])
             label = named and named.label(cell.inputs.get("B", ("0",) * len(cell.inputs["A"])))
@@ -97,7 +101,7 @@ class Reading:
         return verilog.expression(cell, self._operand)
 
     def _operand(self, bits: Bits) -> Expression:
-        """Return bits inside an expression; a one-bit enumeration is compared with its label."""
+        """Return the expression for an operand. A one-bit enumeration is compared with its label for 1."""
         if len(bits) == 1 and isinstance(bits[0], int):
             subject, named = self.choice(bits)
             label = named and named.label(("1",))
@@ -105,7 +109,7 @@ class Reading:
         return self.read(bits)
 
     def _part(self, bits: Bits, start: int) -> tuple[Expression, int]:
-        """Return the longest run of bits from `start` that is one expression, and where it ends."""
+        """Return the longest run of bits from `start` that is one expression, and the index where the run ends."""
         bit = bits[start]
         if isinstance(bit, str):
             end = start + next((i for i, b in enumerate(bits[start:]) if isinstance(b, int)), len(bits) - start)
@@ -129,10 +133,11 @@ class Reading:
         return Atom(signal.part(place, count)), start + count
 
     def _best(self, bits: Bits, start: int) -> tuple[Signal, int]:
-        """Return the signal that holds the longest run of bits from `start`, and the run's index in it."""
+        """Return the signal that contains the longest run of bits from `start`, and where the run begins in the
+        signal.
+        """
         return max(self._at[bits[start]], key=lambda at: _length(at[0].bits[at[1] :], bits[start:]))
 
 
 def _length(a: Bits, b: Bits) -> int:
-    """Return the length of the common start of two bit vectors."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -1,4 +1,4 @@
-"""Named signals of a module: its ports, and values with several readers."""
+"""Named signals of a module: its ports, and the values that several cells read."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from fp9_rtl.export.text.types import Struct, Type
 
 @dataclass(eq=False)
 class Signal:
-    """A named vector: its bits from the index `low` up; `kind` is input, output or value.
+    """A named vector. `low` is the index of its lowest bit. `kind` is input, output or value.
 
-    A signal with a structure `type` may have its fields as `members`; each member has this signal as its `whole`.
+    A signal whose `type` is a structure may have its fields as `members`. The `whole` of each member is this
+    signal.
     """
 
     name: str
@@ -29,31 +30,33 @@ class Signal:
     type: Type | None = None
     whole: Signal | None = None
     origin: tuple[str, str] | None = None
-    """The structure and the field in the source, if the signal is a field."""
+    """The structure and the field in the source. None if the signal is not a field."""
     members: tuple[Signal, ...] = ()
 
     def take(self, type: Type | None) -> None:
-        """Set the type; with a type, the lowest index is 0."""
+        """Set the type. If it is not None, the index of the lowest bit becomes 0."""
         self.type = type
         self.low = 0 if type else self.low
 
     @property
     def range(self) -> str:
-        """Return the type, or the index range of the vector; empty for a single bit."""
+        """Return the type's name, or the index range of a vector without a type. Return an empty text for a single
+        bit.
+        """
         return self.places if self.type is None else self.type.name
 
     @property
     def places(self) -> str:
-        """Return the index range of the vector; empty for a single bit."""
+        """Return the index range of the vector. Return an empty text for a single bit."""
         return "" if len(self.bits) == 1 and not self.low else f"[{self.low + len(self.bits) - 1}:{self.low}]"
 
     @property
     def word(self) -> str:
-        """Return the name as a part of another name."""
+        """Return the signal's name in the form that can be part of another name."""
         return self.name.replace(".", "_")
 
     def part(self, first: int, count: int) -> str:
-        """Return `count` bits from index `first`, as a slice or as fields."""
+        """Return the text for `count` bits from index `first`, as a slice or as fields."""
         if count == len(self.bits):
             return self.name
         if isinstance(self.type, Struct):
@@ -64,7 +67,7 @@ class Signal:
 
 
 def structure(whole: Signal, struct: Struct) -> Signal:
-    """Make a signal a structure whose fields are its members, and return it."""
+    """Give a signal the type `struct`, make its fields members of the signal, and return the signal."""
     members, low = [], 0
     for field, width in struct.fields:
         members.append(Signal(f"{whole.name}.{field}", whole.bits[low : low + width], whole.kind, whole=whole))
@@ -74,14 +77,15 @@ def structure(whole: Signal, struct: Struct) -> Signal:
 
 
 class Names:
-    """Unique names of one module."""
+    """The names used in one module. Each name is unique."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*VERILOG, *taken}
 
     def give(self, wanted: str) -> str:
-        """Return the wanted name, with a number appended if it is taken and a word in front if it does not begin with
-        a letter.
+        """Reserve and return the wanted name.
+
+        If the name is taken, a number is appended. If it does not begin with a letter, a word is placed before it.
         """
         wanted = wanted if wanted[:1].isalpha() else f"value_{wanted.lstrip('_')}"
         name = next(n for n in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(2))) if self.free(n))
@@ -100,7 +104,7 @@ class Names:
 
 @functools.lru_cache(maxsize=1 << 14)
 def clean(name: str) -> str | None:
-    """Return a source name as a Verilog name; None for names that Amaranth generates."""
+    """Return a source name as a Verilog name. Return None for a name that Amaranth generated."""
     if name.startswith(("port$", "$")):
         return None
     name = re.sub(r"\$\d+$", "", name.replace(".", "_"))
@@ -111,7 +115,10 @@ def clean(name: str) -> str | None:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _field(name: str) -> tuple[str, str] | None:
-    """Return the structure and field of a source name; None for a module's interface as a whole."""
+    """Return the structure and the field that a source name denotes.
+
+    Return None if the structure is a module's whole interface.
+    """
     parent, _, field = name.rpartition(".")
     called = clean(field)
     if called is None or called in VERILOG or re.fullmatch(r"([io](\$\d+)?)?", parent):
@@ -124,14 +131,13 @@ def _without_interface(name: str) -> str:
 
 
 def _short_field(field: str, name: str, wire: Wire) -> str:
-    """The field that a wire is, in the short form if the name of the wire is."""
     return field if name == clean(wire.name) else _without_interface(field)
 
 
 def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[str | None, Wire]]:
-    """Names without the `i` and `o` of a submodule's interface: `align_o_smaller` is `align_smaller`.
+    """Shorten names that contain the `i` or `o` of a submodule's interface: `align_o_smaller` becomes `align_smaller`.
 
-    A name stays as it is if the short one would also name other bits, as for `add_i_nan` beside `add_o_nan`.
+    A name is not shortened if the short name would also denote other bits, as with `add_i_nan` and `add_o_nan`.
     """
     short = [name and _without_interface(name) for name, _ in named]
     meant: defaultdict[str | None, set[Bits]] = defaultdict(set)
@@ -144,7 +150,7 @@ def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[
 
 
 class Sources:
-    """Source names in one module: names of single fields, without names of packed structures."""
+    """Source names in one module. They denote single fields; names of packed structures are stored separately."""
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         packed = {wire.name.rpartition(".")[0] for wire in wires}
@@ -162,24 +168,27 @@ class Sources:
                     self._holding[bit].append(number)
 
     def holding(self, bit: Bit) -> Iterator[tuple[str, Bits]]:
-        """Yield the names that include this bit."""
+        """Yield the source names that include this bit, each with its bits."""
         return (self.wires[number] for number in self._holding.get(bit, ()))
 
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
-        """Yield the names that hold these bits consecutively, with the index of the first bit."""
+        """Yield the source names that contain `bits` without gaps, each with its bits and the index of `bits`
+        in them.
+        """
         for name, held in self.holding(bits[0]):
             place = held.index(bits[0])
             if held[place : place + len(bits)] == bits:
                 yield name, held, place
 
     def within(self, bits: Bits) -> Iterator[str]:
-        """Yield the names of the lowest of these bits, longest first."""
+        """Yield the source names that denote exactly the lowest bits in `bits`. The longest comes first."""
         found = [(n, held) for n, held in self.holding(bits[0]) if held == bits[: len(held)]]
         return (name for name, _ in sorted(found, key=lambda found: -len(found[1])))
 
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
-        """Yield wanted bits as name, index of the first bit, and bits; names that begin with `first` take
-        precedence.
+        """Yield the wanted bits as runs: a source name, the index of the run in it, and the bits.
+
+        Names that begin with `first` have priority.
         """
         left = set(wanted)
         holding = sorted({number for bit in left for number in self._holding.get(bit, ())})
@@ -193,7 +202,7 @@ class Sources:
 
 
 def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
-    """Return runs of consecutive wanted bits with their indices; each bit occurs once."""
+    """Return runs of consecutive wanted bits with their indices. Each bit occurs only once."""
     found: list[tuple[int, list[Bit]]] = []
     seen: set[Bit] = set()
     for index, bit in enumerate(bits):
@@ -208,7 +217,7 @@ def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
 
 
 def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -> list[Signal]:
-    """Return signals for runs; if several runs have one name, the name gets the index range."""
+    """Return a signal for each run. If several runs have the same name, the index range is appended to the name."""
     shared = {name for name, group in itertools.groupby(sorted(name for name, _, _ in runs)) if len(list(group)) > 1}
     signals = []
     for name, low, bits in runs:
@@ -220,7 +229,7 @@ def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -
 
 
 def shorten(signals: Sequence[Signal], names: Names, sources: Sources) -> None:
-    """Remove the prefixes `i_` and `o_` of ports if no other value of the module then has the same name."""
+    """Remove the prefixes `i_` and `o_` from ports, unless another value of the module has the short name."""
     short = Counter(signal.name[2:] for signal in signals if signal.name[:2] in ("i_", "o_"))
     short.update(name for name, _ in sources.wires)
     for signal in signals:

@@ -1,4 +1,4 @@
-"""Names and comments of the Python source at a given line."""
+"""Find names and comments in the Python source at a given line."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _OPERATORS: dict[str, tuple[type[ast.AST], ...]] = {
     "$gt": (ast.Gt,),
     "$ge": (ast.GtE,),
 }
-"""Outermost Python operators of an expression for each kind of cell."""
+"""Python operators that correspond to each kind of cell."""
 _CALLS = {"$mux": "Mux", "$reduce_or": "any", "$reduce_and": "all", "$reduce_xor": "xor"}
 
 
 def value_name(place: Place | None, kind: str) -> str | None:
-    """Return the source's local name for the value of a cell of this kind; None if there is none."""
+    """Return the local name that the source gives to the value of a cell of this kind. Return None without a name."""
     for target, value in _assignments(place[0]).get(place[1], ()) if place else ():
         if _outermost(value, kind):
             return target.strip("_")
@@ -42,7 +42,7 @@ def value_name(place: Place | None, kind: str) -> str | None:
 
 
 def comment(place: Place | None) -> str | None:
-    """Return the comment at the end of a line or in the lines above it, as one line."""
+    """Return the comment at the end of a source line, or the one above it. The result is one line."""
     lines = _lines(place[0]) if place else ()
     if place is None or not 0 < place[1] <= len(lines):
         return None
@@ -67,7 +67,10 @@ def _lines(file: str) -> tuple[str, ...]:
 
 @functools.cache
 def _assignments(file: str) -> dict[int, list[tuple[str, ast.expr]]]:
-    """Return, by line, the names and values of assignments and of functions that return; innermost first."""
+    """Return the assigned names with their values, grouped by line, innermost first.
+
+    A function counts as the name of the value that it returns.
+    """
     found: dict[int, list[tuple[str, ast.expr]]] = {}
     for node in ast.walk(ast.parse("\n".join(_lines(file)))):
         for name, value in _named(node):
@@ -96,7 +99,7 @@ def _last_name(target: ast.expr) -> str:
 
 
 def _outermost(value: ast.expr, kind: str) -> bool:
-    """Return whether the outermost operation of an expression is of this kind."""
+    """Return whether the outermost operation of a Python expression corresponds to this kind of cell."""
     if isinstance(value, ast.Call):
         name = _last_name(value.func)
         return name == _CALLS.get(kind)
@@ -109,7 +112,7 @@ def _outermost(value: ast.expr, kind: str) -> bool:
 
 
 def context_name(place: Place | None) -> str | None:
-    """Return the name that is assigned at a line, even if the value is only a part of the expression."""
+    """Return the name that a line assigns, even if the cell is only a part of the assigned expression."""
     found = _assignments(place[0]).get(place[1]) if place else None
     if found:
         return found[0][0].strip("_")

@@ -1,4 +1,4 @@
-"""The statements of a module: values in dependency order, instances, registers."""
+"""Write the statements of a module: values in dependency order, instances and registers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass
 class Definition:
-    """The definition of a signal, the signals that it reads, and the comment in the source."""
+    """The definition of a signal. `reads` has the signals that it reads; `comment` comes from the source."""
 
     signal: Signal
     cells: list[Cell]
@@ -42,7 +42,10 @@ def body(module: Module, dialect: Dialect) -> list[str]:
 
 
 def _acyclic(module: Module, dialect: Dialect) -> list[Definition]:
-    """Return definitions without cycles; a signal of several values that depends on itself is divided."""
+    """Return definitions without cycles.
+
+    A signal that holds several values and depends on itself is divided.
+    """
     while True:
         definitions = _definitions(module, dialect)
         loops = _loops(definitions)
@@ -78,7 +81,10 @@ def _definitions(module: Module, dialect: Dialect) -> list[Definition]:
 
 
 def _loops(definitions: Sequence[Definition]) -> set[int]:
-    """Return the signals of several values that depend on themselves; any other loop is part of the circuit."""
+    """Return the signals that hold several values and depend on themselves.
+
+    Any other loop is a real loop of the circuit.
+    """
     left = {id(d.signal): d for d in definitions}
     while True:
         free = [number for number, d in left.items() if not d.reads & left.keys()]
@@ -90,12 +96,12 @@ def _loops(definitions: Sequence[Definition]) -> set[int]:
 
 
 def _is_part(definition: Definition) -> bool:
-    """Return whether the only named cell drives a part of its signal, and inline expressions drive the rest."""
+    """Return whether a single named cell drives only a part of its signal. Inline expressions drive the rest."""
     return bool(definition.cells) and definition.cells[0].output != definition.signal.bits
 
 
 def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
-    """Return the definitions, each after the ones that it reads, otherwise in the given order."""
+    """Sort the definitions so that each comes after those that it reads. Otherwise keep their order."""
     by_signal = {id(d.signal): d for d in definitions}
     ordered: list[Definition] = []
     done: set[int] = set()
@@ -113,8 +119,9 @@ def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
 
 
 def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signal]:
-    """Return the signals to declare first: registers, outputs of submodules, and signals read before their
-    definition.
+    """Return the signals that must be declared before all definitions.
+
+    These are registers, outputs of submodules, and signals that are read before their definition.
     """
     defined = {id(d.signal): number for number, d in enumerate(ordered)}
     late = {
@@ -124,7 +131,7 @@ def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signa
 
 
 def _written(definition: Definition, declared: str) -> Iterator[str]:
-    """Yield a definition with its comment; it includes the declaration if there is none before."""
+    """Yield the lines of a definition, with its comment. The signal is declared there if it was not declared before."""
     if definition.comment:
         yield f"{INDENT}// {definition.comment}"
     if definition.signal.is_register:
@@ -136,13 +143,12 @@ def _written(definition: Definition, declared: str) -> Iterator[str]:
 
 
 def _assignment(signal: Signal, value: Expression) -> list[str]:
-    """Return the text after the `=`, on its line and on the lines below."""
     taken = len(" ".join(["assign", *filter(None, [signal.range]), signal.name])) + 5
     return _behind(value, taken)
 
 
 def _behind(value: Expression, taken: int, indent: str = INDENT) -> list[str]:
-    """Return the value after the `=` of an assignment at some indent, up to its semicolon."""
+    """Return the text after the `=` of an assignment, up to its semicolon."""
     flat = value.flat()
     if len(flat) + taken < WIDTH:
         return [f" {flat};"]
@@ -157,7 +163,7 @@ def _set(indent: str, target: str, operator: str, value: Expression) -> list[str
 
 
 def _in_lines(labels: list[str], indent: str, target: str) -> list[str]:
-    """Return the labels of a case branch on as few lines as fit; the last line is not indented."""
+    """Return the labels of a case branch on as few lines as fit. The last line is not indented."""
     lines = [labels[0]]
     for label in labels[1:]:
         if len(indent) + len(lines[-1]) + len(label) + len(target) > WIDTH:
@@ -194,7 +200,7 @@ def _instance(module: Module, name: str) -> list[str]:
 
 
 def _registers(module: Module, dialect: Dialect) -> list[str]:
-    """Return clocked blocks; registers that change under the same conditions share a block."""
+    """Return the clocked blocks. Registers that change under the same conditions share a block."""
     groups: defaultdict[tuple[object, ...], list[Cell]] = defaultdict(list)
     for cell in module.part.cells:
         if cell.kind == "$dff":
@@ -233,7 +239,6 @@ def _clocked(module: Module, cells: Sequence[Cell], dialect: Dialect) -> list[st
 
 
 def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[Bits]) -> list[str]:
-    """Return the assignments of registers in one branch."""
     indent = 3 * INDENT if head else 2 * INDENT
     lines = [
         line
@@ -248,7 +253,7 @@ def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[B
 
 
 def _unused(module: Module, dialect: Dialect) -> list[str]:
-    """Return a wire that collects unread bits, so that lint tools do not warn about them."""
+    """Return a wire that reads all unused bits, so that lint tools do not report them."""
     parts: list[str] = []
     for signal in (*module.pins, *members(module.values)):
         if signal.kind == "output":

@@ -1,4 +1,4 @@
-"""SystemVerilog types: enumerations for select ports, structures for fields."""
+"""SystemVerilog types: enumerations for select ports, and structures for fields."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fp9_rtl.export.text.circuits.circuit import Bits, Cell, Circuit, nets, read
 from fp9_rtl.export.text.expressions import INDENT, constant
 
 Fields = tuple[tuple[str, int], ...]
-"""Names and widths of fields, lowest first."""
+"""Names and widths of the fields, lowest first."""
 
 
 def bits_of(fields: Fields) -> str:
-    """Return fields with their bit ranges, highest first: `sign [7], exponent [6:3], fraction [2:0]`."""
+    """Return the fields as text with their bit ranges, highest first: `sign [7], exponent [6:3], fraction [2:0]`."""
     said, low = [], 0
     for name, width in fields:
         said.append(f"{name} [{low}]" if width == 1 else f"{name} [{low + width - 1}:{low}]")
@@ -24,7 +24,10 @@ def bits_of(fields: Fields) -> str:
 
 @dataclass(frozen=True)
 class Enum:
-    """The values 0, 1, ... of a vector: what they select, and the label of each."""
+    """An enumeration of the values 0, 1, ... of a vector.
+
+    `choices` says what each value selects. `labels` has the label of each value.
+    """
 
     name: str
     width: int
@@ -32,7 +35,7 @@ class Enum:
     labels: tuple[str, ...]
 
     def label(self, bits: Bits) -> str | None:
-        """Return the label of a constant; None if the bits are not constant or have no label."""
+        """Return the label of a constant. Return None if a bit is not constant or the value has no label."""
         if len(bits) != self.width or not all(isinstance(bit, str) for bit in bits):
             return None
         value = int("".join(map(str, reversed(bits))), 2)
@@ -47,7 +50,7 @@ class Enum:
 
 @dataclass(frozen=True)
 class Struct:
-    """Fields of a packed structure with their widths, lowest first."""
+    """A packed structure. `fields` has names and widths, lowest first."""
 
     name: str
     fields: Fields
@@ -58,7 +61,7 @@ class Struct:
         return "\n".join(["typedef struct packed {", *lines, f"}} {self.name};"])
 
     def parts(self, first: int, count: int) -> list[str]:
-        """Return `count` bits from bit `first` as fields and slices of fields, highest first."""
+        """Return the fields, or slices of fields, that cover `count` bits from bit `first`. The highest comes first."""
         found = []
         low = 0
         for field, width in self.fields:
@@ -74,7 +77,7 @@ Type = Enum | Struct
 
 
 class Types:
-    """The types of one circuit; all their names begin with `prefix`. `ports` maps port names to types."""
+    """The types of one circuit. All their names begin with `prefix`. `ports` maps port names to types."""
 
     def __init__(self, prefix: str, ports: Mapping[str, Type]) -> None:
         self._prefix, self._ports = prefix, ports
@@ -82,7 +85,9 @@ class Types:
         self._structs: dict[Fields, Struct] = {port.fields: port for port in ports.values() if isinstance(port, Struct)}
 
     def find(self, circuit: Circuit) -> None:
-        """Assign types to the ports of a circuit, and to registers that only store values of one type."""
+        """Assign types to the ports of a circuit. A register gets a type if all values that it stores have
+        this type.
+        """
         self._of = {port.bits: self._ports[port.name] for port in circuit.ports if port.name in self._ports}
         driver = {cell.output: cell for cell in circuit.cells}
         read = readers(circuit)
@@ -96,7 +101,7 @@ class Types:
             left = [cell for cell in left if cell not in found]
 
     def _taken(self, register: Cell, alone: Mapping[Bits, Cell]) -> Type | None:
-        """Return the type of all values that a register stores; None if it is not unique."""
+        """Return the type that all values stored by a register have. Return None if they have no common type."""
         found: set[Type | None] = set()
         value = register.inputs["D"]
         while (choice := alone.get(value)) is not None and choice.kind == "$mux" and choice.path == register.path:
@@ -108,15 +113,17 @@ class Types:
 
     @property
     def typed(self) -> Collection[Bits]:
-        """Return the bits of typed ports, and of registers that store their values."""
+        """Return each word that has a type. A word is the bits of a port or of a register."""
         return self._of
 
     def of(self, bits: Bits) -> Type | None:
-        """Return the type of the bits of a port, or of a register that stores its values; None if they have none."""
+        """Return the type of a word. Return None if these bits are not a port or register with a type."""
         return self._of.get(bits)
 
     def struct(self, stems: Sequence[str], fields: Sequence[tuple[str, int]]) -> Struct:
-        """Return the structure with these fields; a new one is named after the first unused of the `stems`."""
+        """Return the structure with these fields. A new structure is named after the first of the `stems` that is
+        unused.
+        """
         key = tuple(fields)
         if key not in self._structs:
             taken = {known.name for known in (*self._structs.values(), *self._ports.values())}

@@ -1,4 +1,4 @@
-"""Count the readers of a module's values and decide which values are written inline."""
+"""Count how often a module reads its values, and decide which values are written inline."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.signals import Signal, Sources
 
 _NAMED_LEAVES, _UNNAMED_LEAVES = 5, 16
-"""Maximum number of operands of an inline expression, with and without a name in the source."""
+"""Maximum number of operands in an inline expression, if its value has a name in the source and if not."""
 
 
 class Uses:
-    """The cells of a module for output: selections as cases, registers with their next values.
+    """The cells of a module, prepared for writing.
 
-    `inner` are the ports of its submodules.
+    Selections are converted to cases, and registers get their next values. `inner` are the ports of its submodules.
     """
 
     def __init__(self, part: Part, sources: Sources, inner: Sequence[Signal]) -> None:
@@ -32,7 +32,7 @@ class Uses:
         self.updates: dict[int, Update] = {id(c): update_of(c, self.driver, self._is_alone) for c in registers}
 
     def named(self, outputs: Iterable[Signal]) -> Iterator[Cell]:
-        """Yield the cells whose values get a name, registers first; `outputs` are the module's outputs."""
+        """Yield the cells whose values get a name, registers first. `outputs` are the outputs of the module."""
         references = self._references(outputs)
         leaves: dict[int, int] = {}
         for cell in sorted(self._part.cells, key=lambda cell: cell.kind != "$dff"):
@@ -40,12 +40,12 @@ class Uses:
                 yield cell
 
     def _is_alone(self, cell: Cell) -> bool:
-        """Return whether a cell's value has exactly one reader, in this module."""
+        """Return whether a cell's value is read exactly once, in this module."""
         stays = self._part.leaving.isdisjoint(nets(cell.output))
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return the number of reads of every cell's value; a partial read counts as more than one."""
+        """Return how often each cell's value is read. A read of only some of its bits counts twice."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)
@@ -59,7 +59,6 @@ class Uses:
         return count
 
     def _reads(self, cell: Cell) -> Iterator[Bits]:
-        """Yield the bits that a cell's text reads."""
         case, update = self.cases.get(id(cell)), self.updates.get(id(cell))
         if update is not None:
             yield from (bits for arm in update.arms for bits in arm)
@@ -79,7 +78,10 @@ class Uses:
             count[id(cell)] += weight if whole else 2
 
     def _is_inline(self, cell: Cell, references: int, leaves: dict[int, int]) -> bool:
-        """Return whether a value is written inline: read once and short, or the inversion of a named bit."""
+        """Return whether a value is written inline.
+
+        This is so if the value is short and read once, or if it inverts a named bit.
+        """
         below = 0
         for bits in self._reads(cell):
             behind = _runs(bits, self.driver)
@@ -100,7 +102,7 @@ class Uses:
 
 
 def _runs(bits: Bits, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Cell, Bits]]:
-    """Yield bits grouped by the cells that drive them; bits without a driver here are left out."""
+    """Yield runs of bits that one cell drives, with the cell. Bits without a driver are left out."""
     start = 0
     while start < len(bits):
         cell = driver.get(bits[start]) if isinstance(bits[start], int) else None

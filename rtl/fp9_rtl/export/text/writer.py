@@ -1,4 +1,4 @@
-"""The text of a whole circuit: each distinct module once, the top module last."""
+"""Write the text of a whole circuit. Each distinct module is written once, the top module last."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from fp9_rtl.export.text.types import Types
 
 
 class Writer:
-    """Writer of a flat circuit as plain Verilog and as SystemVerilog."""
+    """Writer for a flat circuit, as plain Verilog or SystemVerilog."""
 
     def __init__(
         self, words: Mapping[str, Any], name: str, docs: Mapping[Path, str], types: Types, flat: bool = False
     ) -> None:
-        """Read a circuit: `words` is its module in Yosys' JSON, `docs` the docstrings of its source modules in output
-        order.
+        """Read a circuit. `words` is its module in Yosys' JSON.
 
-        `flat` writes a single module. `types` has the types of the circuit's ports; other types are added to it.
+        `docs` has the docstrings of the source modules, in output order. `types` has the types of the circuit's
+        ports; new
+        types are added to it. `flat` writes a single module.
         """
         circuit = read_circuit(words)
         fold(circuit)
@@ -48,9 +49,9 @@ class Writer:
         self._lent = (Sources(self._circuit.wires), Sources(unnamed))
 
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
-        """Return the texts of the modules by name, parents first, and the steps of the circuit. Deterministic.
+        """Return the text of each module by name, parents first, and the steps of the circuit.
 
-        `system` writes SystemVerilog with the types.
+        `system` writes SystemVerilog with types. The result is deterministic.
         """
         top = parts(self._circuit, self._docs)
         texts, named = _Texts(self._circuit, self._name, self._docs, self._types, self._lent, system).write(top)
@@ -102,14 +103,14 @@ class _Texts:
         return found
 
     def _body(self, module: Module) -> str:
-        """Return a module's text from its ports to its end."""
         declared = (f"{INDENT}{self._dialect.port(port)}" for port in module.ports)
         lines = body(module, self._dialect)
         return "\n".join([",\n".join(declared), ");", *lines])
 
     def _named(self, modules: Mapping[Path, Module], bodies: Mapping[Path, str]) -> dict[Path, str]:
-        """Return names for modules; modules with equal text and submodules get one name from the common part of their
-        paths.
+        """Return a name for each module.
+
+        Modules with equal text and equal submodules share one name. It is made from the common part of their paths.
         """
         groups: defaultdict[tuple[object, ...], list[Path]] = defaultdict(list)
         key: dict[Path, tuple[object, ...]] = {}
@@ -125,7 +126,7 @@ class _Texts:
 
 
 def _common(group: Sequence[Path]) -> Path:
-    """Return the path of modules with equal text: a module's own path, or the common part of several."""
+    """Return the common part of the paths of equal modules. A single module keeps its own path."""
     if len(group) == 1:
         return group[0]
     last = "".join(common_start([path[-1] for path in group])).rstrip("_0123456789")
@@ -133,15 +134,15 @@ def _common(group: Sequence[Path]) -> Path:
 
 
 def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
-    """A path without the names that the next one begins with: of `decode` and `decode_a` only `decode_a`.
+    """Return a path without names that begin the next name: `decode`, `decode_a` becomes `decode_a`.
 
-    A path that is then the same as another one ends in `one`.
+    If another path would become the same, `one` is appended.
     """
     names = tuple(n for n, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{n}_"))
     return names if names == path or names not in others else (*names, "one")
 
 
 def common_start(sequences: Iterable[Sequence[str]]) -> list[str]:
-    """Return the common start of sequences of names or letters."""
+    """Return the longest common start of the sequences. Their items are names or letters."""
     columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
     return [column[0] for column in columns]

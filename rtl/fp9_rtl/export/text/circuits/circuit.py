@@ -1,4 +1,7 @@
-"""Read the words of a circuit from Yosys: operands extended to the result's width, no duplicate and no unread cells."""
+"""Read a circuit from Yosys as operations on words.
+
+Operands are extended to the result's width. Duplicate cells and unread cells are removed.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +24,16 @@ ARITHMETIC = {"$add", "$sub", "$mul", "$neg", "$shl", "$sshl"}
 """Cell kinds in which an output bit depends only on its own and lower bit positions."""
 _RENAMED = {"$reduce_bool": "$reduce_or", "$logic_not": "$is_zero", "$logic_and": "$and", "$logic_or": "$or"}
 SHARED = {"$dff": ("CLK", "ARST"), "$mux": ("S",), "$pmux": ("S",)}
-"""Inputs of a bitwise kind that all bit positions read."""
+"""For some bitwise cell kinds, the input ports that affect all bit positions."""
 
 
 @dataclass(eq=False, slots=True)
 class Cell:
-    """One operation: `inputs` by port, `output` with bits that only it drives; `signed` for comparisons of signed
-    numbers.
+    """One operation. `inputs` maps port names to bits. `output` holds bits that no other cell drives.
 
-    A register with asynchronous reset has the input `ARST`, active at level `reset_by`, and its reset value in
-    `RESET`.
+    `signed` is True for a comparison of signed numbers. A register with asynchronous reset has the input `ARST`,
+    active
+    at level `reset_by`. The input `RESET` holds its reset value.
     """
 
     kind: str
@@ -42,7 +45,7 @@ class Cell:
     reset_by: int = 1
 
     def places(self, kept: Sequence[int]) -> Cell:
-        """Return a bitwise cell reduced to the given bit positions."""
+        """Return a copy of this bitwise cell that has only the given bit positions."""
         shared = SHARED.get(self.kind, ())
         width = len(self.output)
         inputs = {
@@ -54,7 +57,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A name of the source: its module, the name as written there, and its bits."""
+    """A name in the source, with the module that contains it and the bits that it names."""
 
     path: Path
     name: str
@@ -72,7 +75,10 @@ class Port:
 
 @dataclass
 class Circuit:
-    """Cells, with drivers before readers except for registers; names; ports in their order."""
+    """The cells, source names and ports of a circuit. Ports are in their original order.
+
+    Each cell comes after the cells that drive its inputs, except registers.
+    """
 
     cells: list[Cell]
     wires: list[Wire]
@@ -96,8 +102,6 @@ def read_circuit(module: Mapping[str, Any]) -> Circuit:
 
 
 class _Free:
-    """Generator of unused net numbers."""
-
     def __init__(self, first: int) -> None:
         self._next = first
 
@@ -112,7 +116,7 @@ def _wire(name: str, wire: Mapping[str, Any]) -> Wire:
 
 
 def _module_name(name: str) -> str:
-    """Return a submodule's name without the number that Amaranth adds; the first unnamed submodule is `U0`."""
+    """Return a submodule's name without the number that Amaranth appends. The first unnamed submodule is `U0`."""
     return re.sub(r"^U\$", "U", re.sub(r"(?<!^U)\$\d+$", "", name))
 
 
@@ -157,14 +161,14 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
 
 
 def _compare_less(cell: Cell) -> None:
-    """Remove the bit positions of a comparison at which two equal constants are compared."""
+    """Remove a bit position from a comparison if both operands have the same constant there."""
     pairs = list(zip(cell.inputs["A"], cell.inputs["B"], strict=True))
     kept = [(a, b) for a, b in pairs if a != b or isinstance(a, int)] or pairs[:1]
     cell.inputs = {"A": tuple(a for a, _ in kept), "B": tuple(b for _, b in kept)}
 
 
 def _as_gate(cell: Cell) -> None:
-    """Replace a one-bit multiplexer with the constant 0 or 1 by an AND or OR."""
+    """Replace a one-bit multiplexer by an AND or OR if one of its data inputs is constant."""
     a, b, s = cell.inputs["A"], cell.inputs["B"], cell.inputs["S"]
     if a == ("0",):
         cell.kind, cell.inputs = "$and", {"A": s, "B": b}
@@ -173,13 +177,16 @@ def _as_gate(cell: Cell) -> None:
 
 
 def extended(bits: Bits, width: int, signed: bool) -> Bits:
-    """Return the lowest `width` bits of a number, extended with its sign or 0."""
+    """Return the lowest `width` bits of a number. A shorter number is extended with its sign or with 0."""
     sign = bits[-1] if signed else "0"
     return (bits + (sign,) * (width - len(bits)))[:width]
 
 
 def _place(cells: Iterable[Cell]) -> None:
-    """Assign cells that an optimisation created to the module of their readers, or else of their drivers."""
+    """Assign each cell that an optimisation created to a module.
+
+    This is the module of the cells that read it, or else of the cells that drive it.
+    """
     lost = [cell for cell in cells if cell.path == ("?",)]
     if not lost:
         return
@@ -201,7 +208,7 @@ def nets(bits: Iterable[Bit]) -> Iterator[int]:
 
 
 def _read_signs(circuit: Circuit) -> None:
-    """Replace the comparison `< 0` by the sign bit, and `>= 0` by its inverse."""
+    """Replace the comparison `< 0` by the sign bit, and `>= 0` by the inverted sign bit."""
     same: dict[Bit, Bit] = {}
     for cell in circuit.cells:
         if cell.signed and cell.kind in ("$lt", "$ge") and set(cell.inputs["B"]) == {"0"}:
@@ -214,8 +221,6 @@ def _read_signs(circuit: Circuit) -> None:
 
 
 def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace bits by the equal bits in `same`, in all inputs, names and ports."""
-
     def renamed(bits: Bits) -> Bits:
         return tuple(same.get(bit, bit) for bit in bits)
 
@@ -226,7 +231,7 @@ def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
 
 
 def _trim(circuit: Circuit) -> None:
-    """Remove the cells, and the bit positions of cells, on which no output of the circuit depends."""
+    """Remove cells that no circuit output depends on. Remove such bit positions from the remaining cells."""
     driver = {bit: (cell, i) for cell in circuit.cells for i, bit in enumerate(cell.output)}
     live: set[int] = set()
     pending = [bit for port in circuit.ports if not port.is_input for bit in nets(port.bits)]
@@ -252,7 +257,7 @@ def _trim(circuit: Circuit) -> None:
 
 
 def _behind(cell: Cell, place: int) -> Iterator[int]:
-    """Yield the nets on which one bit of a cell's output depends."""
+    """Yield the nets that determine the output bit at position `place`."""
     for port, bits in cell.inputs.items():
         if cell.kind in BITWISE and port not in SHARED.get(cell.kind, ()):
             yield from nets(bits[place :: len(cell.output)])
@@ -263,7 +268,7 @@ def _behind(cell: Cell, place: int) -> Iterator[int]:
 
 
 def _order(circuit: Circuit) -> None:
-    """Sort drivers before readers, in the order of the ports that need them; registers count as inputs."""
+    """Sort the cells so that each comes after its drivers. Registers count as inputs."""
     driver = {bit: cell for cell in circuit.cells for bit in nets(cell.output)}
     registers = [cell for cell in circuit.cells if cell.kind == "$dff"]
     roots = [driver[b] for port in circuit.ports if not port.is_input for b in nets(port.bits) if b in driver]
@@ -283,7 +288,6 @@ def _order(circuit: Circuit) -> None:
 
 
 def _merge(circuit: Circuit) -> None:
-    """Merge cells of one module that have the same operation and the same inputs."""
     same: dict[Bit, Bit] = {}
     known: dict[object, Cell] = {}
     kept = []
@@ -300,20 +304,20 @@ def _merge(circuit: Circuit) -> None:
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Read other bits in place of some, then take out what no output depends on and what is there twice."""
+    """Replace each bit in `same` by its equal bit. Then remove unread cells and duplicate cells."""
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)
 
 
 def readers_first(cells: Sequence[Cell]) -> Iterator[Cell]:
-    """Yield registers, then all other cells from the outputs to the inputs."""
+    """Yield registers first, then the other cells in order from the outputs to the inputs."""
     yield from (cell for cell in cells if cell.kind == "$dff")
     yield from (cell for cell in reversed(cells) if cell.kind != "$dff")
 
 
 def readers(circuit: Circuit) -> Counter[int]:
-    """Return the number of reads of every net."""
+    """Return how often each net is read."""
     count = Counter(bit for cell in circuit.cells for bits in cell.inputs.values() for bit in nets(bits))
     count.update(bit for port in circuit.ports if not port.is_input for bit in nets(port.bits))
     return count

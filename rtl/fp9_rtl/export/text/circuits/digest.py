@@ -1,8 +1,8 @@
-"""Digests of a circuit (its form, and a canonical form) and of the code of a Verilog text.
+"""Digests of a circuit and of the code in a Verilog text.
 
-Two circuits have the same form if their ports have the same names and are driven by equal cells with equal
-connections. Names of nets, modules, the netlist's order and unread cells do not count. The canonical digest also
-ignores the operand order of commutative cells.
+Two circuits have the same digest if they have the same form. This means that their ports have the same names and
+are driven by equal cells with equal connections. The names of nets and modules, the order of the netlist and unread
+cells do not matter. For the canonical digest, the operand order of commutative cells does not matter either.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _OUTPUTS = ("Y", "Q")
 
 
 def digest(words: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the circuit in a flat module of Yosys' JSON."""
+    """Return the SHA-256 of a circuit's form. `words` is a flat module in Yosys' JSON."""
     return hashlib.sha256("\n".join(_Walk(words).lines()).encode()).hexdigest()
 
 
 def code_digest(text: str) -> str:
-    """Return the SHA-256 of Verilog without comments and empty lines, which is what a tool reads."""
+    """Return the SHA-256 of a Verilog text without its comments and empty lines."""
     code = (line.partition("//")[0].rstrip() for line in text.splitlines())
     return hashlib.sha256("\n".join(line for line in code if line).encode()).hexdigest()
 
@@ -47,7 +47,7 @@ class _Walk:
         self._count = 0
 
     def lines(self) -> Iterator[str]:
-        """Yield the circuit as lines: the driver of each output, each register, each cell."""
+        """Yield the circuit as lines of text: a line for the driver of each output, each register and each cell."""
         for name, port in self._ports.items():
             if port["direction"] == "output":
                 yield from self._behind(port["bits"])
@@ -59,7 +59,6 @@ class _Walk:
             yield f"{self._said(register['connections']['Q'])} {self._operation(register)}"
 
     def _behind(self, bits: list[Any]) -> Iterator[str]:
-        """Yield lines for the cells that drive `bits`, drivers first."""
         pending = [(bit, False) for bit in reversed(bits)]
         while pending:
             bit, entered = pending.pop()
@@ -102,17 +101,19 @@ _SIGNED = ("A_SIGNED", "B_SIGNED", "A_WIDTH", "B_WIDTH")
 
 
 def canonical_digest(words: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a circuit, independent of the operand order of commutative cells.
+    """Return the SHA-256 of a circuit's form. It does not depend on the operand order of commutative cells.
 
-    A register is represented by its reset value and the term of cells that drives it. Terms are refined clock cycle
-    by cycle. Two circuits of n registers each that agree for 2 n + 1 cycles agree always, as for finite automata
-    (Moore).
+    A register is represented by its reset value and the term of the cells that drive it. Terms are refined clock
+    cycle
+    by cycle. If two circuits with n registers each agree for 2 n + 1 cycles, they agree in every cycle. Moore
+    proved
+    this for finite automata.
     """
     return _Terms(words).digest()
 
 
 class _Terms:
-    """The term of every bit: a digest of the cells that drive it, beginning at inputs and registers."""
+    """Compute a term for every bit: a digest of the cells that drive it, from inputs and registers on."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._ports = dict(sorted(words["ports"].items()))
@@ -133,8 +134,9 @@ class _Terms:
         self._order = self._sorted()
 
     def digest(self) -> str:
-        """Return the digest of the outputs, after enough clock cycles to distinguish all registers or until no term
-        changes.
+        """Return the digest of the outputs.
+
+        Terms are refined until they distinguish all registers or no longer change.
         """
         held = {id(cell): _hash("register", self._start(cell)) for cell in self._registers}
         clocks = 2 * len(self._registers) + 1
@@ -153,11 +155,10 @@ class _Terms:
         return hashlib.sha256("\n".join([f"{len(self._registers)} registers", *outputs]).encode()).hexdigest()
 
     def _start(self, register: Any) -> str:
-        """Return the register's reset value, bit by bit."""
         return "".join(str(self._initial.get(bit, "x")) for bit in register["connections"]["Q"])
 
     def _evaluated(self, held: Mapping[int, str]) -> dict[Any, str]:
-        """Return the term of every bit, with the terms `held` for registers."""
+        """Return the term of every bit. `held` has the terms of the registers."""
         terms: dict[Any, str] = dict(self._inputs)
         for cell in self._registers:
             terms.update({bit: f"{held[id(cell)]}.{i}" for i, bit in enumerate(cell["connections"]["Q"])})
@@ -167,7 +168,6 @@ class _Terms:
         return terms
 
     def _term(self, cell: Any, terms: Mapping[Any, str]) -> str:
-        """Return the term of a cell; operands of a commutative cell are sorted by their digests."""
         parameters, connections = cell["parameters"], cell["connections"]
         operands = [(p, bits) for p, bits in sorted(connections.items()) if p not in _OUTPUTS]
         if cell["type"] in _COMMUTATIVE:
@@ -179,7 +179,6 @@ class _Terms:
         return _hash(cell["type"], *(f"{name}={int(value, 2)}" for name, value in sorted(rest.items())), *pair)
 
     def _sorted(self) -> list[Any]:
-        """Return the combinational cells, each after its drivers."""
         driver = {bit: cell for cell in self._cells for bit in cell["connections"].get("Y", ())}
         order: list[Any] = []
         entered: set[int] = set()

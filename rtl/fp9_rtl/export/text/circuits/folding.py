@@ -1,4 +1,4 @@
-"""Trivial operations taken out of a circuit before it is written: `x & 1`, `1 ? a : b`, `s ? a : a`, `(a | b) | a`."""
+"""Remove trivial operations before a circuit is written: `x & 1`, `1 ? a : b`, `s ? a : a`, `(a | b) | a`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Cell, Circuit, nets,
 
 _OPPOSITE: Mapping[Bit, Bit] = {"0": "1", "1": "0"}
 _IDENTITY: Mapping[str, Bit] = {"$and": "1", "$or": "0", "$xor": "0"}
-"""The constant operand that leaves the other operand as it is."""
+"""Identity element of each operation: with this operand, the result is the other operand."""
 _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
     "$lt": operator.lt,
     "$le": operator.le,
@@ -19,9 +19,9 @@ _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def fold(circuit: Circuit) -> None:
-    """Remove cells whose value is a constant or one of their inputs. The function of the circuit stays the same.
+    """Remove each cell whose value is a constant or one of its inputs. The circuit's function does not change.
 
-    A cell of several bits is removed only if all of its bits are trivial, so that words stay whole.
+    A cell with several bits is removed only if all its bits are trivial, so that words are not split.
     """
     same: dict[Bit, Bit] = {}
     joined: dict[Bit, tuple[str, frozenset[Bit]]] = {}
@@ -39,7 +39,10 @@ def fold(circuit: Circuit) -> None:
 
 
 def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits | None:
-    """The value of a trivial cell as constants and nets, None for any other cell, which may get fewer inputs."""
+    """Return the value of a trivial cell as constants and nets. Return None for any other cell.
+
+    Redundant inputs of the cell are removed in place.
+    """
     inputs = cell.inputs
     if cell.kind in _IDENTITY:
         return _each(inputs["A"], inputs["B"], lambda a, b: _operation(cell.kind, a, b, joined))
@@ -61,7 +64,7 @@ def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits
 
 
 def _each(a: Bits, b: Bits, operation: Callable[[Bit, Bit], Bit | None]) -> Bits | None:
-    """An operation on each pair of bits, None unless all of them are trivial."""
+    """Apply an operation to each pair of bits. Return None if it returns None for any pair."""
     found = []
     for x, y in zip(a, b, strict=True):
         bit = operation(x, y)
@@ -86,13 +89,12 @@ def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozen
 
 
 def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
-    """The bits that an AND or OR of this kind joins to make a bit."""
+    """Return the operands of the AND or OR that drives `bit`, including those of nested cells of the same kind."""
     made_by, operands = joined.get(bit, ("", frozenset()))
     return operands if made_by == kind else frozenset()
 
 
 def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
-    """Remember the operands of an AND or OR."""
     if cell.kind in ("$and", "$or"):
         for a, b, output in zip(cell.inputs["A"], cell.inputs["B"], cell.output, strict=True):
             operands = {a, b} | _operands(cell.kind, a, joined) | _operands(cell.kind, b, joined)
@@ -100,7 +102,10 @@ def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
 
 
 def _selected(cell: Cell) -> Bits | None:
-    """The value of a choice without conditions; conditions that never hold are removed."""
+    """Return the default value of a `$pmux` cell if none of its conditions can be true. Return None otherwise.
+
+    Conditions that are always false are removed from the cell.
+    """
     width, inputs = len(cell.output), cell.inputs
     held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
     if not held:
@@ -112,7 +117,10 @@ def _selected(cell: Cell) -> Bits | None:
 
 
 def _reduced(cell: Cell) -> Bits | None:
-    """The value of a reduction; operands that cannot change it are removed."""
+    """Return the value of a trivial reduction. Return None for any other.
+
+    Operands that cannot change the result are removed from the cell.
+    """
     bits = cell.inputs["A"]
     neutral, deciding = ("1", "0") if cell.kind == "$reduce_and" else ("0", "1")
     if deciding in bits:
@@ -132,7 +140,10 @@ def _reduced(cell: Cell) -> Bits | None:
 
 
 def _compared(cell: Cell) -> Bits | None:
-    """The value of a comparison of an unsigned number with a constant, if at most one bit of the number decides it."""
+    """Return the value of a comparison of an unsigned number with a constant. Return None if it is not trivial.
+
+    It is trivial if the result is constant, or if the number has a single unknown bit that equals the result.
+    """
     a, b = cell.inputs["A"], cell.inputs["B"]
     if "x" in (*a, *b) or any(True for _ in nets(b)):
         return None
@@ -145,5 +156,5 @@ def _compared(cell: Cell) -> Bits | None:
 
 
 def _number(bits: Bits, unknown: str) -> int:
-    """The number of these bits, with one value for those that are not constant."""
+    """Return the number with these bits. `unknown` replaces each bit that is not constant."""
     return sum((bit if isinstance(bit, str) else unknown) == "1" and 1 << i for i, bit in enumerate(bits))
