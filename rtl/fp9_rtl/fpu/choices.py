@@ -1,4 +1,4 @@
-"""Meaning of a multi-format FPU's select ports: operations, and overflow policies by the result's width."""
+"""Meaning of a multi-format FPU's select ports: the operations, and the overflow policies for each result width."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from fp9_rtl.parts.select import any_of
 _Op = MultiFpuOp
 
 ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.MUL, _Op.CONVERT)
-"""Operations whose result is the rounded sum."""
+"""Operations whose result is a rounded sum."""
 
 
 def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: MultiFpuOp) -> Value:
-    """Return whether the operation is one of `ops`; a select value beyond the last means the last operation."""
+    """Return whether the selected operation is one of `ops`. A select value that is too large means the last
+    operation.
+    """
     offered = unit.operations
     found = [index for index, op in enumerate(offered) if op in ops]
     if len(found) in (0, len(offered)):
@@ -26,7 +28,10 @@ def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: Mult
 
 
 def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
-    """Return the encoder's policies: first for 8-bit results, then for wider ones if not already included."""
+    """Return the overflow policies that the encoder supports, without duplicates.
+
+    The policies for 8-bit results come first. The policy for wider results follows.
+    """
     narrow = unit.overflow if unit.narrow else ()
     wide = (Overflow.DIRECTED,) if len(unit.narrow) < len(unit.formats) else ()
     return tuple(dict.fromkeys((*narrow, *wide)))

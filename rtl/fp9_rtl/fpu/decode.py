@@ -1,4 +1,4 @@
-"""First stage of a multi-format FPU: decode the ports to the factors and the addend of an exact sum.
+"""First stage of a multi-format FPU. It decodes the ports to the factors and the addend of an exact sum.
 
 Every operation is a sum a * b + c. If it does not read b, b is 1. If it does not read c, c is a zero with the
 product's sign. Comparison, minimum and maximum use a - c.
@@ -29,7 +29,7 @@ _NEGATED_ADDEND = (_Op.FMSUB, _Op.FNMADD, _Op.SUB, *EXTREMA, *COMPARISONS)
 
 
 class DecodeMulti(Step):
-    """Decode factors and addend, select the rounding, and form the results that are not rounded."""
+    """Decode factors and addend, select the rounding mode, and form the results that need no rounding."""
 
     name = "decode"
 
@@ -69,7 +69,10 @@ class DecodeMulti(Step):
         return is_operation(self._unit, self.i, *ops)
 
     def _select(self, name: str) -> Value:
-        """Return the format of an operand; c has a's format if the result is one of both operands."""
+        """Return the format selected for an operand.
+
+        In sign injection, minimum and maximum, c has the format of a.
+        """
         unit = self._unit
         if len(unit.formats) == 1:
             return Const(0, 0)
@@ -97,7 +100,9 @@ class DecodeMulti(Step):
         ]
 
     def _overflow(self, m: Module) -> None:
-        """Drive the overflow policy: the selected one for 8-bit results, the IEEE 754 policy for wider ones."""
+        """Drive the overflow policy. It is the selected policy for 8-bit results and that of IEEE 754 for wider
+        results.
+        """
         unit, policies = self._unit, overflows(self._unit)
         wide, chosen = Signal(name="result_is_wide"), Signal(range(len(policies)))
         result = self.i[unit.format_port("result")] if len(unit.formats) > 1 else Const(0, 0)

@@ -1,6 +1,4 @@
-"""Lanes of a multi-format FPU: the first lane is the whole word's datapath, the others process 8-bit codes
-beside it.
-"""
+"""Lanes of a multi-format FPU. The first lane processes the whole word, the other lanes only 8-bit codes."""
 
 from __future__ import annotations
 
@@ -30,12 +28,12 @@ def multi_steps(unit: MultiFpu) -> list[Step]:
 
 
 def _lanes(unit: MultiFpu) -> list[MultiFpu]:
-    """Return the unit of each lane; the first accepts every format."""
+    """Return the unit of each lane. Only the first lane accepts every format."""
     return [replace(unit, lanes=1), *(unit.lane_unit for _ in range(unit.lanes - 1))]
 
 
 class Deal(Step):
-    """Distribute the ports to the lanes; if `vector` is 1, lanes get 8-bit codes, and only 8-bit formats."""
+    """Distribute the ports to the lanes. If `vector` is 1, each lane gets an 8-bit code and an 8-bit format."""
 
     name = "deal"
 
@@ -63,7 +61,7 @@ class Deal(Step):
 
 
 class Collect(Step):
-    """Combine result and flags of the word, or of all lanes."""
+    """Output the result and the flags. They come from the first lane, or from all lanes if `vector` is 1."""
 
     name = "collect"
 

@@ -1,7 +1,7 @@
 """Datapath of a multi-format FPU: one decoder per operand, one multiplier, adder, normaliser and rounder.
 
 decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. The stages place, round and
-encode are shared with the cast; their source is the exact sum.
+encode are those of the cast. Their source is the exact sum.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 
 
 def _rounder(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
-    """Return the rounding stages of a cast, from a sum with the scale's bias to every format."""
+    """Return the rounding stages of a cast from the exact sum to every format."""
     cast = ResultCast(
         unit.name, fixed_format("fp32"), unit.formats, unit.roundings, overflows(unit), nan_sign=NanSign.LOST
     )
@@ -50,7 +50,10 @@ def _rounder(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
 
 
 class Finish(Step):
-    """Select the sum or the result that is not rounded, with flags and tag; NaN-box narrow codes with ones."""
+    """Select the rounded sum or the result that needs no rounding. Add flags and tag.
+
+    A narrow code is NaN-boxed: the bits above it are 1.
+    """
 
     name = "finish"
 
@@ -78,7 +81,6 @@ class Finish(Step):
         return m
 
     def _boxes(self, m: Module) -> Value:
-        """Return the ones above a narrow code."""
         unit = self._unit
         boxes = Signal(unit.word)
         if unit.nan_boxing:

@@ -1,4 +1,4 @@
-"""Operands of a multi-format FPU: a code of any offered format as sign, exponent and significand with one bias."""
+"""Operands of a multi-format FPU. A code of any supported format becomes sign, biased exponent and significand."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from fp9_rtl.parts.shifters import shift_left_normalising
 
 
 class Scale:
-    """Exponent range and precision that hold every operand of several formats.
+    """Exponent range and precision that can represent every operand of several formats.
 
-    Subnormal numbers are normalised, except in some wide formats, where leading zeros then cost nothing. In such a
-    format, the last place is below every result's, and the product of two subnormal numbers is below every operand.
+    Subnormal numbers of 8-bit formats are normalised. Those of a wide format are not if leading zeros cost no
+    precision
+    there. This needs two properties. The format's last place is below that of every result, and the product of two
+    subnormal numbers is below every operand.
     """
 
     def __init__(self, formats: Sequence[Format]) -> None:
@@ -37,7 +39,9 @@ class Scale:
 
     @cached_property
     def exponents(self) -> range:
-        """Return the exponent range of all non-zero operands and of 1, the factor of sums and conversions."""
+        """Return the exponent range of all non-zero operands. It includes 1, the second factor of sums and
+        conversions.
+        """
         lowest, highest = zip((0, 0), *(self._range(fmt) for fmt in self._formats), strict=True)
         return range(min(lowest), max(highest) + 1)
 
@@ -49,17 +53,17 @@ class Scale:
 
     @property
     def bias(self) -> int:
-        """Return the bias that makes the lowest exponent 1."""
+        """Return the bias with which the lowest exponent becomes 1."""
         return 1 - self.exponents.start
 
     @property
     def field(self) -> range:
-        """Return the range of biased exponents, including 0."""
+        """Return the range of biased exponents, extended down to 0."""
         return range(self.exponents.stop + self.bias)
 
     @property
     def layout(self) -> data.StructLayout:
-        """Return the layout of an operand; `signaling` means that it is a signalling NaN."""
+        """Return the layout of a decoded operand. `signaling` marks a signalling NaN."""
         flags = dict.fromkeys(("sign", "zero", "inf", "nan", "signaling"), 1)
         return data.StructLayout({"significand": self.precision, "exponent": self.field, **flags})
 
@@ -116,7 +120,6 @@ def _wide(
 
 
 def _signals(fmt: Format, code: Value) -> Value:
-    """Return whether a NaN code is a signalling NaN."""
     if not isinstance(fmt, FixedFormat) or fmt.specials is not Specials.IEEE:
         return Const(0)
     exponent = code[fmt.fraction_bits : fmt.bits - 1]

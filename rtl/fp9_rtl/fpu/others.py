@@ -1,7 +1,7 @@
-"""Results that are not rounded: sign injection, minimum and maximum, comparison, classification.
+"""Results that need no rounding: sign injection, minimum and maximum, comparison, classification.
 
-Each result is one of two words, selected by the order of a and c. The order is the sign of the exact difference a -
-c, so the existing adder compares. If the order does not matter, the result is always the first word.
+Each result is one of two words. The order of a and c selects the word. The adder computes a - c exactly, and the
+sign of the difference gives the order. If the order does not matter, the result is always the first word.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def others_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the fields that select between the sum and two words; no fields if every operation is rounded.
+    """Return the fields that select between the sum and two words. There are no fields if every operation rounds.
 
-    `rounded` means that the sum is the result. Otherwise the result is `first` if the flag for the order of a and c
-    (`if_less`, `if_equal` or `if_greater`) is 1, else `second`.
+    If `rounded` is 1, the sum is the result. Otherwise the result is `first` or `second`. It is `first` if the flag
+    for
+    the order of a and c (`if_less`, `if_equal` or `if_greater`) is 1.
     """
     if all(op in ROUNDED for op in unit.operations):
         return data.StructLayout({})
@@ -35,16 +36,16 @@ def others_layout(unit: MultiFpu) -> data.StructLayout:
 
 
 class Others:
-    """Logic in the operand decoding stage that drives `others_layout`."""
+    """Logic that drives `others_layout`. It is part of the decoding stage."""
 
     def __init__(self, m: Module, unit: MultiFpu, ports: View, a: View, c: View, o: View) -> None:
-        """Store the decoded operands a and c; without operations that read c, c is a."""
+        """Store the decoded operands a and c. If no operation reads c, pass a as c."""
         self._m, self._unit, self._ports = m, unit, ports
         self._a, self._c, self._o = a, c, o
         self._signs_nan = any(fmt.nan_code(True) != fmt.nan_code(False) for fmt in unit.formats)
 
     def drive(self) -> None:
-        """Drive both words and the conditions under which the first is the result."""
+        """Drive both words, and the conditions under which the result is the first word."""
         a, c, o = self._a, self._c, self._o
         first, second = Signal(self._unit.word, name="word_of_a"), Signal(self._unit.word, name="word_of_c")
         mask, nan = Signal(CLASS_BITS, name="class_mask"), Signal(self._unit.word, name="canonical_nan")
@@ -66,9 +67,9 @@ class Others:
         self._order()
 
     def _order(self) -> None:
-        """Drive the conditions on the order. The minimum of two zeros is a if a is -0; NaN is unordered.
+        """Drive the conditions on the order of a and c. A NaN operand is unordered.
 
-        For equal non-zero numbers either word is right.
+        The minimum of two zeros is a if a is -0. If a and c are equal and not zero, both words are correct.
         """
         a, c, o = self._a, self._c, self._o
         compares, extremum, smaller = self._is(*COMPARISONS), self._is(*EXTREMA), self._is(_Op.MIN)
@@ -90,7 +91,7 @@ class Others:
         return self._ports[self._unit.format_port("a")] if several else Const(0, 0)
 
     def _words(self, fmt: Format, first: Signal, second: Signal, nan: Signal) -> None:
-        """Drive a with the injected sign, c, and the canonical NaN, in the format of a."""
+        """Drive three words in the format of a: a with the injected sign, c, and the canonical NaN."""
         boxes = Const((1 << self._unit.word - fmt.bits) - 1 if self._unit.nan_boxing else 0, self._unit.word - fmt.bits)
         code_a = self._code(fmt, "a")
         code_c = self._code(fmt, "c") if "c" in self._unit.operands else code_a
@@ -105,7 +106,7 @@ class Others:
         ]
 
     def _code(self, fmt: Format, name: str) -> Value:
-        """Return a code, or the canonical NaN if the code is not NaN-boxed."""
+        """Return the operand's code. If it is not correctly NaN-boxed, return the canonical NaN."""
         word = self._ports[name]
         code = word[: fmt.bits]
         if not self._unit.nan_boxing or fmt.bits == self._unit.word:
@@ -115,7 +116,7 @@ class Others:
         return boxed
 
     def _canonical(self, fmt: Format, code: Value, operand: View) -> Value:
-        """Return the code; unsigned zeros and NaN get the encoder's canonical code."""
+        """Return the code. A zero or NaN without a sign gets the same code as from the encoder."""
         if not fmt.signed_zero:
             code = Mux(operand.zero, 0, code)[: fmt.bits]
         if fmt.nan_code(True) == fmt.nan_code(False):
@@ -123,7 +124,7 @@ class Others:
         return code
 
     def _mask(self, fmt: Format) -> Value:
-        """Return the class of a as a one-hot mask of ten bits (RISC-V, FCLASS)."""
+        """Return the class of a as a one-hot mask with ten bits (RISC-V, FCLASS)."""
         a = self._a
         finite = ~(a.zero | a.inf | a.nan)
         tiny = finite & self._is_subnormal(fmt)
@@ -133,7 +134,9 @@ class Others:
         return Cat(*negative, *positive, a.signaling, a.nan & ~a.signaling)
 
     def _is_subnormal(self, fmt: Format) -> Value:
-        """Return whether a non-zero finite number is subnormal, or denormal in HiFloat8."""
+        """Return whether a is subnormal, or denormal in HiFloat8. The result is valid only if a is finite and not
+        zero.
+        """
         magnitude = self._ports.a[: fmt.bits - 1]
         if isinstance(fmt, FixedFormat):
             return ~magnitude[fmt.fraction_bits :].any() if fmt.subnormals else Const(0)

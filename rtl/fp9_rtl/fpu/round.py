@@ -1,7 +1,8 @@
-"""Rounder of the FPU: one adder rounds a sum to the 16-bit format, or a downcast to its 8-bit target.
+"""Rounder of the dual-format FPU. One adder rounds a sum to the 16-bit format, or a downcast to its 8-bit target.
 
-Rounding to nearest with ties away adds half an ulp and drops the bits below the ulp. A narrower target only needs
-the addition at another bit position:
+Rounding to nearest with ties away adds half an ulp and drops the bits below the ulp. For a narrower target the
+adder
+adds at another bit position:
 
     exponent|xxxxxxxxx|g      the 16-bit format: the guard bit is added to the last place
     exponent|xx1......|       a target with 2 fraction bits: 1 is added to the first dropped bit
@@ -19,16 +20,16 @@ from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step
 
 TARGET = "a_format"
-"""Port that selects the target of a downcast, if there are several."""
+"""Port that selects the target of a downcast if there are several targets."""
 
 CODE_BITS = 8
-"""Width of an operand's code."""
+"""Width of an 8-bit operand's code."""
 
 
 class RoundFpu(Step):
-    """Round once; then handle overflow, underflow and NaN-Inf as the result's format needs.
+    """Round once. Then handle overflow, underflow and NaN-Inf as the result's format requires.
 
-    `downcast` selects the 8-bit target, which saturates; the sum is then a number of the 16-bit format.
+    `downcast` selects the 8-bit target, which saturates. The sum of a downcast is a number of the 16-bit format.
     """
 
     name = "round"
@@ -76,8 +77,9 @@ class RoundFpu(Step):
         too_large: Signal,
         too_small: Signal,
     ) -> None:
-        """Drive a downcast: the rounding position, the magnitude code, and whether the number is inexact or out of
-        range.
+        """Drive the rounding position and the magnitude code of a downcast.
+
+        Also drive whether the number is inexact or out of range.
         """
         i, fmt = self.i, self._format
         with m.If(i.downcast):
@@ -95,8 +97,9 @@ class RoundFpu(Step):
                 ]
 
     def _pack(self, m: Module, rounded: Value, narrow: Value, kept: Value, overflow: Value) -> None:
-        """Drive the result: the magnitude if `kept`, otherwise zero, the largest number, or NaN-Inf, whose bits are
-        all ones.
+        """Drive the result. It is the rounded magnitude if `kept` is 1.
+
+        Otherwise it is zero, the largest number, or NaN-Inf, whose bits are all 1.
         """
         i, bits = self.i, self._format.bits - 1
         number, ones, sign = Signal(), Signal(), Signal()

@@ -1,8 +1,8 @@
 """Dual-format FPU: two products of 8-bit operands or one of 16-bit operands, with one adder, normaliser and rounder.
 
 The 16-bit multiplier forms both 8-bit products: the first in the upper bits of its result, the second in the lower
-bits. A 16-bit product has twice the precision. This is less than the window for a pair of products, and the second
-product is then zero. An upcast is a product with 1 plus zeros. A downcast is the addend alone, rounded at
+bits. A 16-bit product has twice the precision of an 8-bit product. The window for two products can hold it, and the
+second product is then zero. An upcast is a product with 1 plus zeros. A downcast is the addend alone, rounded at
 another bit position.
 """
 
@@ -30,7 +30,7 @@ LANES = 2
 
 
 def _is_merged(_: Fpu, fmt: Format) -> bool:
-    """Return whether a format has NaN-Inf, no subnormal numbers, and rounds ties away, as HFP8 formats do."""
+    """Return whether a format has NaN-Inf and no subnormal numbers, and rounds ties away, as HFP8 formats do."""
     return fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
 
 
@@ -48,7 +48,7 @@ CIRCUITS = Circuits(
         Condition("engine.result.rounding", lambda _, value: value is Rounding.RNA, "rna", _SHARED),
     ),
 )
-"""Conditions that an fpu must meet for the shared datapath."""
+"""Conditions on an fpu that its shared datapath requires."""
 
 
 def fpu_steps(unit: Fpu) -> list[Step]:
@@ -65,9 +65,9 @@ def fpu_steps(unit: Fpu) -> list[Step]:
 
 
 def _factors(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of the decoded factors from port a (or b); exponents are biased as in the 16-bit format.
+    """Return the layout of the factors that are decoded from port a or b. Exponents have the 16-bit format's bias.
 
-    `wide` is the significand of a 16-bit number; `narrow0` and `narrow1` are the significands of the 8-bit numbers.
+    `wide` is the significand of a 16-bit number. `narrow0` and `narrow1` are the significands of the 8-bit numbers.
     Unused significands are 0. The first product is either 16-bit or 8-bit.
     """
     lanes: dict[str, data.ShapeLike] = {}
@@ -82,9 +82,10 @@ def _where(value: Value, taken: Value) -> Value:
 
 
 class DecodeFpu(Step):
-    """Decode the factors of both products by operation; a downcast has no factors, and its target passes through.
+    """Decode the factors of both products. The operation selects them. A downcast has no factors; its target passes
+    through.
 
-    Each format has its own decoder, gated by one signal for both the selected format and the operation.
+    Each format has its own decoder. One signal enables it if both the format and the operation are selected.
     """
 
     name = "decode"
@@ -116,7 +117,10 @@ class DecodeFpu(Step):
         return m
 
     def _factors(self, m: Module, name: str, wide: Value, narrow: Sequence[Value], one: Value) -> None:
-        """Drive the factors of one port: its 16-bit number if `wide`, its lane i if `narrow[i]`, or 1 if `one`."""
+        """Drive the factors of one port.
+
+        They are the port's 16-bit number if `wide`, the number of lane i if `narrow[i]`, and 1 if `one`.
+        """
         fmt, o = self._format, self.o[name]
         number = unpack_addend(m, fmt, self.i[name], f"wide_{name}")
         first, second = (self._decoded(m, name, lane, taken) for lane, taken in enumerate(narrow))
@@ -137,8 +141,9 @@ class DecodeFpu(Step):
         ]
 
     def _decoded(self, m: Module, name: str, lane: int, taken: Value) -> data.View[data.StructLayout]:
-        """Return the 8-bit operand of a lane; its significand (in the first lane also its exponent) is 0 if not
-        `taken`.
+        """Return the 8-bit operand of a lane. If `taken` is 0, its significand is 0.
+
+        In the first lane the exponent is then 0, too.
         """
         formats = {"a": self._unit.a, "b": self._unit.b}[name]
         bits = self._format.exponent_bits
@@ -164,7 +169,7 @@ class DecodeFpu(Step):
 
 
 class MultiplyFpu(Step):
-    """Form both exact products, normalised, with one multiplier; exponents have the result's bias.
+    """Form both exact products with one multiplier and normalise them. Exponents have the result's bias.
 
     The lower partial-product rows use the low 8-bit significand of a, the upper rows the high one. If the 16-bit
     significand is 0, the result holds two products that do not overlap.
@@ -206,7 +211,7 @@ class MultiplyFpu(Step):
         return m
 
     def _products(self, m: Module) -> tuple[Value, Value]:
-        """Return the second product, 0 if there is none, and the first product without it."""
+        """Return the second product, then the first product. The second product is 0 if there is none."""
         a, b, pair = self.i.a, self.i.b, self.i.pair
         top = Const(0, self._wide - OPERAND_SIGNIFICAND_BITS)
         product = Signal(2 * self._wide)

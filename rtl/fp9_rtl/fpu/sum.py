@@ -1,11 +1,11 @@
 """Exact sum of a multi-format FPU: multiply, align, add, normalise.
 
-The term with the larger exponent stays in place and the other is shifted right, as in `sums.adder`:
+The term with the larger exponent stays in place. The other term is shifted right, as in `sums.adder`:
 
     larger    x.xxxxxxxxxxx|00|0
     smaller       x.xxxxxxx|gr|s     s: OR of all bits further right
 
-The rounder gets the normalised sum with all its bits, because the last place depends on the format.
+The rounder gets the normalised sum with all its bits, because the position of the last place depends on the format.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from fp9_rtl.sums.terms import signed_sum
 View: TypeAlias = "data.View[data.StructLayout]"
 
 CHOICES = ("rounding", "target", "overflow", "tag", "others")
-"""Fields that pass beside the sum to the rounder and the last stage."""
+"""Fields that bypass the sum. The rounder and the last stage read them."""
 
 
 def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
-    """Return the fields of `CHOICES` that are in layout `i`."""
+    """Return the fields in `CHOICES` that layout `i` contains."""
     return {name: i[name].shape for name in CHOICES if name in i.members}
 
 
 class MultiplyMulti(Step):
-    """Form the exact product, with one bit above the product of the leading bits; the addend passes through."""
+    """Form the exact product. It has one bit above the product of the leading bits. The addend passes through."""
 
     name = "multiply"
 
@@ -68,7 +68,9 @@ class MultiplyMulti(Step):
 
 
 class AlignMulti(Step):
-    """Align both terms and form the special results. NaN has priority over infinity, and infinity over a finite sum."""
+    """Align both terms, and form the special results. NaN has priority over infinity, and infinity over a
+    finite sum.
+    """
 
     name = "align"
 
@@ -111,9 +113,9 @@ class AlignMulti(Step):
         return m
 
     def _classify(self, m: Module, product_larger: Value) -> None:
-        """Drive the special results. 0 x infinity is invalid even with a quiet NaN addend (RISC-V).
+        """Drive the special results. 0 x infinity is invalid even if the addend is a quiet NaN (RISC-V).
 
-        The difference of infinities is not invalid if an operand is a quiet NaN.
+        The difference of two infinities is not invalid if an operand is a quiet NaN.
         """
         product, addend, o = self.i.product, self.i.c, self.o
         opposite, quiet = product.sign ^ addend.sign, product.nan | addend.nan
@@ -129,7 +131,7 @@ class AlignMulti(Step):
 
 
 class AddMulti(Step):
-    """Add the terms to magnitude and sign."""
+    """Add the two terms. The result is a magnitude and a sign."""
 
     name = "add"
 
@@ -149,7 +151,7 @@ class AddMulti(Step):
 
 
 class NormaliseMulti(Step):
-    """Normalise the sum for the rounder, with its leading 1 hidden, and select the result that is not rounded."""
+    """Normalise the sum and drop its leading 1, for the rounder. Select the result that needs no rounding."""
 
     name = "normalise"
 
@@ -198,7 +200,6 @@ class NormaliseMulti(Step):
         return m
 
     def _choose(self, m: Module, zero: Value) -> None:
-        """Drive the word that the order of a and c selects."""
         i, o, others = self.i, self.o, self.i.others
         equal, taken = Signal(), Signal(name="takes_first")
         m.d.comb += [

@@ -1,6 +1,6 @@
-"""Register placement and valid/ready handshakes.
+"""Place registers and add valid/ready handshakes.
 
-`elastic` has all valid/ready stages and the handshake's ports. `cut` divides a chain of steps into stages of equal
-delay. For this, its gates (`netlist`, `cells`, `gates`) are assigned to stages (`retime`, `flow`) and converted
-back to Amaranth (`expressions`).
+`elastic` has the register stages with valid/ready handshakes. `cut` divides a chain of steps into stages of equal
+delay. It maps the steps to gates (`netlist`, `cells`, `gates`) and assigns operations to stages (`retime`, `flow`).
+Then it converts them back to Amaranth (`expressions`).
 """

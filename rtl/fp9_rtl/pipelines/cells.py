@@ -1,7 +1,7 @@
-"""Cells of Yosys' JSON, grouped into operations that no register divides.
+"""Group the cells of Yosys' JSON into operations. No register is placed inside an operation.
 
 A sum of three numbers is one operation, because synthesis builds it with one carry chain. A long increment is
-several operations: its carry ripples, so a register can be placed after a part of it.
+several operations. Its carry ripples through them, so a register can be placed between them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Bit = int | str
 """A one-bit net by its number, or a constant as text: `0`, `1` or `x`."""
 
 INCREMENT_BITS = 16
-"""Width of the longest increment that is not divided."""
+"""Maximum width of an increment that is not divided."""
 
 _SUMS = ("$add", "$sub")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A word-wide cell: its kind, its parameters and the bits of its ports; `Y` is its output."""
+    """A cell that operates on words, with its parameters and the bits of each port. Port `Y` is the output."""
 
     kind: str
     parameters: Mapping[str, int]
@@ -31,17 +31,17 @@ class Cell:
 
     @property
     def drives(self) -> tuple[int, ...]:
-        """Return the bits of its output."""
+        """Return the output bits of the cell."""
         return tuple(bit for bit in self.ports["Y"] if isinstance(bit, int))
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """Return the bits of its inputs, without duplicates."""
+        """Return the input bits of the cell, without duplicates."""
         bits = itertools.chain.from_iterable(bits for port, bits in self.ports.items() if port != "Y")
         return tuple(dict.fromkeys(bit for bit in bits if isinstance(bit, int)))
 
     def to_json(self, renamed: Mapping[int, int]) -> dict[str, Any]:
-        """Return the cell in Yosys' JSON, with its output bits renumbered by `renamed`."""
+        """Return the cell in Yosys' JSON. `renamed` has new numbers for its output bits."""
         output = [renamed.get(bit, bit) if isinstance(bit, int) else bit for bit in self.ports["Y"]]
         return {
             "type": self.kind,
@@ -52,7 +52,7 @@ class Cell:
 
 
 def read_cells(module: Mapping[str, Any]) -> list[list[Cell]]:
-    """Return the operations of a module in Yosys' JSON: the cells of each, drivers first."""
+    """Return the operations of a module in Yosys' JSON. Each operation is a list of cells, drivers first."""
     cells = [_cell(cell) for cell in module["cells"].values() if cell["type"] != "$scopeinfo"]
     free = itertools.count(1 + max((bit for cell in cells for bit in (*cell.reads, *cell.drives)), default=0))
     outputs = [bit for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]]
@@ -69,7 +69,7 @@ def _cell(cell: Mapping[str, Any]) -> Cell:
 
 
 def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[list[Cell]]:
-    """Yield each cell alone, or a sum together with the inner sum that only it reads."""
+    """Yield operations. A sum forms one operation with another sum if it alone reads that sum."""
     readers = Counter(bit for cell in cells for bit in cell.reads) + Counter(outputs)
     sums = {cell.ports["Y"]: cell for cell in cells if cell.kind in _SUMS and {readers[b] for b in cell.drives} == {1}}
     inner = {
@@ -88,7 +88,7 @@ def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[
 
 
 def _increments(cell: Cell, free: Iterator[int]) -> Iterable[Cell]:
-    """Return a long increment as increments of its parts, lowest first; return any other cell unchanged."""
+    """Divide a long increment into increments of its parts, lowest first. Return any other cell unchanged."""
     y = cell.ports["Y"]
     step = cell.ports.get("B", ())
     top = "0" if len(step) > 1 or not cell.parameters.get("B_SIGNED") else "1"

@@ -1,4 +1,4 @@
-"""Divide a chain of steps into stages of equal delay; registers can be placed between any two operations."""
+"""Divide a chain of steps into stages of equal delay. A register can be placed between any two operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.pipelines.netlist import Netlist, Operation, netlist
 from fp9_rtl.pipelines.retime import longest_path, place
 
 _Place = tuple[str, int]
-"""The name of a signal, and a bit index in it."""
+"""A signal's name and a bit index in the signal."""
 
 
 class Stage(Step):
@@ -31,7 +31,7 @@ class Stage(Step):
         o: data.StructLayout,
         gives: Sequence[Bit],
     ) -> None:
-        """Store the operations; `reads` and `gives` are the bits of the layouts `i` and `o`."""
+        """Store the operations. `reads` has the bits of layout `i`, and `gives` the bits of layout `o`."""
         self.name = name
         self._operations, self._names, self._reads, self._gives = operations, names, reads, gives
         super().__init__(i, o)
@@ -55,7 +55,7 @@ class Stage(Step):
         return m
 
     def _signals(self) -> Iterator[tuple[int, tuple[Value, int]]]:
-        """Yield each named bit driven in this stage, with its signal and its index there."""
+        """Yield each named bit that this stage drives, with its signal and its index in the signal."""
         cells = chain.from_iterable(operation.cells for operation in self._operations)
         driven = [bit for cell in cells for bit in cell.drives if bit in self._names]
         for name, bits in _by_name(driven, self._names).items():
@@ -64,7 +64,7 @@ class Stage(Step):
 
 
 def _joined(places: Mapping[Bit, tuple[Value, int]], bits: Iterable[Bit]) -> Value:
-    """Return the concatenation of bits; consecutive bits of one value become a slice."""
+    """Return the concatenation of bits. Consecutive bits of one value become a slice."""
     parts: list[tuple[Value, int, int]] = []
     for bit in bits:
         value, index = places[bit] if isinstance(bit, int) else (Const(bit == "1", 1), 0)
@@ -76,7 +76,6 @@ def _joined(places: Mapping[Bit, tuple[Value, int]], bits: Iterable[Bit]) -> Val
 
 
 def _by_name(bits: Iterable[int], names: Mapping[int, _Place]) -> dict[str, list[int]]:
-    """Return the bits grouped by signal, in the order of their indices."""
     signals: dict[str, list[int]] = {}
     for bit in sorted(bits, key=lambda bit: names[bit]):
         signals.setdefault(names[bit][0], []).append(bit)
@@ -84,9 +83,9 @@ def _by_name(bits: Iterable[int], names: Mapping[int, _Place]) -> dict[str, list
 
 
 def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
-    """Divide a chain of steps into `stages` chains for registers in between, with the slowest as fast as possible.
+    """Divide a chain of steps into `stages` chains, so that registers can be placed between them.
 
-    If registers are not at the ends of steps, the chains consist of `Stage`.
+    The division minimises the delay of the slowest chain. With more than one stage, the chains consist of `Stage`.
     """
     if stages == 1:
         return [list(steps)]
@@ -111,12 +110,11 @@ def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
 
 
 def clock(circuit: Netlist, stages: int) -> int:
-    """Return the longest path between the registers that `cut` places, in ps, with the delays in `gates`."""
+    """Return the longest delay between the registers that `cut` places, in ps. Gate delays are those in `gates`."""
     return longest_path(circuit, place(circuit, stages))
 
 
 def _crossing(circuit: Netlist, placed: Sequence[int], boundary: int) -> set[int]:
-    """Return the bits that are driven before a boundary and read after it."""
     read = {bit for bit in circuit.outputs if isinstance(bit, int)}
     driven: set[int] = set()
     for operation, stage in zip(circuit.operations, placed, strict=True):
@@ -127,7 +125,7 @@ def _crossing(circuit: Netlist, placed: Sequence[int], boundary: int) -> set[int
 
 
 def _all_names(circuit: Netlist) -> dict[int, _Place]:
-    """Return a name for every bit; a bit without a name gets `before_` and the name of the signal that it feeds."""
+    """Return a name for every bit. An unnamed bit is called `before_X`, where X is a signal that depends on it."""
     names = dict(circuit.names)
     goes_into: dict[int, str] = {}
     taken: dict[str, int] = {}

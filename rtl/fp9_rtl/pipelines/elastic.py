@@ -1,5 +1,6 @@
-"""Elastic pipelines: valid/ready register stages that neither lose nor repeat operations and pass one per
-clock cycle.
+"""Elastic pipelines: register stages with valid/ready handshakes.
+
+They neither lose nor repeat an operation, and can accept one in each clock cycle.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from fp9.units import Clocking, Handshake
 from fp9_rtl.parts.step import Step, chain
 
 AS_EVER = Clocking()
-"""Default clocking, for specifications that set no register options."""
+"""Default clocking, used for specifications without register options."""
 
 
 class StreamComponent(wiring.Component):
@@ -32,20 +33,21 @@ class StreamComponent(wiring.Component):
 
 
 class ElasticStage(StreamComponent):
-    """One register stage: accepts `i` when it is empty or being emptied, and holds `o` until it is accepted.
+    """One register stage. It accepts `i` when it is empty or being emptied. It holds `o` until the receiver accepts
+    it.
 
-    Reset empties it. Subclasses define what the register holds.
+    Reset empties the stage. Subclasses define what the register holds.
     """
 
     def give(self, m: Module, held: Value) -> None:
-        """Drive the output with the register `held`; `ready` is 1 if the register is empty or being emptied."""
+        """Drive the output from the register `held`. The input is `ready` if the register is empty or being emptied."""
         m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
 
     @contextmanager
     def taken(self, m: Module) -> Iterator[None]:
-        """Yield in a context where an operation is accepted; assignments inside happen in this clock cycle.
+        """Open a context for assignments that happen when an operation is accepted.
 
-        While a result waits, no operation is accepted and nothing changes.
+        While a result waits, no operation is accepted and no register changes.
         """
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
@@ -54,7 +56,7 @@ class ElasticStage(StreamComponent):
 
 
 class ElasticRegister(ElasticStage):
-    """A stage that stores its input; the payload needs no reset, because it is invalid after a reset."""
+    """A stage that stores its input. The stored data need no reset, because they are invalid after a reset."""
 
     def __init__(self, layout: data.StructLayout, clocking: Clocking = AS_EVER) -> None:
         self._clocking = clocking
@@ -74,7 +76,7 @@ class ElasticRegister(ElasticStage):
 
 
 class Combinational(StreamComponent):
-    """A chain of steps without a register, between two streams."""
+    """A chain of steps between two streams, without a register."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         super().__init__(steps[0].i.shape(), steps[-1].o.shape())
@@ -91,7 +93,7 @@ class Combinational(StreamComponent):
 
 
 class Pipeline(StreamComponent):
-    """Groups of steps, with an elastic register after each; the latency is the number of groups."""
+    """A chain of groups of steps, with an elastic register after each group. The latency is the number of groups."""
 
     def __init__(self, runs: Sequence[Sequence[Step]], clocking: Clocking = AS_EVER) -> None:
         super().__init__(runs[0][0].i.shape(), runs[-1][-1].o.shape())

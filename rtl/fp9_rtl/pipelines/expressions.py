@@ -1,4 +1,4 @@
-"""Convert Yosys' word-wide cells to Amaranth expressions."""
+"""Convert Yosys cells that operate on words to Amaranth expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
     "$or": operator.or_,
     "$xor": operator.xor,
 }
-"""Operations whose operands are extended to the width of their result."""
+"""Operations that extend their operands to the width of the result."""
 
 _COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
     "$eq": operator.eq,
@@ -40,7 +40,7 @@ _SHIFTS: dict[str, Callable[[Value, Value], Value]] = {"$shl": operator.lshift, 
 
 
 def expression(cell: Cell, operands: dict[str, Value]) -> Value:
-    """Return the value of a cell's output, in its width, from the values of its inputs as unsigned numbers.
+    """Return the output value of a cell, in the output's width. `operands` are unsigned.
 
     Raises NotImplementedError for a cell that the datapaths of this package do not contain.
     """
@@ -66,7 +66,6 @@ def expression(cell: Cell, operands: dict[str, Value]) -> Value:
 
 
 def _extended(value: Value, width: int, signed: bool) -> Value:
-    """Return the lowest `width` bits of a number, extended with its sign or 0."""
     if len(value) >= width:
         return value[:width]
     sign = value[-1] if signed and len(value) else Const(0, 1)

@@ -9,7 +9,7 @@ UNLIMITED = 1 << 40
 
 
 class FlowNetwork:
-    """A graph with node 0 (source), node 1 (sink) and the nodes that `node` adds; edges have integer capacities."""
+    """A directed graph whose edges have integer capacities. Node 0 is the source, and node 1 is the sink."""
 
     SOURCE, SINK = 0, 1
 
@@ -24,14 +24,16 @@ class FlowNetwork:
         return len(self._edges) - 1
 
     def edge(self, start: int, end: int, capacity: int) -> None:
-        """Add an edge with a capacity, and its reverse edge next to it."""
+        """Add an edge with a capacity. Its reverse edge is stored next to it."""
         for node, to, left in ((start, end, capacity), (end, start, 0)):
             self._edges[node].append(len(self._to))
             self._to.append(to)
             self._left.append(left)
 
     def source_side(self) -> set[int]:
-        """Return the smallest set of nodes on the source's side of a minimum cut."""
+        """Return the nodes on the source's side of a minimum cut. If there are several cuts, this set is the
+        smallest.
+        """
         while True:
             level = self._levels()
             if self.SINK not in level:
@@ -39,7 +41,7 @@ class FlowNetwork:
             self._fill(level)
 
     def _levels(self) -> dict[int, int]:
-        """Return the distance from the source for every node that is still reachable."""
+        """Return the distance from the source to every node that residual edges can reach."""
         level = {self.SOURCE: 0}
         waiting = deque([self.SOURCE])
         while waiting:
@@ -52,7 +54,7 @@ class FlowNetwork:
         return level
 
     def _fill(self, level: dict[int, int]) -> None:
-        """Saturate all shortest paths to the sink."""
+        """Send flow along shortest paths to the sink until each has a saturated edge."""
         following = [0] * len(self._edges)
         way: list[int] = []
         node = self.SOURCE

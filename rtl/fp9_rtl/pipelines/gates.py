@@ -1,7 +1,7 @@
-"""Map each operation to gates separately, with the delays of these gates.
+"""Map each operation to gates, and compute the gate delays.
 
-Operations are mapped separately, so that no gate belongs to two operations that a register may separate. ABC maps
-them as in delay-balanced synthesis of a unit, to a small built-in library. Its delays are typical of osu018 cells.
+Each operation is mapped on its own. No gate then belongs to two operations that a register may separate. ABC maps
+the operations as in delay-balanced synthesis, to a small built-in library with typical delays of osu018 cells.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _FUNCTIONS: dict[str, tuple[int, int, str]] = {
     "XNOR": (7, 150, "(A*B)+(!A*!B)"),
     "MUX": (6, 130, "(A*!S)+(B*S)"),
 }
-"""Area, delay in ps and function of every gate."""
+"""Area, delay in ps and function of each gate."""
 
 DELAYS = {"BUF": 0, **{name: delay for name, (_, delay, _) in _FUNCTIONS.items()}}
-"""Delays of gates in ps, with one gate as load."""
+"""Delay of each gate in ps, with one gate as load."""
 
 LOAD_DELAY = 40
-"""Additional delay in ps each time the fan-out of a net doubles."""
+"""Additional delay in ps for each doubling of a net's fan-out."""
 
 _LIBRARY = "".join(
     [
@@ -64,7 +64,7 @@ write_json gates.json
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A gate between nets; its delay includes the load inside its operation."""
+    """A gate with its output net and its input nets. The delay includes the load inside its operation."""
 
     output: int
     inputs: tuple[int, ...]
@@ -73,9 +73,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The gates of operations: `drivers` by net, and the nets on which each bit is read and driven.
+    """The gates of all operations.
 
-    `load_delays` is the delay from a bit to the gates that read it.
+    `drivers` maps each net to its gate. `read` and `driven` map each bit to the nets on which it is read and
+    driven.
+    `load_delays` is the delay from each bit to the gates that read it.
     """
 
     drivers: Mapping[int, Gate]
@@ -84,7 +86,9 @@ class Gates:
     load_delays: Mapping[int, int]
 
     def between(self, reads: Iterable[int], drives: Sequence[int]) -> Iterator[Gate]:
-        """Yield the gates between the bits that an operation reads and the bits that it drives, drivers first."""
+        """Yield the gates of an operation, drivers first. The operation reads the bits `reads` and drives the bits
+        `drives`.
+        """
         done: set[Bit] = {self.read[bit] for bit in reads}
         pending = [(self.driven[bit], False) for bit in reversed(drives)]
         while pending:
@@ -101,8 +105,9 @@ class Gates:
 
 
 def map_operations(operations: Sequence[Sequence[Cell]], folder: Path) -> Gates:
-    """Return the gates of operations; only the last cell of each has outside readers. `folder` is for
-    temporary files.
+    """Return the gates of the operations. `folder` is for temporary files.
+
+    Only the last cell of an operation may have readers outside the operation.
     """
     driven = [bit for operation in operations for bit in operation[-1].drives]
     inner = {bit for operation in operations for cell in operation[:-1] for bit in cell.drives}

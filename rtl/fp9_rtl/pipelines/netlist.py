@@ -1,4 +1,4 @@
-"""Convert a chain of steps to a netlist: word-wide operations on named signals, with the gates of each operation."""
+"""Convert a chain of steps to a netlist: operations on named words, and the gates of each operation."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ write_json words.json
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Cells that stay together, drivers first; the last cell's output is the operation's output.
+    """Cells that no register divides, drivers first. The output of the last cell is the output of the operation.
 
-    `gates` are in topological order. `reads` and `drives` are the bits of its ports without constants.
+    `reads` and `drives` are the operation's input and output bits, without constants. `gates` are in topological
+    order.
     """
 
     cells: tuple[Cell, ...]
@@ -43,10 +44,10 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Netlist:
-    """Operations in topological order: every bit is driven before it is read.
+    """Operations in topological order: each bit is driven before it is read.
 
-    `inputs` are the bits of the first step's input fields, `outputs` the bits of the last step's output fields.
-    `names` maps a bit to its signal and its index there.
+    `inputs` are the bits of the first step's input fields. `outputs` are the bits of the last step's output fields.
+    `names` maps a bit to the name of its signal and its index in the signal.
     """
 
     operations: tuple[Operation, ...]
@@ -62,7 +63,7 @@ def netlist(steps: Sequence[Step]) -> Netlist:
 
 
 def leaves(layout: data.Layout, prefix: str = "") -> Iterator[tuple[str, int]]:
-    """Yield names and widths of a layout's innermost fields, in bit order."""
+    """Yield the names and widths of a layout's innermost fields, in bit order."""
     for name, field in layout:
         if isinstance(field.shape, data.Layout):
             yield from leaves(field.shape, f"{prefix}{name}_")
@@ -71,7 +72,7 @@ def leaves(layout: data.Layout, prefix: str = "") -> Iterator[tuple[str, int]]:
 
 
 class _Datapath(wiring.Component):
-    """The chain of steps with ports named after the innermost fields at its ends."""
+    """The chain of steps. Its ports are named after the innermost fields of its first and last layouts."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
@@ -136,12 +137,11 @@ def _ordered(operations: list[Operation]) -> Iterator[Operation]:
 
 
 def _port_bits(words: dict[str, Any], direction: str) -> tuple[Bit, ...]:
-    """Return the concatenated bits of all ports with a direction."""
     return tuple(bit for port in words["ports"].values() if port["direction"] == direction for bit in port["bits"])
 
 
 def _names(words: dict[str, Any]) -> dict[int, tuple[str, int]]:
-    """Return a name for every named bit: an input's own name, else the shortest."""
+    """Return the name of each named bit. An input keeps its own name. Any other bit gets its shortest name."""
     named: dict[int, tuple[str, int]] = {}
     taken: set[tuple[str, int]] = set()
     wires = [(name, wire["bits"]) for name, wire in words["netnames"].items() if not name.startswith("$")]

@@ -1,8 +1,8 @@
-"""Assign operations to register stages: first minimise the clock period, then the number of registers.
+"""Assign operations to register stages. First minimise the clock period, then the number of registers.
 
-The delays come from the netlist's gates. A path begins and ends at a port or register; its length is the sum of its
-gate delays. For a given period, an operation's earliest stage depends on when its inputs arrive, its latest
-stage on its readers. Between these bounds, a minimum cut chooses where the fewest bits cross, boundary by boundary.
+A path begins and ends at a port or register. Its length is the sum of its gate delays. For a given period, an
+operation's earliest stage depends on when its inputs arrive. Its latest stage depends on its readers. Between these
+bounds, a minimum cut places each register boundary where the fewest bits cross it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from fp9_rtl.pipelines.flow import UNLIMITED, FlowNetwork
 from fp9_rtl.pipelines.netlist import Netlist, Operation
 
 Stages = list[int]
-"""The stage of every operation, counted from 1."""
+"""The stage of every operation. The first stage is 1."""
 
 _Time = tuple[int, int]
-"""A stage and a time within it."""
+"""A stage, and a time within the stage."""
 
 _NAMED, _UNNAMED = 4, 5
-"""Register cost of a named and of an unnamed bit; named bits cost less, so that registers get meaningful names."""
+"""Register cost of a named bit and of an unnamed bit.
+
+Named bits cost less, so that registers get meaningful names.
+"""
 
 
 def place(netlist: Netlist, stages: int) -> Stages:
-    """Return the stage of every operation that minimises the longest path of all stages."""
+    """Return a stage for every operation, so that the longest path in any stage is as short as possible."""
     anywhere = [1] * len(netlist.operations)
     low, high = 0, longest_path(netlist, anywhere)
     while low < high:
@@ -38,7 +41,7 @@ def place(netlist: Netlist, stages: int) -> Stages:
 
 
 def longest_path(netlist: Netlist, placed: Sequence[int]) -> int:
-    """Return the delay of the longest path between registers, for the given stage of each operation."""
+    """Return the delay of the longest path between registers. `placed` has the stage of each operation."""
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     longest = 0
     for operation, stage in zip(netlist.operations, placed, strict=True):
@@ -51,7 +54,10 @@ def longest_path(netlist: Netlist, placed: Sequence[int]) -> int:
 def _forward(
     netlist: Netlist, operation: Operation, stage: int, arrived: Mapping[Bit, _Time]
 ) -> tuple[dict[int, int], int]:
-    """Return the arrival times, within a stage, of the bits that an operation drives, and the latest of them."""
+    """Return when the bits that an operation drives arrive, and the latest of these times.
+
+    Times count from the start of the stage.
+    """
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.reads:
@@ -65,7 +71,10 @@ def _forward(
 
 
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
-    """Return the earliest stage of every operation, at least its `floor`; None if there are too few stages."""
+    """Return the earliest stage of every operation. Return None if `stages` stages are too few.
+
+    No stage is below the operation's entry in `floor`.
+    """
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []
     for index, operation in enumerate(netlist.operations):
@@ -82,7 +91,7 @@ def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) 
 
 
 def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
-    """Return the latest stage of every operation, for a period that `stages` stages can meet."""
+    """Return the latest stage of every operation. `stages` stages must be able to meet the period."""
     needed: dict[int, _Time] = {bit: (stages, 0) for bit in netlist.outputs if isinstance(bit, int)}
     placed = []
     for operation in reversed(netlist.operations):
@@ -101,7 +110,7 @@ def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
 def _backward(
     netlist: Netlist, operation: Operation, stage: int, needed: Mapping[int, _Time]
 ) -> tuple[dict[int, int], int]:
-    """Return the delays from the bits that an operation reads to the end of the stage, and the longest of them."""
+    """Return the delays to the end of the stage, from each bit that an operation reads, and the longest of them."""
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.drives:
@@ -117,7 +126,7 @@ def _backward(
 
 
 def _fewest_registers(netlist: Netlist, period: int, stages: int) -> Stages:
-    """Return stages that meet a period with few register bits."""
+    """Return stages that meet the period and need few register bits."""
     latest = _latest(netlist, period, stages)
     placed = [1] * len(latest)
     for boundary in range(1, stages):
@@ -131,7 +140,10 @@ def _fewest_registers(netlist: Netlist, period: int, stages: int) -> Stages:
 
 
 def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
-    """Return the operations before a boundary that few bits cross: all in `must`, and some in `may`."""
+    """Return the operations to place before a register boundary, so that few bits cross it.
+
+    The result contains all operations in `must` and some in `may`.
+    """
     network = FlowNetwork()
     node: dict[int | None, int] = {None: network.SOURCE}
     for index in range(len(netlist.operations)):
@@ -148,7 +160,10 @@ def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
 
 
 def _wires(netlist: Netlist) -> dict[tuple[int | None, frozenset[int | None]], int]:
-    """Return groups of bits with the same driver and readers, and their register cost; None is a port."""
+    """Return the register cost of each group of bits with the same driver and the same readers.
+
+    None stands for a port.
+    """
     driver = {bit: index for index, operation in enumerate(netlist.operations) for bit in operation.drives}
     readers: dict[int, set[int | None]] = {}
     for index, operation in enumerate(netlist.operations):

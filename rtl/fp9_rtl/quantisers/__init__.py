@@ -1,3 +1,4 @@
-"""Quantise blocks of numbers to elements with a shared scale: find the largest magnitude, derive the scale,
-cast each.
+"""Quantise blocks of numbers to elements with a shared scale.
+
+The datapath finds the largest magnitude, derives the scale from it, and casts each number.
 """

@@ -1,8 +1,9 @@
-"""Bounds on the difference between two tries of a block's scale; they set the widths of the comparison.
+"""Bounds on the difference between two tries of a block's scale. They set the widths of the comparison.
 
-Both scales are the nearest ones to quotients of the same largest magnitude. Both elements are nearest to the same
-number over these scales. So few scales and few elements can occur together, and the sums of both tries differ by
-far less than their own size.
+Both scales are rounded quotients of the same largest magnitude. Both elements of a number are its rounded quotients
+by these scales. Only few pairs of scales and of elements can therefore occur. The error sums of the two tries
+differ
+by far less than their own size.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from fp9_rtl.quantisers.rules import tries
 class Apart:
     """Bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)| for a number x.
 
-    d1 and d2 are its element times scale in the first and second try. The unit is the smallest element, times the
-    last place of the first scale, times the array's scale.
+    d1 and d2 are the element times the scale in the first and the second try. Their unit is the product of the
+    smallest
+    element, the last place of the first scale, and the array's scale.
     """
 
     elements: int
@@ -34,25 +36,25 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Nearest:
-    """A number of a set, and the interval from `low` to `high` of numbers to which it is nearest."""
+    """A representable number, and the interval from `low` to `high` whose numbers round to it."""
 
     number: Fraction
     low: Fraction
     high: Fraction
 
     def meets(self, other: _Nearest) -> bool:
-        """Return whether both intervals overlap."""
+        """Return whether the two intervals overlap."""
         return max(self.low, other.low) <= min(self.high, other.high)
 
 
 def counts(element: Format) -> list[int]:
-    """Return the magnitudes of an element by code, in units of the smallest element."""
+    """Return the magnitude of each code of the element format, in units of the smallest element."""
     return [int(element.value_of(code) / element.value_of(1)) for code in range(element.max_code + 1)]
 
 
 @functools.cache
 def apart(unit: Quantiser) -> Apart:
-    """Return the bounds for a unit's tries that have different scales."""
+    """Return the bounds for a unit, over all pairs of tries whose scales differ."""
     differ = [
         (abs(second.number - first.number), first.number + second.number, min(first.high, second.high))
         for first, second in _elements(unit)
@@ -65,7 +67,10 @@ def apart(unit: Quantiser) -> Apart:
 
 
 def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
-    """Yield the pairs of element times scale that one number can have in the two tries."""
+    """Yield each pair of values that one number can have in the two tries.
+
+    A value is element times scale, with the interval of numbers that round to it.
+    """
     scale, smallest = unit.block.scale, unit.block.element.value_of(1)
     numbers = [scale.value_of(code) for code in range(scale.max_code + 1)]
     firsts, seconds = (_nearest(numbers, divisor, numbers[-1] * 2 * divisor) for divisor in tries(unit))
@@ -82,8 +87,9 @@ def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
 
 
 def _nearest(numbers: Sequence[Fraction], divisor: Fraction, most: Fraction) -> list[_Nearest]:
-    """Return ascending numbers with the interval, times `divisor`, to which each is nearest; intervals end at
-    `most`.
+    """Return the numbers with the intervals that round to them. `numbers` must be in ascending order.
+
+    Intervals are multiplied by `divisor`. They end at `most`.
     """
     middles = [(low + high) / 2 * divisor for low, high in itertools.pairwise(numbers)]
     between = zip(numbers, [Fraction(0), *middles], [*middles, most], strict=True)

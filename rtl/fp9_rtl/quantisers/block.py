@@ -1,10 +1,10 @@
-"""Buffer of a block that arrives in several operations: it is stored until its scale is known.
+"""Buffer for a block that arrives in several operations. It stores the block until its scale is known.
 
-Both the stored and the next block share one set of registers. An operation is stored in a register that an
-operation of the previous block leaves in the same clock cycle, or has left before. A block therefore takes as many
-clock cycles as it has operations, with half of the registers of two buffers. A block is complete with its last
-operation. This operation is stored when the last operation of the previous block leaves, and its scale replaces
-that block's scale.
+The stored block and the next block share one set of registers. A register is free as soon as its operation of the
+previous block leaves, even in the same clock cycle. A block takes as many clock cycles as it has operations, and
+the
+buffer needs half of the registers of two buffers. The last operation completes a block. It is stored when the last
+operation of the previous block leaves, and the new scale then replaces the old one.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|
@@ -24,10 +24,11 @@ from fp9_rtl.quantisers.quantiser_steps import beside_scale, scaled_layout, scal
 
 
 class Block(StreamComponent):
-    """Store operations with their largest magnitude; output them in order with their block's scale.
+    """Store operations with their largest magnitude. Output them in order, with the scale of their block.
 
-    The first operation leaves in the clock cycle after the last one arrived. Reset empties the buffer and begins a
-    block.
+    The first operation leaves in the clock cycle after the last one has arrived. Reset empties the buffer and
+    begins a
+    new block.
     """
 
     def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:

@@ -1,8 +1,8 @@
-"""Quantise to elements with few codes by comparing each number with limits, one for each element magnitude.
+"""Quantise to elements with few codes. Each number is compared with limits, one for each element magnitude.
 
-Let s be the block's scale and t the array's scale. An element is nearest to x / (s t) if x lies between the
-neighbouring midpoints times s t. So no number is divided. The products of midpoint and s t are computed once for a
-block, exactly, and converted to source codes. Each number's code is compared with them:
+Let s be the block's scale and t the array's scale. The element for x is the one nearest to x / (s t). So x is
+compared with the midpoints between elements, times s t. No number is divided. The products of midpoint and s t are
+computed exactly, once for each block, and converted to source codes. Each number's code is compared with them:
 
     midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
     x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
@@ -29,24 +29,24 @@ from fp9_rtl.quantisers.rules import scale_names
 
 
 def middles(block: BlockFormat) -> list[Fraction]:
-    """Return the midpoints between neighbouring magnitudes of an element."""
+    """Return the midpoints between neighbouring element magnitudes."""
     element = block.element
     numbers = [element.value_of(code) for code in range(element.max_code + 1)]
     return [(low + high) / 2 for low, high in itertools.pairwise(numbers)]
 
 
 def limit_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the field names of a scale's limits."""
+    """Return the names of the fields that hold the limits for a scale."""
     return tuple(f"{scale}_limit{number}" for number in range(1, unit.block.element.max_code + 1))
 
 
 def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the field names of the elements for a scale, without their signs."""
+    """Return the names of the fields that hold the elements for a scale. The elements have no signs there."""
     return tuple(f"{scale}_{name}" for name in unit.lane_names("element"))
 
 
 class Limits(Step):
-    """Add the limits of a block to its numbers and scales; if a scale is zero, no number reaches a limit."""
+    """Compute the limits of a block. Pass its numbers and scales. If a scale is zero, no number reaches a limit."""
 
     name = "limits"
 
@@ -66,7 +66,7 @@ class Limits(Step):
 
 
 class Counted(Step):
-    """Find the elements, without their signs, from the limits of their block."""
+    """Compare the numbers with the limits of their block. The results are the elements without their signs."""
 
     name = "counted"
 
@@ -89,7 +89,7 @@ class Counted(Step):
 
 
 class Named(Step):
-    """Give the elements the signs of the numbers and output the scale; if the scale is NaN, all elements are 0."""
+    """Give each element the sign of its number, and output the scale. If the scale is NaN, all elements are 0."""
 
     name = "named"
 
@@ -112,10 +112,11 @@ def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
 
 
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
-    """Return an element's code without its sign: the number of limits that `x` reaches, by binary search.
+    """Return the number of limits that `x` reaches, which is the element's code without its sign.
 
-    `x` has no sign. Each bit of the code is one comparison with the limit in the middle of the remaining ones.
-    Except for the last comparison, this limit follows an odd code, where a tie goes up.
+    `x` has no sign. The number is found by binary search: each bit of the code is one comparison with the limit in
+    the
+    middle of the remaining ones. Except in the last comparison, the code below this limit is odd, so a tie goes up.
     """
     bits: list[Value] = []
     while limits:
@@ -128,7 +129,7 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
 
 
 def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> list[Value]:
-    """Return the limits for a scale and an array's scale, beginning with the smallest element."""
+    """Return the limits for a block's scale and an array's scale. The limit of the smallest element comes first."""
     fraction_bits = unit.block.scale.precision - 1
     field, fraction = scale[fraction_bits:], scale[:fraction_bits]
     normal = Signal()
@@ -148,13 +149,13 @@ def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> lis
 
 
 def _odd_and_power(number: Fraction) -> tuple[int, int]:
-    """Return a number with few fraction bits as an odd integer and the exponent of its power of two."""
+    """Return an odd integer and an exponent e, so that the number is the integer times 2^e."""
     twos = (number.numerator & -number.numerator).bit_length() - 1
     return number.numerator >> twos, twos + 1 - number.denominator.bit_length()
 
 
 class _Multiple:
-    """A multiple of s t: its bits from the leading 1 in the source's precision, and whether any lower bit is 1."""
+    """A multiple of s t. It has the bits from the leading 1 in the source's precision, and the OR of all lower bits."""
 
     def __init__(self, m: Module, product: Value, odd: int, source: FixedFormat) -> None:
         self._source = source
@@ -166,7 +167,7 @@ class _Multiple:
         self._top = length - 1
 
     def limit(self, m: Module, exponent: Value, ulp: int, some: Value) -> Value:
-        """Return the limit at this multiple times 2^(exponent + ulp), with biased exponents.
+        """Return the limit code for this multiple times 2^(exponent + ulp). Exponents are biased.
 
         If `some` is 0, the limit is above all numbers.
         """

@@ -1,4 +1,4 @@
-"""Datapath of the `quantiser`: largest magnitude of the block, scale, and a cast of every number over the scale.
+"""Datapath of the `quantiser`: find the largest magnitude of the block, derive the scale, cast each number.
 
 If a block arrives in several operations, `block` is between the scale and the casts.
 """
@@ -33,7 +33,10 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 
 
 def element_steps(unit: Quantiser) -> list[Step]:
-    """Return the stages from an operation's numbers and scale to its results, by casts side by side or by limits."""
+    """Return the stages that compute the results from an operation's numbers and scale.
+
+    The stages use a cast for each number, or limits.
+    """
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))
         counted = Counted(unit, limits.o.shape())
@@ -45,15 +48,18 @@ def element_steps(unit: Quantiser) -> list[Step]:
 
 
 def scaled_layout(unit: Quantiser) -> data.StructLayout:
-    """Return the layout of an operation's numbers, the code of their scale, and the other fields of their block."""
+    """Return a layout that holds an operation's numbers, the code of their scale, and the fields from
+    `beside_scale`.
+    """
     numbers = dict.fromkeys(unit.lane_names("x"), unit.source.bits)
     return data.StructLayout({**numbers, "scale": unit.block.scale.bits, **beside_scale(unit)})
 
 
 def beside_scale(unit: Quantiser) -> dict[str, int]:
-    """Return the fields that stages after the scale need beside the numbers.
+    """Return the fields that later stages need in addition to the numbers and the scale.
 
-    These are the array's scale and, with tries, the scales of all tries and the largest magnitude.
+    These are the array's scale. With several tries, they also include the scale of each try and the largest
+    magnitude.
     """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
     if tries(unit):
@@ -62,7 +68,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 
 
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
-    """Return the scale codes by the operation's rule, one for each try; NaN if amax is infinite or NaN."""
+    """Return the scale code for each try, by the operation's rule. It is NaN if amax is infinite or NaN."""
     make = _powers_of_two if unit.block.powers_of_two else _quotients
     return {
         name: _chosen(m, unit, amax, operation, codes)
@@ -89,14 +95,14 @@ def _chosen(
 def _powers_of_two(
     m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
 ) -> list[dict[ScaleRule, Value]]:
-    """Return the scale code for each rule; a code below 0 means the smallest scale."""
+    """Return the scale code for each rule. A code below 0 means the smallest scale."""
     return [{rule: scale_code(m, amax, unit.source, unit.block, rule) for rule in unit.rules}]
 
 
 def _quotients(
     m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
 ) -> list[dict[ScaleRule, Value]]:
-    """Return, for each try, the scale code for each rule; 0 if all numbers are zero."""
+    """Return a dictionary for each try, with the scale code for each rule. The code is 0 if all numbers are zero."""
     scale, turns = unit.block.scale, range(len(scale_names(unit)))
     divisors = [{rule: divisor_of(unit, rule, turn) for rule in unit.rules} for turn in turns]
     bits = ratio_bits(scale, itertools.chain(*(by.values() for by in divisors)))
@@ -110,7 +116,7 @@ def _quotients(
 
 
 class Largest(Step):
-    """Find the largest magnitude of an operation; infinities and NaN count as larger than numbers."""
+    """Find the largest magnitude in an operation. Infinities and NaN are larger than all finite numbers."""
 
     name = "largest"
 
@@ -128,7 +134,7 @@ class Largest(Step):
 
 
 class Scale(Step):
-    """Add the scale of a block to its numbers."""
+    """Compute the scale of a block, and pass its numbers."""
 
     name = "scale"
 
@@ -146,7 +152,9 @@ class Scale(Step):
 
 
 class Spread(Step):
-    """Distribute each number with its factor, one over the scale; numbers are zero if the scale is NaN."""
+    """Distribute the numbers to the casts, each with the factor 1 / scale. If the scale is NaN, all numbers become
+    zero.
+    """
 
     name = "spread"
 
@@ -171,7 +179,7 @@ class Spread(Step):
 
 
 class Elements(Step):
-    """Drive the element and scale ports."""
+    """Drive the ports of the elements and of the scale."""
 
     name = "elements"
 
@@ -187,7 +195,7 @@ class Elements(Step):
         return m
 
     def _code(self, result: Value) -> Value:
-        """Return an element's code; an integer is converted from sign and magnitude to two's complement."""
+        """Return an element's code. An integer is converted from sign and magnitude to two's complement."""
         if not self._unit.block.element.twos_complement:
             return result
         return Mux(result[-1], -result[:-1], result)

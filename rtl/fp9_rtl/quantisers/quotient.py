@@ -1,7 +1,8 @@
-"""Compute a block's floating-point scale: amax over the array's scale and a rule's divisor, rounded once.
+"""Compute a block's floating-point scale: amax, divided by the array's scale and the rule's divisor, rounded once.
 
-amax is divided by the array's scale, then by the divisor, a constant. Both divisions give a few significand bits
-and a sticky bit. Each drops only its remainder, so together they give the exact quotient's bits and sticky bit.
+amax is divided by the array's scale first and then by the divisor, which is a constant. Each division gives a few
+significand bits and a sticky bit, and drops only its remainder. The second result therefore has the bits and the
+sticky bit of the exact quotient.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fp9_rtl.rounding.decision import rounds_up
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """A non-zero number: `significand` begins with its leading 1, which has the exponent `exponent`.
+    """A non-zero number. `significand` begins with the leading 1, and `exponent` is the exponent of this bit.
 
     `sticky` is 1 if any bit below the significand is 1.
     """
@@ -45,7 +46,7 @@ def is_usable(code: Value) -> Value:
 
 
 def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: int) -> Quotient:
-    """Return `bits` significand bits of a non-zero magnitude over the array's scale."""
+    """Return a non-zero magnitude divided by the array's scale, with `bits` significand bits."""
     tensor = tensor_fields(code)
     field = amax[source.fraction_bits :]
     normal = field.any()
@@ -58,7 +59,7 @@ def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: 
 
 
 def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, rounding: Rounding) -> Value:
-    """Return the code of a ratio over a divisor, rounded to the scale's format; it saturates at the largest scale."""
+    """Return `ratio` / `divisor` as a code of the scale's format, rounded. It saturates at the largest scale."""
     kept = scale.precision + 1
     start = divisor / pow2(floor_log2(divisor))
     whole = len(ratio.significand)
@@ -78,7 +79,7 @@ def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, r
 
 
 def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
-    """Return the ratio width that leaves enough bits for rounding after division by each divisor.
+    """Return the number of bits in `ratio` that leaves enough bits for rounding after the division by each divisor.
 
     A quotient below 1 has one bit less than its dividend.
     """
@@ -87,10 +88,9 @@ def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
 
 
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
-    """Return `bits` quotient bits from the leading 1, whether the quotient is below 1, and whether a remainder is
-    left.
+    """Return `bits` quotient bits from the leading 1, whether the quotient is below 1, and whether it has a remainder.
 
-    Dividend and divisor have their leading 1 at the same position.
+    The leading 1 of the dividend and of the divisor must be at the same position.
     """
     lower = Signal(name="lower")
     m.d.comb += lower.eq(dividend < divisor)

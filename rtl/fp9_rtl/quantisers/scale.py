@@ -1,8 +1,8 @@
 """Compute a block's power-of-two scale: amax over a rule's divisor, rounded once.
 
 The divisor is m 2^k with 1 <= m < 2, and amax is s 2^e. Their quotient is s/m or 2 s/m times a power of two.
-Rounding only compares s with constants. s < m selects the lower binade. s against 3/2 of the binade's start gives
-the guard bit. Equality with either constant gives the sticky bit.
+Rounding only compares s with constants. If s < m, the quotient is in the lower binade. The comparison of s with 3/2
+of the binade's start gives the guard bit. Equality with either constant gives the sticky bit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """Return the scale code for a finite amax, given without its sign; a code below 0 means the smallest scale."""
+    """Return the scale code for a finite amax without a sign. A code below 0 means the smallest scale."""
     exponent, fraction = _fields(m, amax, source, block, rule)
     divisor = block.divisor(rule)
     power = floor_log2(divisor)
@@ -39,19 +39,21 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 
 
 def _reaches_both_ends(block: BlockFormat) -> bool:
-    """Return whether the scale can leave its range at either end.
+    """Return whether the scale can exceed its range at both ends.
 
-    This means that a subnormal amax may need more than the smallest scale, and the largest amax more than the
-    largest. Elements that reach 2 avoid both cases.
+    A subnormal amax may then need more than the smallest scale, and the largest amax more than the largest scale.
+    If
+    the elements reach 2, neither can happen.
     """
     return block.power < 2
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
-    """Return exponent field, with one bit for a carry, and fraction of amax.
+    """Return the exponent field of amax, with one extra bit for a carry, and the fraction of amax.
 
-    If the rule says so, amax is first rounded to the elements' precision with ties up: half of the last place is
-    added, and lower bits are dropped.
+    Some rules first round amax to the elements' precision, with ties up. Half of the last place is then added and
+    lower
+    bits are dropped.
     """
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
@@ -63,8 +65,9 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
     """Return a subnormal amax with its leading 1 in front of the fraction, as if the exponent range were larger.
 
-    This is exact in the binade below the normal numbers. Smaller numbers become the first number of this binade, as
-    they have the same smallest scale.
+    This is exact in the binade below the normal numbers. All smaller numbers become the first number of this
+    binade,
+    because they also have the smallest scale.
     """
     if not _reaches_both_ends(block):
         return amax
@@ -74,7 +77,7 @@ def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
 
 
 def _below(fraction: Value, point: Fraction, source: FixedFormat) -> Value:
-    """Return whether the significand of a fraction is less than `point`."""
+    """Return whether the significand with this fraction is less than `point`."""
     place = (point - 1) * (1 << source.fraction_bits)
     if place <= 0:
         return Const(0)

@@ -1,19 +1,19 @@
-"""Compare two tries of a block's scale: the smaller sum of squared errors wins, and the first try wins a tie.
+"""Compare two tries of a block's scale. The smaller sum of squared errors wins; the first try wins a tie.
 
-With elements e, scales s and the array's scale t, the try with the smaller sum (x - e s t)^2 has the smaller
-t s^2 sum e^2 - 2 s sum x e. The comparison is exact, in integers:
+With elements e, scales s and the array's scale t, the error of a try is sum (x - e s t)^2. The try with the smaller
+error also has the smaller t s^2 sum e^2 - 2 s sum x e. The comparison is exact, in integers:
 
 * e counts smallest elements. s counts last places of the first scale (the second scale's are equal or twice as
   large). t counts its own last places.
-* A number with a non-zero element is only a few binades below amax, so x counts positions a fixed distance below
+* A number with a non-zero element is only a few binades below amax. So x counts units at a fixed distance below
   amax.
 * The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) then differ by a power of two.
   It is known up to a few positions, as amax is about 2 to 9 times s t.
-* The magnitudes of both sides are compared; the right side is negated if the left side is negative. The long factor
-  t therefore multiplies an unsigned number, which is no wider than two tries can differ (see `apart`).
+* The magnitudes of both sides are compared. The right side is negated if the left side is negative. The long factor
+  t therefore multiplies an unsigned number, which is no wider than the difference of two tries (see `apart`).
 
-If both scales have the same code, the first try wins. This includes the case that both are too large, where nothing
-bounds amax.
+If both scales have the same code, the first try wins. This includes blocks for which both scales saturate. There
+amax has no bound.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from fp9_rtl.quantisers.quotient import tensor_fields
 from fp9_rtl.quantisers.rules import scale_names, tries
 
 _FARTHEST = Fraction(3, 2)
-"""Largest ratio of a quotient to the scale that it is rounded to, if this scale is neither zero nor the largest."""
+"""Largest ratio of a quotient to its rounded scale, if this scale is neither zero nor the largest."""
 
 _NEAREST = Fraction(1, 2)
-"""Smallest ratio of a quotient to the scale that it is rounded to."""
+"""Smallest ratio of a quotient to its rounded scale."""
 
 
 class Better(Step):
@@ -66,14 +66,14 @@ class Better(Step):
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Sums over the elements of a try: squared elements, and numbers times elements."""
+    """Two sums over the elements of a try: the squared elements, and the products of number and element."""
 
     squares: Value
     products: Value
 
 
 def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> Value:
-    """Return whether the second try has the smaller error; the scales must differ."""
+    """Return whether the second try has the smaller error. The two scales must differ."""
     (first, exponent), (second, other) = (_significand(unit.block.scale, i[name]) for name in scale_names(unit))
     numbers = _Numbers(m, unit, i)
     mine, others = (numbers.sums([i[name] for name in code_names(unit, scale)]) for scale in scale_names(unit))
@@ -103,32 +103,32 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
 
 
 def _within(most: int) -> Signal:
-    """Return a signal for a number from -most to `most`, even if it is the difference of two wider numbers."""
+    """Return a signal for a number from -most to `most`. It is not widened if two wider numbers are subtracted."""
     return Signal(range(-most, most + 1))
 
 
 def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
-    """Return a magnitude's significand, and its exponent relative to the smallest number."""
+    """Return the significand of a magnitude, and its exponent relative to the smallest number."""
     bits = fmt.precision - 1
     field, normal = code[bits:], code[bits:].any()
     return Cat(code[:bits], normal), (field - normal)[: len(field)]
 
 
 def _field(unit: Quantiser, x: Value) -> Value:
-    """Return the biased exponent of a magnitude; a subnormal number has the smallest normal exponent."""
+    """Return the biased exponent of a magnitude. A subnormal number has the smallest normal exponent."""
     field = x[unit.source.fraction_bits :]
     return field + ~field.any()
 
 
 def _window(unit: Quantiser) -> int:
-    """Return how many binades below amax a number with a non-zero element can be."""
+    """Return the largest number of binades below amax at which a number can have a non-zero element."""
     return floor_log2(_FARTHEST * max(tries(unit)) / middles(unit.block)[0]) + 1
 
 
 class _Numbers:
-    """Numbers without their signs, each as a significand and a shift, in units of a common bit position.
+    """Magnitudes, each as a significand and a shift. They share a unit, the weight of one bit position.
 
-    This position is so low that every number with a non-zero element is an integer.
+    The position is so low that every number with a non-zero element is an integer.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
@@ -144,7 +144,7 @@ class _Numbers:
             self._numbers.append((Cat(magnitude[:bits], magnitude[bits:].any()), power))
 
     def sums(self, codes: Sequence[Value]) -> _Sums:
-        """Return the sums over the elements of a try, given by their codes without signs."""
+        """Return the sums over the elements of a try. `codes` are the elements without signs."""
         m, element = self._m, self._unit.block.element
         sizes = counts(element)
         squares, products = [], []
@@ -160,7 +160,6 @@ class _Numbers:
 
 
 def _total(m: Module, values: Sequence[Value]) -> Value:
-    """Return the sum of several values, by a tree of adders."""
     if len(values) == 1:
         return values[0]
     half = len(values) // 2
@@ -173,7 +172,8 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 def _places(unit: Quantiser) -> tuple[int, int, int]:
     """Return the shift between both sides of the comparison: its constant part, and its least and greatest total.
 
-    The constant part is added to amax's biased exponent minus both scales' biased exponents. With amax = A 2^a,
+    The total is the constant part, plus amax's biased exponent, minus both scales' biased exponents. With amax = A
+    2^a,
     s t = S T 2^b in integers and r = amax / (s t), 2^(a - b) is r S T / A.
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
