@@ -165,7 +165,9 @@ def encode(
 
 
 def _numbers(x: ArrayLike) -> NDArray[Any]:
-    """Return the source numbers; decode arrays that carry their format, with native dtypes kept for hybrid rounding."""
+    """Return the source numbers. An array that carries its format is decoded; hybrid rounding keeps its native
+    dtype.
+    """
     held = None if isinstance(x, np.ndarray) and x.dtype.isbuiltin == 1 else carried(x)
     return as_numbers(x) if held is None or held.native_dtype else decode_native(as_codes(x, held), held)
 
@@ -180,7 +182,7 @@ def encode_numbers(
     flags: bool = False,
     scale: int | NDArray[np.int32] = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return codes, and flags if requested (else size 0), of an array that `as_numbers` has checked.
+    """Return the codes of an array that `as_numbers` has checked, and the flags if requested (else size 0).
 
     `scale` is one exponent for all elements, or one per element, as returned by `as_scale`.
     """
@@ -198,7 +200,6 @@ def _encode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return codes, and flags if requested; a counter tallies every part."""
     fmt, (flat,) = request.fmt, read_only(np.ascontiguousarray(source).reshape(-1))
     plan = encoder(request, flat.dtype, flat.size)
     if not plan.takes_nan and _has_nan(flat):
@@ -295,7 +296,7 @@ def cast(
     counts: bool = False,
     **details: Unpack[Details],
 ) -> Any:
-    """Convert codes of one format to another with one rounding; parameters, shape and errors as for `encode`.
+    """Convert codes of one format to another with one rounding. Parameters, shape and errors are as for `encode`.
 
     `source` None means the format that the codes carry.
 
@@ -314,7 +315,7 @@ def cast(
 def _give_payloads(
     sources: NDArray[Any], source: Format, codes: NDArray[Any], target: Format, details: Details
 ) -> None:
-    """Write NaN payloads into codes, for source formats whose decoded numbers do not carry payloads."""
+    """Write NaN payloads into `codes`. Needed where the decoded source numbers carry no payload."""
     kept = NanSign(details.get("nan_sign", NanSign.KEPT)), Payload(details["payload"])
     policy = CastPolicy(nan_sign=kept[0], payload=kept[1])
     for code in np.unique(sources).tolist():

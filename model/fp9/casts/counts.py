@@ -1,8 +1,8 @@
 """Statistics of a cast, counted during the cast: overflow, underflow, zeros, specials, amax.
 
-Each block of the array is scanned twice: the sources for zeros, overflowing magnitudes and the largest magnitude;
-the codes for zeros and subnormal numbers. Rare elements (infinities, NaN, and numbers whose overflow depends on
-random bits) are counted one by one in the pieces that contain them.
+Each block of the array is scanned twice. The scan of the sources finds zeros, overflow and the largest magnitude.
+The scan of the codes finds zeros and subnormal numbers. Infinities, NaN and numbers that may overflow at random are
+rare. The pieces that contain them are counted element by element.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Counts:
 
     elements: int = 0
     overflowed: int = 0
-    """Number of finite sources above the format's largest number (flag overflow), whatever the policy makes of them."""
+    """Number of finite sources above the format's largest number, for every overflow policy."""
     underflowed: int = 0
     """Number of non-zero sources whose result is zero or subnormal."""
     zeroed: int = 0
@@ -71,11 +71,11 @@ class Counts:
 
 
 _PIECE = 1 << 12
-"""Number of elements in a piece that is counted one by one if it has a rare element."""
+"""Number of elements in a piece. A piece with a rare element is counted element by element."""
 
 
 class Tally:
-    """Thread-safe collection of the counts of a cast's parts."""
+    """Thread-safe sum of the statistics of a cast's parts."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
         self._request = request
@@ -94,7 +94,7 @@ class Tally:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Encode one part of the flat sources with a plan, and count it."""
+        """Encode one part of the flat sources with a plan, and count its statistics."""
         found = None
         if plan.counted is None or self._limits is None:
             plan.encode(supplied, part, source, codes, flags)
@@ -103,13 +103,13 @@ class Tally:
         self._add(supplied, part, source, codes, found)
 
     def total(self) -> Counts:
-        """Return the sum over all parts."""
+        """Return the statistics of all parts together."""
         return sum(self._parts, Counts())
 
     def _add(
         self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], found: Found | None = None
     ) -> None:
-        """Count a part from the statistics `found`, or scan it now; count pieces with rare elements one by one."""
+        """Add the statistics of a part: `found` if given, else from a scan."""
         from fp9.kernels.counts import count_all  # slow to load
 
         sources, limits = self._sources, self._limits
@@ -136,7 +136,7 @@ class Tally:
             self._add(supplied, whole, source[piece], codes[piece])
 
     def _one_by_one(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> Counts:
-        """Count a part from the results and flags of the universal kernel, for any sources."""
+        """Count a part from the flags of the universal kernel. Works for all sources."""
         fmt = self._request.fmt
         flags = np.empty(source.size, dtype=np.uint8)
         flagged = universal(replace(self._request, flags=True), source.dtype)
@@ -168,7 +168,7 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 class _SourceLimits(NamedTuple):
     """Bit patterns of a source type: magnitude mask, infinity, and the first overflowing magnitude of each sign.
 
-    If `is_sharp` is false, numbers from that magnitude on may overflow or not.
+    If `is_sharp` is false, magnitudes from the first overflowing one upwards may still be in range.
     """
 
     mask: Any
@@ -179,7 +179,7 @@ class _SourceLimits(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _source_limits(request: Request, dtype: np.dtype[Any]) -> _SourceLimits | None:
-    """Return the limits of a cast, or None for integers and for a separate scale per element."""
+    """Return the limits of a cast, or None for integers and for one scale per element."""
     if dtype.kind in "iu" or request.scale is None:
         return None
     pattern, sign = np.dtype(f"u{dtype.itemsize}").type, 1 << (8 * dtype.itemsize - 1)
@@ -190,7 +190,6 @@ def _source_limits(request: Request, dtype: np.dtype[Any]) -> _SourceLimits | No
     overflows = _overflow(plain, dtype)
 
     def first(negative: int) -> Any:
-        """Return the first magnitude that overflows, or infinity for none, by bisection."""
         above = bisect.bisect_left(range(infinity), True, key=lambda magnitude: overflows(magnitude | negative))
         return pattern(above)
 
@@ -198,7 +197,6 @@ def _source_limits(request: Request, dtype: np.dtype[Any]) -> _SourceLimits | No
 
 
 def _overflow(request: Request, dtype: np.dtype[Any]) -> Callable[[int], bool]:
-    """Return a function that tells with the universal kernel whether a source pattern overflows."""
     plan, pattern = universal(replace(request, flags=True), dtype), np.dtype(f"u{dtype.itemsize}")
     codes, flags = np.empty(1, dtype=request.fmt.dtype), np.empty(1, dtype=np.uint8)
 
@@ -216,7 +214,7 @@ class _CodeLimits(NamedTuple):
     nonzero: Any
     normal: Any
     nan_is_small: bool
-    """Whether a NaN code without its sign bit looks like a zero or a subnormal number."""
+    """Whether a NaN code without its sign bit equals the code of a zero or a subnormal number."""
 
 
 def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:

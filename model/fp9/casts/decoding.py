@@ -1,4 +1,4 @@
-"""Decode codes to numbers exactly: checks of codes, decoding, output arrays."""
+"""Exact decoding: convert codes to numbers, check codes, allocate output arrays."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def decode_to(
 
 
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the numbers in the format's NumPy dtype if there is one, so that hybrid rounding finds its source bits."""
+    """Return the numbers in the format's NumPy dtype if there is one. Hybrid rounding reads its source bits there."""
     if fmt.native_dtype is None:
         return decode_to(codes, fmt, smallest_dtype(fmt))
     import ml_dtypes  # slow to load; it gives NumPy the name bfloat16

@@ -1,4 +1,4 @@
-"""Vectorised casts into fixed-field formats through float64 patterns: targets of any size, with optional flags."""
+"""Vectorised casts into fixed-field formats through float64 patterns, with optional flags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def by_doubles(request: Request) -> Plan | None:
-    """Return the plan, or None for formats without fixed fields and for roundings that use random or source bits."""
+    """Return the plan, or None if it does not apply.
+
+    It does not apply to formats without fixed fields, nor to roundings that use random bits or source bits.
+    """
     if request.rounding.reads_source or request.rounding.needs_bits or request.random_width:
         return None
     target = _wide_target(request.fmt, request.policy, request.flags)
@@ -69,10 +72,7 @@ _MOST_BITS = BINARY64.precision - 1
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
-    """Return the smallest magnitude at which inexact results of this sign do not underflow.
-
-    The universal kernel decides.
-    """
+    """Return the smallest magnitude of this sign at which an inexact result does not underflow."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(fmt), rounding_target(fmt, policy)

@@ -1,9 +1,9 @@
 """Lookup tables over all 16-bit patterns, for 16-bit sources and for the upper half of float32 sources.
 
 Take the upper half of a float32 pattern, and set bit 0 if the lower half is not 0. The result is the number as
-bfloat16 rounded to odd. With two bits more than the target has, it rounds like the original number. This holds for
-every rounding to nearest and every directed rounding (Boldo and Melquiond, "When double rounding is odd", IMACS
-2005).
+bfloat16 rounded to odd. If bfloat16 has two bits more than the target, the result rounds like the original number.
+This holds for every rounding to nearest and every directed rounding (Boldo and Melquiond, "When double rounding is
+odd", IMACS 2005).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE_PAYS = 1 << 15
-"""Minimum number of elements for which a table over 65,536 sources is faster."""
+"""Minimum number of elements for which building a table of 65,536 entries is faster."""
 
 _HALVES = 1 << 16
 _FRACTION = 7
 """Number of fraction bits in the upper half of a float32 pattern."""
 
 _LOWEST = -100
-"""Minimum exponent of target numbers: an upper half below 2**-126 has fewer fraction bits."""
+"""Minimum exponent of target numbers. Upper halves below 2**-126 have fewer fraction bits."""
 
 
 def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan for 16-bit sources, whose pattern is the table index; None if a table does not apply or pay."""
+    """Return a plan that looks up each 16-bit source pattern in a table, or None if no table applies or is faster."""
     if size < TABLE_PAYS or request.scale is None or request.random_width:
         return None
     from fp9.kernels.round32 import look_up  # slow to load
@@ -76,9 +76,10 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 
 
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan for codes and flags of 16-bit sources, or of other sources as bfloat16 rounded to odd.
+    """Return a plan for codes and flags that looks up 16-bit sources in a table, or None if it does not apply.
 
-    Targets must have at least two bits fewer. Returns None if the plan does not apply.
+    Other sources are first rounded to odd in bfloat16. Targets must have at least two bits fewer than the table's
+    type.
     """
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
     if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:
@@ -111,7 +112,7 @@ def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> 
 def _flagged_table(
     fmt: Format, policy: CastPolicy, hybrid: Hybrid, scale: int, dtype: np.dtype[Any]
 ) -> NDArray[np.uint32]:
-    """Return code + 2^16 * flags for all patterns of a 16-bit type, or for all upper halves of float32."""
+    """Return code + 2^16 * flags for each table index."""
     codes, flags = np.empty(_HALVES, dtype=fmt.dtype), np.empty(_HALVES, dtype=np.uint8)
     whole = slice(0, _HALVES)
     universal(Request(fmt, policy, hybrid, scale, flags=True), dtype).encode(
@@ -123,13 +124,12 @@ def _flagged_table(
 
 
 def _every(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return all numbers of a 16-bit type, or the float32 numbers of all upper halves."""
+    """Return the source number of each table index: a 16-bit float, or a float32 upper half."""
     halves = np.arange(_HALVES, dtype=np.uint32)
     return (halves << 16).view(dtype) if dtype == np.float32 else halves.astype(np.uint16).view(dtype)
 
 
 def _source_table(request: Request, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the codes of all patterns of a 16-bit type or all upper halves of float32, from the universal kernel."""
     assert request.scale is not None, "a table is made for one scale"
     return _table_of(request.fmt, request.policy, request.hybrid, request.scale, dtype)
 

@@ -1,4 +1,4 @@
-"""Limits of a format as in `numpy.finfo`, casts to a format and back, and their error."""
+"""Limits of a format as in `numpy.finfo`, round trips through a format, and quantisation error."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 class Finfo:
     """Limits of a format under the names of `numpy.finfo`, and its special values.
 
-    `eps` and `epsneg` are the distances from 1 to the next number above and below. `nmant` is the maximum number of
-    fraction bits. `minexp` is the exponent of `smallest_normal`; `maxexp` is the exponent of the first power of two
-    that overflows. For formats of tapered precision they apply where the spacing is finest.
+    `eps` is the distance from 1 to the next number above, `epsneg` the distance to the next number below. `nmant`
+    is the
+    maximum number of fraction bits. `minexp` is the exponent of `smallest_normal`. `maxexp` is the exponent of the
+    first
+    power of two that overflows. For formats of tapered precision the values apply where the spacing is finest.
     """
 
     format: Format
@@ -50,7 +52,7 @@ class Finfo:
 
 
 def finfo(fmt: Format | str | object) -> Finfo:
-    """Return the limits of a format, given as a name, a dtype, or an array that carries its format.
+    """Return the limits of a format. The argument is a name, a dtype, or an array that carries its format.
 
     >>> finfo("e4m3").max, finfo("hif8").eps, finfo("e5m2").maxexp
     (448.0, 0.125, 16)
@@ -80,9 +82,10 @@ def finfo(fmt: Format | str | object) -> Finfo:
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
-    """Cast numbers to a format and back, with `scale` undone, in the dtype of x (float32 for integers).
+    """Cast numbers to a format and back. The result has the dtype of x, or float32 for integers.
 
-    Options are as for `encode`, except `out`. Numbers that the dtype cannot hold are rounded to it.
+    Options are as for `encode`, except `out`. The scale is undone afterwards. Numbers that do not fit the dtype are
+    rounded to it.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]
@@ -103,10 +106,12 @@ def _doubles(x: ArrayLike) -> NDArray[np.float64]:
 
 
 def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | None = None) -> NDArray[np.int32]:
-    """Return the lowest scales (as for `encode`) with which the largest magnitudes along `axis` fit the format.
+    """Return the lowest scale exponents with which the largest magnitudes along `axis` fit the format.
 
-    Without `axis` it is one exponent, else one per remaining index, broadcastable against x. Zeros, infinities and
-    NaN are ignored; the scale is 0 if no other numbers exist.
+    The exponents are used as `scale` of `encode`. Without `axis` the result is one exponent. Otherwise it has one
+    exponent per remaining index and broadcasts against x. Zeros, infinities and NaN are ignored. The scale is 0 if
+    no
+    other numbers exist.
 
     >>> x = np.float32([[1.0, 3.0], [1000.0, -4000.0]])
     >>> amax_scale(x, "e4m3", axis=1).tolist()

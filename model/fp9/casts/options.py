@@ -1,4 +1,4 @@
-"""Types of the keyword arguments of `encode`, for editors and for functions that pass them on."""
+"""Types of the keyword arguments of `encode`, for editors and for functions that pass these arguments on."""
 
 from __future__ import annotations
 

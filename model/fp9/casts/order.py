@@ -1,8 +1,8 @@
 """Order, neighbours, spacing and classes of codes, for every format, without rounding.
 
-All functions use the signed ordinal of a code: 0 for zero, +-k for the k-th magnitude above it, and one more than
-the largest number's ordinal for infinity. In fixed-field formats the ordinal is the magnitude's bits. Other formats
-use a table of 256 entries computed from the format record.
+All functions use the signed ordinal of a code. Zero has ordinal 0, and the k-th magnitude above zero has +k or -k.
+Infinity follows the largest number. In fixed-field formats the ordinal equals the code without its sign. Other
+formats use a table of 256 entries computed from the format record.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _NAN = np.int64(1) << 40
-"""Magnitude of a NaN's ordinal, above every number's ordinal."""
+"""Magnitude of the ordinal of NaN. It exceeds every other ordinal."""
 
 UNORDERED = 2
 """Result of `compare` if an operand is NaN."""
@@ -54,9 +54,9 @@ def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
 
 
 def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
-    """Return -1, 0 or 1 if a is less than, equal to or greater than b, and `UNORDERED` if one is NaN; -0 equals +0.
+    """Return -1, 0 or 1 if a is less than, equal to or greater than b, and `UNORDERED` if one is NaN.
 
-    `a` and `b` broadcast against each other.
+    -0 equals +0. `a` and `b` broadcast against each other.
     """
     found = format(fmt)
     (left, _), (right, _) = (_ordinals(as_codes(codes, found), found) for codes in (a, b))
@@ -65,7 +65,7 @@ def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
 
 
 def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray[Any]:
-    """Return the codes next to `codes` in the direction of the codes `toward`; both broadcast.
+    """Return the codes next to `codes` in the direction of `toward`. The two arrays broadcast against each other.
 
     As in numpy.nextafter, equal operands give `toward` and NaN gives NaN. The successor of the largest number is
     infinity, or the largest number itself if there is no infinity. Raises ValueError for NaN in a format without
@@ -83,10 +83,9 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
 
 
 def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
-    """Return the distance of each number to the next larger magnitude in its binade, as float64.
+    """Return the distance from each number to the next larger magnitude in its binade, as float64.
 
-    For zero it is the distance in the lowest binade; for NaN and infinities it is NaN. The result has the shape of
-    `codes`.
+    Zero has the distance of the lowest binade. NaN and infinities give NaN. The result has the shape of `codes`.
     """
     found = format(fmt)
     numbers = decode_to(as_codes(codes, found), found, np.float64)
@@ -101,7 +100,7 @@ def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
 def classify(codes: ArrayLike, fmt: Format | str) -> NDArray[np.uint8]:
     """Return the `Class` of each code, in the shape of `codes`.
 
-    Subnormal means below the smallest number of full precision.
+    A number is subnormal if it is below the smallest number of full precision.
     """
     found = format(fmt)
     array = as_codes(codes, found)
@@ -126,7 +125,7 @@ def _max_ordinal(fmt: Format) -> int:
 
 
 def _ordinals(codes: NDArray[Any], fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return signed ordinals (NaN beyond +-_NAN), and a mask of negative codes, including -0."""
+    """Return the signed ordinals and a mask of negative codes, including -0. Ordinals of NaN are beyond +-_NAN."""
     if not isinstance(fmt, FixedFormat):
         ordinals, negative, _, _ = _tables(fmt)
         return ordinals[codes], negative[codes]
@@ -140,7 +139,7 @@ def _ordinals(codes: NDArray[Any], fmt: Format) -> tuple[NDArray[np.int64], NDAr
 
 
 def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt: Format) -> NDArray[np.int64]:
-    """Return the codes of signed ordinals. `negative_zero` gives the sign of zero if the format has two zeros."""
+    """Return the codes of signed ordinals. `negative_zero` gives the sign of zeros."""
     if not isinstance(fmt, FixedFormat):
         _, _, positives, negatives = _tables(fmt)
         return np.where(ordinals < 0, negatives[np.abs(ordinals)], positives[np.abs(ordinals)])
@@ -152,7 +151,10 @@ def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt
 def _tables(
     fmt: Format,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tables of an 8-bit format: ordinals and signs by code, and codes of positive and negative ordinals."""
+    """Return four tables of an 8-bit format.
+
+    Indexed by code: ordinals and signs. Indexed by ordinal: codes of positive and of negative numbers.
+    """
     every = range(1 << fmt.bits)
     magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}
     top = max(magnitudes.values())

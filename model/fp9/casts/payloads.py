@@ -1,4 +1,4 @@
-"""Steps of a cast policy around the rounding: flush subnormal sources before it, restore NaN payloads after it."""
+"""Cast policies before and after rounding: flush subnormal sources, restore NaN payloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
-    """Return the cast with the policy's steps around the rounding, or the cast itself if there are none."""
+    """Return a cast that also flushes subnormal sources and restores NaN payloads if the policy requires it."""
     policy, fmt = request.policy, request.fmt
     flushes, keeps = policy.flush_source, policy.payload is not Payload.LOST
     if dtype.kind in "iu" or not (flushes or keeps):
@@ -36,7 +36,6 @@ def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
 
 
 def _patterns(source: NDArray[Any]) -> tuple[NDArray[np.uint64], int, int]:
-    """Return the bit patterns of floats, their number of fraction bits, and the position of the sign."""
     fraction = BINARY64.fraction_bits if source.dtype.name == "float64" else fixed_format(source.dtype).fraction_bits
     bits = 8 * source.dtype.itemsize
     return source.view(f"u{source.dtype.itemsize}").astype(np.uint64), fraction, bits - 1

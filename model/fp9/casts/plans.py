@@ -1,12 +1,12 @@
-"""Selection of the encoding kernel: a plan for a source type, a format and a policy.
+"""Selection of the encoding kernel for a source type, a format and a policy.
 
-Four routes give the same codes, which tests check:
+There are four routes. Tests check that they give the same codes.
 
-* float32 patterns directly into vector kernels (`round32`, `hif8`), for every fixed-field format within float32's
-  range; float64, integers and scaled numbers are first rounded to odd;
-* exact tables over all 65,536 upper halves, for 16-bit sources, and for hif8 from float32;
-* float64 patterns in vector lanes (`wide`), for wider fixed-field formats, and for flags that a table cannot hold;
-* the universal kernel over float64 patterns (`round64`), for all other casts.
+* Vector kernels on float32 patterns (`round32`, `hif8`) serve every fixed-field format within float32's range.
+  Float64, integers and scaled numbers are first rounded to odd.
+* Exact tables over all 65,536 upper halves serve 16-bit sources, and casts from float32 to hif8.
+* Vector lanes on float64 patterns (`wide`) serve wider fixed-field formats, and flags that a table cannot hold.
+* The universal kernel on float64 patterns (`round64`) serves all other casts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TOP_FIELD = BINARY32.top_field - 1
 
 
 def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    """Return the plan for parts of a flat source of `size` elements; equal requests share a cached plan."""
+    """Return the plan that encodes a flat source of `size` elements. Plans are cached."""
     return _encoder(request, dtype, TABLE_PAYS if size >= TABLE_PAYS else 0)
 
 
@@ -93,9 +93,9 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
 
 
 def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
-    """Return a float32 rounding kernel that also counts, or None.
+    """Return a float32 rounding kernel that also counts statistics, or None.
 
-    It serves roundings so fast that a second pass over the array would be noticeable.
+    It exists for fast roundings, where a second pass over the array would take noticeable time.
     """
     from fp9.kernels.counts import encode_nearest_even_counted  # slow to load
 
@@ -108,9 +108,9 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 
 
 def odd_is_safe(grid: Grid) -> bool:
-    """Return whether float32 rounded to odd has two bits more than target and random bits.
+    """Return whether float32 rounded to odd has at least two bits more than the target and the random bits together.
 
-    This must hold at float32's low end too.
+    This must also hold for the smallest float32 numbers.
     """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
@@ -144,9 +144,9 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 
 
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
-    """Return the target's spacing for sources times 2**scale, or None if it exceeds float32's fields 1..top.
+    """Return the target's spacing for sources times 2**scale, or None if it exceeds float32's exponent fields 1..top.
 
-    Numbers narrowed to float32 need a binade above the format's range for overflow.
+    Float32 needs one binade above the format's range to show overflow.
     """
     from fp9.kernels.round32 import Grid  # slow to load
 
@@ -177,7 +177,10 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
 
 @functools.lru_cache(maxsize=256)
 def edges_of(bits: int, target: Target) -> Edges | None:
-    """Return the vector kernels' codes of zeros, overflow, infinities and NaN; None if they cannot hold them."""
+    """Return the codes of zeros, overflow, infinities and NaN for the vector kernels.
+
+    Returns None if the vector kernels cannot represent them.
+    """
     from fp9.kernels.round32 import TAKES_SIGN, Edges  # slow to load
 
     edges = edge_codes(target, int(TAKES_SIGN))

@@ -26,7 +26,7 @@ _WORD = 32
 
 
 class Stochastic(Enum):
-    """Instructions, which differ in how they derive each element's integer r from a random operand."""
+    """Hardware instructions. They derive the random integer r of an element from their operand in different ways."""
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"
@@ -35,17 +35,17 @@ class Stochastic(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Integers r of `width` bits: one value or row per element or row, or a single one for all."""
+    """Random integers of `width` bits: one value or row for each element or row, or one value for all elements."""
 
     values: NDArray[Any]
     width: int
 
     def part(self, part: slice) -> NDArray[Any]:
-        """Return the values for a part of the source."""
+        """Return the random integers for a part of the source."""
         return self.values if self.values.shape[0] == 1 else self.values[part]
 
     def of(self, rows: slice) -> RandomBits:
-        """Return the bits for some rows."""
+        """Return the random integers for some rows."""
         return RandomBits(self.part(rows), self.width)
 
 
@@ -58,9 +58,9 @@ def random_bits_of(
     fmt: Format,
     rng: Rng | None = None,
 ) -> RandomBits | None:
-    """Return the random bits for a source of `shape`, or None for roundings that take none.
+    """Return the random bits for a source of `shape`, or None if the rounding uses no random bits.
 
-    The bits are the given integers, or random integers from `rng`. A preset's rule applies if there is one:
+    The bits are the given integers, or random integers from `rng`. The following rules of instructions apply:
 
     - `nvidia_rs`: one 32-bit word per four elements (the source's shape with its last axis divided by 4). In memory
       order (PTX's f, e, b, a) the elements take word[15:0], the same bits reversed, word[31:16], the same bits
@@ -94,9 +94,10 @@ def random_bits_of(
 
 
 def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> ArrayLike | np.random.Generator:
-    """Return the given integers, or the generator of `rng`; `what` names the rounding that needs them.
+    """Return the given integers, or a random generator made from `rng`.
 
-    Raises ValueError if neither or both are given, TypeError for a generator given as integers.
+    `what` names the rounding in error messages. Raises ValueError if neither or both arguments are given. Raises
+    TypeError if a generator is given as integers.
     """
     if given is not None and rng is not None:
         raise ValueError("random_bits and rng given; give the integers, or what draws them")
@@ -110,7 +111,7 @@ def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> Array
 
 
 def generator_of(rng: Rng) -> np.random.Generator:
-    """Return the generator of a seed, or the generator itself, whose state advances.
+    """Return a random generator for a seed. A given generator is returned unchanged.
 
     Raises TypeError for other types, ValueError for a negative seed.
     """
@@ -156,10 +157,11 @@ def _supplied(given: ArrayLike | np.random.Generator, width: int, shape: tuple[i
 
 
 def check_integers(array: NDArray[Any], width: int, shape: tuple[int, ...], what: str = "integers") -> None:
-    """Check that random bits are integers of `width` bits, one for each element of a shape.
+    """Check that random bits are integers of `width` bits in the given shape.
 
-    Raises TypeError for other numbers, ValueError for shapes and sizes that do not fit. A shape of one element also
-    accepts an integer without an axis.
+    Raises TypeError for other numbers, ValueError for wrong shapes and for integers that are too wide. If the shape
+    has
+    one element, an integer without an axis is also accepted.
     """
     if array.dtype.kind not in "iu":
         raise TypeError(f"random_bits of {array.dtype.name} given; give {what} of shape {shape}")

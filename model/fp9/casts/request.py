@@ -1,7 +1,7 @@
-"""Requests of `encode`, and the universal plan over float64 patterns that can serve all of them.
+"""Requests of `encode`, and the universal plan over float64 patterns, which serves every request.
 
-A request holds the settings that calls share, so that its plan is built once. Arguments that differ between calls,
-apart from the numbers, are passed in `Supplied`.
+A request holds settings that many calls share. Its plan is built once. `Supplied` holds the arguments that differ
+between calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Supplied(NamedTuple):
-    """Arguments of a call apart from the numbers: a scale exponent per element, and random bits."""
+    """Arguments of one call besides the source numbers: a scale exponent per element, and random bits."""
 
     scales: NDArray[np.int32] | None = None
     random: RandomBits | None = None
@@ -43,16 +43,16 @@ Counted = Callable[["NDArray[Any]", "NDArray[Any]", "Limits"], "Found"]
 
 
 class Plan(NamedTuple):
-    """A function that encodes a part, and its preferred number of elements per part.
+    """A function that encodes a part of the source, and the preferred number of elements per part.
 
-    Its arguments are (supplied, part, source[part], codes[part], flags[part]).
+    The function's arguments are (supplied, part, source[part], codes[part], flags[part]).
     """
 
     encode: Encode
     part: int
     takes_nan: bool = True
     counted: Counted | None = None
-    """A function that encodes a part and returns the counts of `count_all` in one pass, or None.
+    """A function that encodes a part and returns the same counts as `count_all`, in one pass. None if there is none.
 
     Its arguments are (source[part], codes[part], limits).
     """
@@ -60,7 +60,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """Target, policy, switches, scale (None: one per element), width of random bits, and whether flags are wanted."""
+    """Settings of a cast. A `scale` of None means one scale per element."""
 
     fmt: Format
     policy: CastPolicy
@@ -71,12 +71,12 @@ class Request:
 
     @functools.cached_property
     def rounding(self) -> Rounding:
-        """Return the rounding that applies."""
+        """Return the rounding mode."""
         return self.policy.rounding_for(self.fmt)
 
 
 def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
-    """Return the numbers of a part times 2**scale as float32 patterns, rounded to odd."""
+    """Return the scaled numbers of a part as float32 patterns, rounded to odd."""
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
@@ -85,7 +85,7 @@ def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, par
 
 
 def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
-    """Return the numbers of a part times 2**scale as float64."""
+    """Return the scaled numbers of a part as float64."""
     numbers = widen(source)
     if request.scale is None:
         assert supplied.scales is not None, "a request without a scale has one for each element"
@@ -116,7 +116,7 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
 
 
 def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
-    """Replace numbers that a format without sign or zero cannot round; return all numbers and their flags."""
+    """Replace numbers that the format cannot round because it has no sign or no zero. Return numbers and flags."""
     if fmt.signed or fmt.ends_at_zero:
         return numbers, np.uint8(0)
     outside = numbers < 0 if fmt.has_zero else numbers <= 0
@@ -129,7 +129,7 @@ def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float
 def _randoms(
     request: Request, dtype: np.dtype[Any]
 ) -> tuple[Callable[[Supplied, slice, NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function that gives the random bits or thresholds of a part, and their width."""
+    """Return a function that reads the random bits or thresholds of a part, and the number of these bits."""
     if request.rounding.reads_source:
         read, width = hybrid_thresholds(dtype, request.hybrid)
         return lambda supplied, part, source: read(source), width
@@ -139,7 +139,7 @@ def _randoms(
 
 
 def random_part(supplied: Supplied, part: slice) -> NDArray[Any]:
-    """Return the random bits of a part."""
+    """Return the random bits for a part of the source."""
     assert supplied.random is not None, "a request of some random bits is served with them"
     return supplied.random.part(part)
 

@@ -1,4 +1,4 @@
-"""Sources of a cast: accepted arrays, exact widening, exact scaling."""
+"""Sources of a cast: check arrays and arguments, widen and scale numbers exactly."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:
     """Return the numbers as float64.
 
-    Integers that do not fit are rounded to odd, which later roundings cannot detect.
+    Integers that do not fit are rounded to odd. Later roundings then give the same result as from the exact
+    integer.
     """
     if source.dtype.kind not in "iu" or source.dtype.itemsize < 8:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
@@ -60,8 +61,9 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
 def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
     """Return numbers * 2^exponents, computed on the exponent alone.
 
-    A result outside float64's normal range becomes the largest or smallest normal number of its sign. Every
-    format's range is far inside, so the cast has the same overflow or underflow.
+    A result outside float64's normal range becomes the largest or smallest normal number of its sign. This changes
+    no
+    cast, because every format's range is far smaller.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)
@@ -73,7 +75,7 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
     """Return read-only views of the arrays.
 
-    A writeable array is another type, for which Numba compiles the kernel again.
+    Numba would compile the kernel again for writeable arrays, which have another type.
     """
     return [_read_only(array) if array.flags.writeable else array for array in arrays]
 
@@ -85,17 +87,14 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_switches(**given: object) -> None:
-    """Raise TypeError for a switch that is not a boolean.
-
-    Otherwise an array or a word would be stored and fail later.
-    """
+    """Raise TypeError if an argument is not a boolean."""
     for name, value in given.items():
         if not isinstance(value, bool | np.bool_):
             raise TypeError(f"{name} of type {type(value).__name__} given; give True or False")
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None, extra: str = "") -> None:
-    """Check that an argument is an integer from `least` to `most`; `extra` names other accepted values.
+    """Check that an argument is an integer from `least` to `most`. `extra` names other accepted values in the message.
 
     Raises TypeError for other types, ValueError for other integers.
     """
@@ -121,9 +120,11 @@ def check_work(threads: object, progress: object = None) -> None:
 
 
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
-    """Return a scale's exponents: one integer, or a flattened int32 array broadcast to `shape`.
+    """Return scale exponents as one integer, or as a flattened int32 array broadcast to `shape`.
 
-    Raises TypeError for exponents that are not signed integers, ValueError for shapes or sizes that do not fit.
+    Raises TypeError for exponents that are not signed integers. Raises ValueError for wrong shapes and for
+    exponents
+    out of range.
     """
     exponents = np.asarray(scale)
     if exponents.dtype.kind not in "iu":
@@ -145,7 +146,7 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 
 
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function that reads hybrid rounding's T from source elements, and its width N.
+    """Return a function that reads the threshold T of hybrid rounding from source elements, and its width N.
 
     FP32: T14 is the low 14 bits. FP16 and BF16: T2 = {src[0], 1} (HiF8 section 3.2, CANN `Cast`). Raises TypeError
     for other sources.

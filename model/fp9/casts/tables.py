@@ -1,11 +1,14 @@
 """Rounding tables: a format and a cast policy, prepared for the kernels.
 
-A kernel rounds a float64 magnitude with the row of its binade. With the significand as a 53-bit integer,
+A table has one row per binade of the source. A kernel rounds a float64 magnitude with the row of its binade. Let
+the
+significand be a 53-bit integer:
 
-    ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it,
+    ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it
 
-where ordinals count the format's magnitudes from zero upwards. In every format except hif8 the code is the ordinal;
-in e8m13 it is the ordinal with padding below.
+Ordinals number the format's magnitudes from zero upwards. In e8m13 the code is the ordinal followed by padding
+bits.
+In hif8 a table maps ordinals to codes. In all other formats the code is the ordinal.
 """
 
 from __future__ import annotations
@@ -27,21 +30,20 @@ from fp9.rounding import Flags
 ROWS = BINARY64.top_field + 1
 _FLOAT64 = np.dtype(np.float64)
 FAR_BELOW = 127
-"""Shift of binades so far below the smallest number that only a directed rounding gives a non-zero result."""
+"""Shift for numbers far below the smallest number. There only directed rounding gives a non-zero result."""
 
 
 class Rows(NamedTuple):
-    """Arrays of a rounding table; `order` maps ordinals to codes if they differ, else it is empty."""
+    """Arrays of a rounding table. `order` maps ordinals to codes, and is empty if they are equal."""
 
     binades: NDArray[np.int64]  # shape (ROWS, 2): shift, base
     order: NDArray[np.uint32]
 
 
 class Target(NamedTuple):
-    """Scalars of a rounding table. Pairs hold the values for a positive and a negative source.
+    """Scalars of a rounding table. Pairs hold one value for positive sources and one for negative sources.
 
-    They are separate from the arrays, because Numba counts references whenever a tuple that holds an array is
-    passed.
+    They are separate from the arrays because Numba counts references for every tuple that holds an array.
     """
 
     max_ordinal: int
@@ -105,10 +107,11 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 
 
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
-    """Return the vector kernels' codes for zero, overflow, infinity and NaN.
+    """Return the codes of zero, overflow, infinity and NaN for the vector kernels.
 
-    Each is one code for both signs of a source, combined with `takes_sign` if it gets the source's sign. Returns
-    None if the codes for the two signs differ in other bits.
+    Each code serves both signs. `takes_sign` is added to a code that gets the source's sign. Returns None if the
+    codes
+    for the two signs differ in other bits.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)
@@ -118,7 +121,7 @@ def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
 
 
 def can_express_nan(fmt: Format, policy: CastPolicy) -> bool:
-    """Return whether NaN has a code, or is replaced by zero."""
+    """Return whether the format has a NaN code or the policy replaces NaN by zero."""
     return policy.nan_to_zero or fmt.nan_code(False) is not None
 
 
@@ -133,7 +136,7 @@ def _max_ordinal(fmt: Format) -> int:
 
 
 def _counts_by_code(fmt: Format) -> bool:
-    """Return whether magnitude codes without padding are ordinals."""
+    """Return whether a magnitude's code without padding equals its ordinal."""
     return isinstance(fmt, FixedFormat | ScaledInteger)
 
 
@@ -158,7 +161,9 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 @functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """Return all codes of a format of at most 16 bits as floats of `dtype`; for wider formats a NaN of shape (1,)."""
+    """Return the numbers of all codes as floats of `dtype`. For formats wider than 16 bits, return one NaN, shape
+    (1,).
+    """
     return fmt.table.astype(dtype) if fmt.bits <= 16 else np.array([np.nan], dtype=dtype)
 
 

@@ -1,4 +1,4 @@
-"""Decoding of fixed-field codes wider than 16 bits, which are too many for a table."""
+"""Decoding of fixed-field codes wider than 16 bits, without a table."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The oracle: slow exact reference in the papers' words, and threshold tables computed from it."""
+"""The oracle: a slow, exact reference that follows the published papers, and threshold tables computed from it."""

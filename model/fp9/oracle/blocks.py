@@ -1,4 +1,4 @@
-"""Scales and elements of blocks in exact fractions, in the words of the rules' sources."""
+"""Scales and elements of blocks in exact fractions, as the published rules describe them."""
 
 from __future__ import annotations
 
@@ -52,13 +52,15 @@ def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Return the code of the smallest number that is at least `x`, or of the largest number if there is none."""
+    """Return the code of the smallest number that is at least `x`. If there is none, return the largest
+    number's code.
+    """
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
 
 
 def nearest(x: Fraction, fmt: Format) -> int:
-    """Return the code of the nearest number, ties to the even code; numbers beyond the ends are clipped."""
+    """Return the code of the nearest number, ties to the even code. Values outside the range are clipped."""
     values, codes = numbers(fmt)
     place = bisect_left(values, x)
     if place in (0, len(values)):
@@ -69,7 +71,7 @@ def nearest(x: Fraction, fmt: Format) -> int:
 
 
 def bfloat16(x: Fraction) -> Fraction:
-    """Round to 8 significand bits of any exponent, ties to even."""
+    """Round to 8 significand bits, ties to even, with unbounded exponent."""
     if x == 0:
         return x
     ulp = pow2(floor_log2(x) - 7)
@@ -92,11 +94,11 @@ def with_sign(code: int, negative: bool, fmt: Format) -> int:
 
 
 def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
-    """Return scale code and elements that map the largest magnitude to 6 or 4, with the smaller error.
+    """Return the scale code and the element codes of a block under the rule "four over six".
 
-    The error is the sum of squared errors.
-
-    If both errors are equal, the largest magnitude is mapped to 6.
+    The rule maps the largest magnitude to 6 or to 4 and selects the smaller sum of squared errors. If both errors
+    are
+    equal, it selects 6.
     """
     tries = []
     for top in (6, 4):
@@ -110,7 +112,10 @@ def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int
 
 
 def hif4_codes(xs: list[Fraction]) -> tuple[list[int], int, list[int], list[int]]:
-    """Return elements, E6M2 code, 8 bits and 16 bits of a block of 64, step by step as HiF4's authors publish them."""
+    """Return the elements, the E6M2 scale code, the 8 bits and the 16 bits of a HiF4 block of 64 elements.
+
+    The steps are those published by HiF4's authors.
+    """
     e6m2 = format("e6m2")
     code = nearest(bfloat16(max(map(abs, xs)) * bfloat16(Fraction(1, 7))), e6m2)
     reciprocal = bfloat16(1 / e6m2.value_of(code))

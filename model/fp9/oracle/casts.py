@@ -1,7 +1,7 @@
-"""The oracle of casts: rounding in exact fractions, one value at a time, in the papers' order of operations.
+"""The oracle of casts: rounding in exact fractions, one value at a time, in the order of the papers.
 
-It is slow on purpose. Tests check that the kernels agree with it; they share only the format records. Rules:
-numerics.md. Dot products: `oracle.sums`.
+It is slow on purpose. Tests check that the kernels agree with it. Oracle and kernels share only the format records.
+Rules: numerics.md. Dot products: `oracle.sums`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fp9.rounding import Flags, NanSign, Overflow, Payload, Rounding
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """An unrounded number: its kind, its sign (also for zeros and infinities) and its magnitude.
+    """An exact number: its kind, its sign and its magnitude. Zeros and infinities have a sign too.
 
-    The magnitude of NaN is its payload as a fraction of 1: the first bit after the point is the quiet bit.
+    The magnitude of NaN is its payload as a fraction of 1. The first bit after the point is the quiet bit.
     """
 
     kind: Kind
@@ -41,7 +41,7 @@ def decode(code: int, fmt: Format) -> Exact:
 
 
 def read(code: int, source: Format, policy: CastPolicy) -> Exact:
-    """Return the number that a cast reads: zero with the code's sign if the policy flushes a subnormal source."""
+    """Return the number that a cast reads. A policy that flushes subnormal sources gives zero with the code's sign."""
     x = decode(code, source)
     subnormal = x.kind is Kind.FINITE and x.magnitude < pow2(source.min_normal_exponent)
     return exact(0, x.negative) if policy.flush_source and subnormal else x
@@ -60,7 +60,7 @@ def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The grid points around a magnitude x: `below` <= x < `below + ulp`; `excess` is (x - below) / ulp."""
+    """Grid points around a magnitude x: `below` <= x < `below + ulp`. `excess` is (x - below) / ulp."""
 
     below: Fraction
     ulp: Fraction
@@ -77,7 +77,7 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """The integer r of stochastic rounding, with `width` bits; its top bit is just below the target's last bit."""
+    """The integer r of stochastic rounding, with `width` bits. Its top bit is just below the target's last bit."""
 
     value: int
     width: int
@@ -85,7 +85,7 @@ class RandomBits:
 
 @dataclass(frozen=True, slots=True)
 class HybridBits:
-    """The threshold T of hybrid rounding, and the width N of F and T (HiF8 section 3.2)."""
+    """The threshold T of hybrid rounding, and the number N of bits in F and T (HiF8 section 3.2)."""
 
     threshold: int
     width: int
@@ -98,7 +98,7 @@ def _rounds_up(
 ) -> bool:
     """Return whether the magnitude is rounded to the upper neighbour.
 
-    Grid points never round up, except in hybrid rounding.
+    Grid points are never rounded up, except in hybrid rounding.
     """
     half = Fraction(1, 2)
     match rounding:
@@ -131,10 +131,10 @@ def _rounds_up(
 
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
-    """Return whether the code of the lower neighbour, without padding, ends in 1.
+    """Return whether the code of the lower neighbour, without padding, is odd.
 
     Above the largest number, the codes continue as if the range were unbounded. There the last bit is the
-    significand's last bit, or the exponent's if the significand has only one bit.
+    significand's last bit. If the significand has only one bit, it is the exponent's last bit.
     """
     if below > fmt.max_magnitude:
         exponent = floor_log2(below)
@@ -177,7 +177,7 @@ def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits 
 
 
 def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Fraction:
-    """Add the bits below the last bit of a normal number of this size, then truncate to `fmt`."""
+    """Add the random bits below the last bit of a normal number of this size. Then truncate to `fmt`."""
     lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
     biased = round_magnitude(lifted, fmt, Rounding.SR, bits) * pow2(-lift)
@@ -187,9 +187,11 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
     """Return whether the result is tiny after rounding with unbounded exponent (IEEE 754-2019 7.5).
 
-    In a format without subnormals, the first normal number is the smallest number, not 2^-bias. A possibly tiny
-    magnitude is scaled up by an even number of binades, because ties of formats without a fraction depend on the
-    exponent.
+    In a format without subnormals, the first normal number is the smallest number, not 2^-bias. The magnitude is
+    scaled
+    up by an even number of binades before it is rounded. An even number preserves ties in formats without a
+    fraction,
+    which depend on the exponent.
     """
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False
@@ -202,7 +204,7 @@ def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | Hybri
 def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridBits | None = None) -> tuple[int, Flags]:
     """Return code and flags of `x` in `fmt`: rounding, then overflow and NaN policy (numerics.md).
 
-    Raises ValueError if the format can express neither NaN nor the policy's replacement for it.
+    Raises ValueError if the format has neither a NaN nor the value that replaces it.
     """
     if x.kind is Kind.NAN:
         return _with_payload(x, fmt, policy), Flags.INVALID if policy.nan_to_zero else Flags(0)
@@ -234,7 +236,7 @@ def _nan(negative: bool, fmt: Format, policy: CastPolicy) -> int:
 
 
 def _with_payload(x: Exact, fmt: Format, policy: CastPolicy) -> int:
-    """Return the NaN code for a NaN, with the upper bits of its payload if the policy keeps them."""
+    """Return the code of a NaN. It contains the upper payload bits if the policy keeps payloads."""
     plain = _nan(x.negative, fmt, policy)
     if policy.payload is Payload.LOST:
         return plain
@@ -254,7 +256,7 @@ def _max(negative: bool, fmt: Format) -> int:
 def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Flags]:
     """Return code and flags for an infinite source.
 
-    It is exact if the format has infinities and the policy keeps them, else invalid.
+    The result is exact if the format has infinities and the policy keeps them. Otherwise it is invalid.
     """
     nan_only_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
     if policy.overflow is Overflow.SATURATE and nan_only_at_zero and not policy.inf_clip:
@@ -264,7 +266,6 @@ def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Fla
 
 
 def _beyond(negative: bool, fmt: Format, policy: CastPolicy) -> int:
-    """Return the code of infinity, or of the NaN that replaces it."""
     code = fmt.inf_code(negative)
     if code is not None:
         return code

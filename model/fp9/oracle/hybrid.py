@@ -1,8 +1,11 @@
-"""Hybrid rounding to HiFloat8 as comparisons of source fields, in the paper's words (HiF8 section 3.2).
+"""Hybrid rounding to HiFloat8 as comparisons of source fields, following HiF8 section 3.2.
 
 Near 1, far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away.
-There it has thresholds. Elsewhere a comparison finds the number below, and the magnitude is rounded up if F >= T. F
-is the first bits of the source significand that the target discards; T is taken from the source's last bits.
+There
+it is described by thresholds. Elsewhere a comparison finds the next lower number, and the magnitude is rounded up
+if
+F >= T. F is the first bits of the source significand that the target discards. T is taken from the last source
+bits.
 """
 
 from __future__ import annotations
@@ -41,10 +44,12 @@ class Binade:
 class HybridTable:
     """Table of a hybrid cast for one sign. Patterns are source codes without the sign bit.
 
-    `nearest` applies outside the stochastic `binades`. `numbers` are zero and the target's positive numbers as
-    source patterns, with their codes; the last entry is infinity. T is the `threshold_bits` low source bits,
-    followed by `threshold_ones` ones. A magnitude in the binade `near_normal` is not tiny if the significand bits
-    `near_normal_ones` are all 1 and its field is at least T.
+    - `nearest` applies outside the stochastic `binades`.
+    - `numbers` lists zero and the target's positive numbers as source patterns, with their codes. The last entry is
+      infinity.
+    - T is the `threshold_bits` low source bits, followed by `threshold_ones` ones.
+    - A magnitude in the binade `near_normal` is not tiny if two conditions hold: the significand bits
+      `near_normal_ones` are all 1, and its field is at least T.
     """
 
     nearest: ThresholdTable
@@ -61,7 +66,7 @@ class HybridTable:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Return the ranges [first, end) of patterns that adjacent stochastic binades form."""
+        """Return ranges [first, end) of patterns. Each range joins adjacent stochastic binades."""
         joined: list[tuple[int, int]] = []
         for binade in self.binades:
             if joined and joined[-1][1] == binade.first:
@@ -71,7 +76,7 @@ class HybridTable:
         return tuple(joined)
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return code and flags of a source magnitude."""
+        """Return code and flags for the source pattern of a magnitude."""
         binade = next((b for b in self.binades if b.first <= pattern < b.end), None)
         if binade is None:
             return self.nearest.result(pattern)
@@ -140,6 +145,6 @@ def _patterns(source: FixedFormat, exponent: int) -> tuple[int, int]:
 
 
 def _field(source: FixedFormat, exponent: int, last_place: int, width: int) -> Field:
-    """Return the first `width` significand bits below the last bit 2^last_place, in a source binade."""
+    """Return the first `width` significand bits below the bit 2^last_place, for one source binade."""
     below = last_place - source.quantum(exponent)
     return Field(below - 1, max(0, below - width), max(0, width - below))

@@ -1,6 +1,6 @@
 """The oracle of engines: sums of products in exact fractions, one step at a time (numerics.md, sums).
 
-It is slow on purpose. Tests check that the kernels agree with it; they share only records.
+It is slow on purpose. Tests check that the kernels agree with it. Oracle and kernels share only records.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from fp9.rounding import Flags
 def step(
     engine: Engine, pairs: Sequence[tuple[Exact, Exact]], c: Exact, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """Return code and flags of one step of an engine without a window: round(C + sum of products), rounded once.
+    """Return code and flags of one step of an engine without a window: C plus all products, rounded once.
 
-    `pairs` holds at most `engine.step.products` operand pairs. The code is in the result format (numerics.md, sums).
+    `pairs` holds at most `engine.step.products` operand pairs. The code is in the result format (numerics.md,
+    sums).
     """
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
     return _fused_step(engine, terms, as_addend(engine, Term(c, 0, c.kind is Kind.NAN)), bits)
@@ -54,13 +55,13 @@ def _exponent(x: Exact, fmt: Format) -> int:
 
 
 def code_term(code: int, fmt: Format) -> Term:
-    """Return a code as an addend."""
+    """Return the addend that a code represents."""
     x = decode(code, fmt)
     return Term(x, _exponent(x, fmt) if x.kind is Kind.FINITE else 0, x.kind is Kind.NAN)
 
 
 def scale_term(code_a: int, code_b: int, fmt: Format) -> Term:
-    """Return the product of two scales: its exact value and the sum of their exponents."""
+    """Return the exact product of two scales, and the sum of their exponents."""
     return _scaled(code_term(code_a, fmt), code_term(code_b, fmt))
 
 
@@ -73,9 +74,10 @@ def _scaled(term: Term, scale: Term) -> Term:
 
 
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
-    """Return the sums of groups of products times their scales (MMA-Sim, GST-FDPA); `scales` has one per product.
+    """Return the sum of each group of products times its scale (MMA-Sim, GST-FDPA). `scales` has one scale per
+    product.
 
-    A sum is aligned by the exponent of its scale, whatever its size, even if cancellation makes it 0.
+    The alignment exponent of a group is that of its scale, even if the sum is 0.
     """
     assert engine.step.group is not None
     terms = []
@@ -99,10 +101,11 @@ def dot(
     bits: Iterator[RandomBits] | None = None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Return code and OR-ed flags of c + sum of products, in steps and chunks.
+    """Return the code and the OR-ed flags of c plus all products, computed in steps and chunks.
 
-    `scales` has one exponent, or product of two scales, for each product; in a group or chunk the first one
-    applies. `seen` collects the intermediate roundings, except for engines that sum all products at once.
+    `scales` has one exponent, or one product of two scales, for each product. A group or chunk uses its first
+    scale.
+    `seen` collects the intermediate roundings, except for engines that sum all products at once.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.step.group is not None:
@@ -125,7 +128,7 @@ def dot(
 class Taken:
     """One rounding within a sum: its products, its addend, and the resulting code.
 
-    If a chunk's sum is added to the total, there are no products, and `part` is the chunk's sum.
+    If the rounding adds a chunk's sum to the total, `part` is the chunk's sum and there are no products.
     """
 
     engine: Engine
@@ -163,7 +166,7 @@ def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomB
 def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
     """Return the products without cancelled infinities.
 
-    At most one infinity remains, or one of each sign, which gives NaN.
+    At most one infinity remains, or one of each sign. In the second case the sum is NaN.
     """
     if engine.nan.infinity_run is None:
         return products
@@ -178,7 +181,7 @@ def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
 
 
 def _as_given(engine: Engine, c: Term) -> int:
-    """Return the code of a sum without products: the addend in the engine's output, truncated if it is longer.
+    """Return the code of a sum without products: the addend in the output format, truncated if necessary.
 
     NaN becomes the engine's NaN code.
     """
@@ -186,7 +189,7 @@ def _as_given(engine: Engine, c: Term) -> int:
 
 
 def _interleaved(engine: Engine, products: Sequence[Term]) -> list[Term]:
-    """Return a chunk's products in the order of its steps; missing products are +0."""
+    """Return a chunk's products in the order of its steps. Missing products are +0."""
     if engine.chunk.interleave is None:
         return list(products)
     assert engine.chunk.length is not None
@@ -203,7 +206,7 @@ def _chunks(
     bits: Iterator[RandomBits] | None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Return code and flags of the total after adding chunk sums to C; each chunk starts from +0."""
+    """Add the sum of each chunk to C. Return the code and the flags. Each chunk starts from +0."""
     length = engine.chunk.length or max(len(products), 1)
     flags, inside, join = Flags(0), engine.within_chunk, engine.joining
     code = _as_given(engine, c)

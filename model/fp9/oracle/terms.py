@@ -1,4 +1,4 @@
-"""Products and addends of the oracle, their exact sums, and the rounding of a sum (numerics.md, sums)."""
+"""Products and addends of the oracle, their exact sum, and its rounding (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from fp9.rounding import Flags
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A product or addend: its exact value and its alignment exponent (for finite non-zero numbers).
+    """A product or addend: its exact value and its alignment exponent.
 
-    `quiet`: an operand was NaN, so that a NaN result is not an invalid operation.
+    Only finite non-zero numbers have an exponent. `quiet` is set if an operand was NaN. A NaN result is then not an
+    invalid operation.
     """
 
     value: Exact
@@ -29,7 +30,7 @@ ZERO = Term(exact(0))
 
 
 def product(a: Exact, b: Exact) -> Exact:
-    """Return the exact product; 0 x Inf is NaN."""
+    """Return the exact product. Zero times infinity is NaN."""
     negative = a.negative != b.negative
     if Kind.NAN in (a.kind, b.kind) or {a.kind, b.kind} == {Kind.INF, Kind.ZERO}:
         return Exact(Kind.NAN)
@@ -41,7 +42,10 @@ def product(a: Exact, b: Exact) -> Exact:
 
 
 def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
-    """Return the exact sum. A sum of zeros keeps a common sign; cancellation gives +0 (-0 when rounding down)."""
+    """Return the exact sum.
+
+    A sum of zeros with the same sign keeps this sign. Cancellation gives +0, or -0 when rounding down.
+    """
     infinities = {t.negative for t in terms if t.kind is Kind.INF}
     if any(t.kind is Kind.NAN for t in terms) or len(infinities) == 2:
         return Exact(Kind.NAN)
@@ -56,7 +60,7 @@ def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
 
 
 def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = None) -> tuple[int, Flags]:
-    """Return code and flags of the exact sum of terms, rounded once to the engine's result format."""
+    """Return code and flags of the exact sum, rounded once to the engine's result format."""
     result = engine.result.format
     summed = total([term.value for term in terms], engine.result.rounding)
     if summed.kind is Kind.NAN:
@@ -72,7 +76,7 @@ def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = Non
 
 
 def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
-    """Return the result, or zero with its sign if the engine flushes results that are tiny after rounding."""
+    """Return the result. If the engine flushes tiny results, return zero with the same sign instead."""
     result = engine.result.format
     subnormal = result.kind_of(code) is Kind.FINITE and abs(result.value_of(code)) < pow2(result.min_normal_exponent)
     if not engine.result.flush or not (subnormal or flags & Flags.UNDERFLOW):
@@ -81,7 +85,7 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 
 
 def as_addend(engine: Engine, term: Term) -> Term:
-    """Return the addend, or zero with its sign if the engine flushes subnormal addends."""
+    """Return the addend. If the engine flushes subnormal addends, return zero with the same sign instead."""
     subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
     return Term(exact(0, term.value.negative)) if engine.result.flush_addend and subnormal else term
 

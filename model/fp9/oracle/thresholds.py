@@ -1,11 +1,11 @@
 """Threshold tables of casts: for each code, the first source pattern that rounds to it, from exact arithmetic.
 
 At most 129 patterns define a monotone rounding completely, whatever algorithm computes it. Therefore the table
-connects the oracle with a proof. It is computed from the oracle by bisection over source codes. It can be checked
-for monotonicity by itself, and compared with a circuit by plain comparisons.
+connects the oracle with a proof. The table is computed from the oracle by bisection over source codes. A separate
+check shows that it is monotone. Plain comparisons show that a circuit agrees with it.
 
-Hybrid rounding of HiFloat8 is not monotone where it is stochastic. There the table gives the number below. A
-comparison of two source fields decides whether to round up, as in the paper (HiF8 section 3.2).
+Hybrid rounding of HiFloat8 is stochastic in some binades, and not monotone there. In these binades the table gives
+the next lower number. A comparison of two source fields decides whether to round up (HiF8 section 3.2).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fp9.rounding import Flags
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Source magnitudes from pattern `first` up to the next step round to `code`."""
+    """One step of a table: magnitudes from pattern `first` up to the next step round to `code`."""
 
     first: int
     code: int
@@ -35,9 +35,9 @@ class ThresholdTable:
     """Table of a cast for one sign. All patterns are source codes without the sign bit.
 
     - `steps` start at pattern 0, in rising order.
-    - `exact`: the finite patterns that are numbers of the target.
-    - `tiny_below`: inexact patterns below it raise underflow.
-    - `overflow_from`: finite patterns from it on overflow.
+    - `exact`: the finite patterns that the target represents exactly.
+    - `tiny_below`: inexact patterns below this one raise underflow.
+    - `overflow_from`: finite patterns from this one upwards overflow.
     - `infinity`: the pattern of infinity, if the source has one; `infinity_flags` are its flags.
     - `nan_from`: the first NaN pattern; `nan_flags` are the flags of NaN.
     """
@@ -61,7 +61,7 @@ class ThresholdTable:
             raise ValueError(f"thresholds to {self.target.name} do not rise from 0; the rounding is not monotone")
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return code and flags of a source magnitude."""
+        """Return code and flags for the source pattern of a magnitude."""
         index = bisect.bisect_right(self.steps, pattern, key=lambda step: step.first) - 1
         return self.steps[index].code, self._flags(pattern)
 
@@ -79,7 +79,7 @@ class ThresholdTable:
 
 @functools.lru_cache(maxsize=256)
 def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> ThresholdTable:
-    """Return the table of a cast under a policy with a monotone rounding.
+    """Return the threshold table of a cast for one sign.
 
     Raises ValueError for roundings that are not monotone, such as hybrid and sr.
     """
@@ -124,7 +124,7 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
     """Compare the table with the oracle at and next to every threshold and exact pattern.
 
-    Raises ValueError if they differ, which happens if the rounding is not monotone.
+    Raises ValueError if they differ. This happens if the rounding is not monotone.
     """
     points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
     last = table.source.magnitude_mask
@@ -141,7 +141,9 @@ def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) ->
 def _rank_thresholds(
     source: FixedFormat, target: Format, rounding: Rounding, negative: bool
 ) -> tuple[tuple[int, ...], int]:
-    """Return the first pattern that reaches each target number or a larger one, and the first that overflows."""
+    """Return two results: the first pattern that rounds to each target number or above, and the first that
+    overflows.
+    """
     ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
     sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)
 
@@ -161,10 +163,7 @@ def _magnitude_code(code: int, target: Format) -> int:
 
 
 def _tiny_below(cast: Callable[[int], tuple[int, Flags]], end: int) -> int:
-    """Return the pattern below which inexact results raise underflow.
-
-    Exact patterns, which raise nothing, are skipped.
-    """
+    """Return the pattern below which inexact results raise underflow."""
 
     def not_tiny(pattern: int) -> bool:
         following = (cast(p)[1] for p in range(pattern, end))

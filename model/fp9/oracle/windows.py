@@ -38,7 +38,6 @@ def windowed_step(
 
 
 def _cut(value: Fraction, quantum: int, truncation: Truncation) -> Fraction:
-    """Return a number without its bits below 2^quantum."""
     steps = value / pow2(quantum)
     if truncation is Truncation.FLOOR:
         return math.floor(steps) * pow2(quantum)
@@ -64,7 +63,7 @@ class _Cut:
 
 
 def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
-    """Return the largest exponent, which positions the window; None if all terms are zeros without an exponent."""
+    """Return the largest exponent, or None if all terms are zeros without an exponent."""
     exponents = [term.exponent for term in terms if term.value.kind is not Kind.ZERO]
     if zero_exponent is not None and len(exponents) < len(terms):
         exponents.append(zero_exponent)
@@ -72,12 +71,12 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
-    """Return the exponent that positions a step's window; None if all terms are zeros without an exponent."""
+    """Return the exponent at the top of a step's window. None if all terms are zeros without an exponent."""
     return _largest([*products, c] if engine.window.addend is Addend.INSIDE else products, engine.window.zero_exponent)
 
 
 def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """Return the truncated sum of a step, and whether truncation dropped anything (MMA-Sim, T-FDPA)."""
+    """Return the truncated sum of a step, and whether truncation dropped non-zero bits (MMA-Sim, T-FDPA)."""
     assert engine.window.width is not None
     largest = window_top(engine, products, c)
     terms = [term.value.value for term in products] + [c.value.value]
@@ -88,7 +87,7 @@ def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fractio
 
 
 def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fraction]:
-    """Return the products and C, which is last, truncated to the window. The step must have a window position."""
+    """Return the products, then C, each truncated to the window. At least one term must have an exponent."""
     top = window_top(engine, products, c)
     assert engine.window.width is not None and top is not None
     kept = [_cut(term.value.value, top - engine.window.width, engine.window.truncation) for term in products]
@@ -100,8 +99,8 @@ def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fracti
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
     """Return the sum of a CDNA3 step (MMA-Sim, GTR-FDPA), and whether bits were dropped.
 
-    Even and odd products are summed separately, truncated toward zero. Their sums are added with floor truncation,
-    then C is added with floor truncation as well.
+    Even products and odd products are summed separately, truncated toward zero. The two sums are added with floor
+    truncation. C is then added with floor truncation.
     """
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None
