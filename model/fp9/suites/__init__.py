@@ -1,12 +1,12 @@
 """Inputs for a unit's golden vectors: the smoke, corner, random and full suites.
 
-They are derived from the unit's specification alone.
+Every suite is derived from the unit's specification alone.
 
 * `corner` is systematic and follows the coverage models of floating-point verification (IBM FPgen). The modules
-  `casts`, `sums` and `codes` cover one group of unit kinds each.
-* `smoke` is a selection of a few hundred corner operations that hits every class of operation (module `smoke`).
+  `casts`, `sums` and `codes` each serve one group of unit kinds.
+* `smoke` selects a few hundred corner operations that hit every class of operation (module `smoke`).
 * `random` holds random operations. In half of the sums, product and addend have close exponents.
-* `full` holds every input if there are at most `FULL_LIMIT`; otherwise the corner and random suites.
+* `full` holds every input if there are at most `FULL_LIMIT`. Otherwise it holds the corner and random suites.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ SUITES = ("smoke", "corner", "random", "full")
 RANDOM_COUNT = 10_000
 FULL_RANDOM_COUNT = 100_000
 _SPECIAL = 0.125
-"""Share of exact sums of several products that may have special operands."""
+"""Share of operations that may have special operands, in exact sums of several products."""
 FULL_LIMIT = 1 << 20
 """Maximum number of operations of an exhaustive suite."""
 DRAWN_BITS = 1 << 30
-"""Maximum number of random port bits in a suite. Computing the results holds several copies of them in memory."""
+"""Maximum number of random input bits in a suite. It limits memory, because results are computed on several copies."""
 
 
 def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
@@ -65,7 +65,7 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 def most_drawn(unit: Unit) -> int:
     """Return the maximum number of random operations in a suite.
 
-    A sweep can run more, because it stores none of them.
+    A sweep can run more operations because it does not store them.
     """
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 
@@ -80,7 +80,7 @@ def _uniform(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random sums; half of the addends have an exponent near the product's, where rounding depends on both.
+    """Return random sums. Half of the addends have an exponent near the product's exponent.
 
     In exact sums of several products, seven of eight operations have no special operand.
     """
@@ -116,13 +116,13 @@ random: Hook[[int, np.random.Generator], Inputs] = Hook(
     {Dot: _random_sums, Mac: _random_accumulations, Quantiser: quantiser_random, MultiFpu: multi_random},
     otherwise=_uniform,
 )
-"""Return the columns of random operations, shape (n,) each."""
+"""Return the columns of random operations. Each has shape (n,)."""
 
 
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
-    """Return every input of a stateless unit with at most `FULL_LIMIT` inputs, else the corner and random suites.
+    """Return every input of a stateless unit with at most `FULL_LIMIT` inputs.
 
-    The random suite then has `count` operations.
+    For other units, return the corner suite and `count` random operations.
     """
     bits = sum(port.width for port in unit.inputs)
     if unit.has_state or 1 << bits > FULL_LIMIT:

@@ -1,4 +1,4 @@
-"""Columns of operations (one array for each input port), and helper functions that all suites use."""
+"""Columns of operations (one array per input port), and helper functions for all suites."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ Triple = tuple[Codes, Codes, Codes]
 
 
 def fixed(fmt: Format) -> FixedFormat:
-    """Return `fmt` as a fixed-field format, as every cast source and every result of a sum is."""
+    """Return `fmt` with the type of a fixed-field format. Every cast source and every sum has such a format."""
     assert isinstance(fmt, FixedFormat), f"{fmt.name} has its fields at changing places"
     return fmt
 
 
 def every_value(port: Port) -> list[int]:
-    """Return all values of a port: every bias, or every bit pattern, including selects beyond the last choice."""
+    """Return all values of a port. They include select values beyond the last choice."""
     if port.signed and port.name.endswith("_bias"):
         return [bias & ((1 << port.width) - 1) for bias in HFP8_BIASES]
     return list(range(1 << port.width))
 
 
 def drawn_port(port: Port, count: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return uniformly random values of a port, including selects beyond the last choice."""
+    """Return uniformly random values of a port. They include select values beyond the last choice."""
     if port.signed and port.name.endswith("_bias"):
         return rng.choice(every_value(port), count).astype(np.uint8)
     return rng.integers(0, 1 << port.width, count, dtype=np.uint64).astype(np.uint32)
 
 
 def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
-    """Return all values of a port in turn, repeated up to `count`."""
+    """Return `count` values of a port. All values occur in turn, repeatedly."""
     return np.resize(np.roll(np.array(every_value(port), dtype=np.uint32), -offset), count)
 
 
@@ -53,13 +53,13 @@ def sign_bits(formats: Sequence[Format]) -> NDArray[np.uint32]:
 
 
 def chosen_formats(columns: Inputs, operand: str, formats: Sequence[Format], count: int) -> NDArray[np.intp]:
-    """Return the index of the format that each of `count` operations selects for an operand, shape (count,)."""
+    """Return the index of the selected operand format for each of `count` operations, shape (count,)."""
     selects = columns.get(f"{operand}_format", np.zeros(count, np.uint8))
     return np.minimum(selects, len(formats) - 1).astype(np.intp)
 
 
 def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
-    """Return columns from rows in input port order."""
+    """Return the columns of operations given as rows. A row has one value per input port."""
     table = np.array(rows, dtype=np.uint32).reshape(-1, len(unit.inputs))
     return {port.name: table[:, i] for i, port in enumerate(unit.inputs)}
 
@@ -78,7 +78,7 @@ def one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray
 
 
 def walking_fractions(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return fraction patterns: a walking one, a walking zero, and masks of ones from either end."""
+    """Return fraction patterns: a walking one, a walking zero, and masks with ones from the top or the bottom."""
     full = (1 << fmt.fraction_bits) - 1
     ones = [1 << i for i in range(fmt.fraction_bits)]
     return np.unique(
@@ -94,7 +94,9 @@ def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return finite magnitudes whose code differs in one bit from zero, infinity or NaN, and the largest number."""
+    """Return finite magnitudes whose code differs in one bit from zero, infinity or NaN. Also return the largest
+    number.
+    """
     specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
     near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
     return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))
@@ -120,17 +122,18 @@ def finite(fmt: Format) -> NDArray[np.uint32]:
 
 
 _FEW_BITS = 8
-"""Widest codes of which a suite crosses all; of wider ones it crosses some."""
+"""Maximum width of formats whose codes are all crossed. Suites cross only some codes of wider formats."""
 
 _CROSSED = 512
-"""About so many magnitudes of a wider format are crossed."""
+"""Approximate number of magnitudes that are crossed in a wider format."""
 
 
 @functools.lru_cache(maxsize=64)
 def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return codes of magnitudes above zero, in ascending order, to cross with the magnitudes of another operand.
+    """Return codes of positive magnitudes, in ascending order, to combine with the magnitudes of another operand.
 
-    They are all magnitudes of a format of at most 8 bits. Of a wider one they are the 16 smallest and the 16 largest,
+    For a format of at most 8 bits these are all magnitudes. For a wider format they are the 16 smallest, the 16
+    largest,
     and walking fractions at evenly spaced exponents.
     """
     every = fmt.ordered_magnitudes()[1:]
@@ -145,7 +148,7 @@ def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def special_codes(fmt: Format) -> NDArray[Any]:
-    """Return the codes of infinities and NaN: all of at most 8 bits, else infinities and some payloads of NaN."""
+    """Return the codes of infinities and NaN. Formats wider than 8 bits have only some NaN payloads."""
     codes = np.arange(1 << fmt.bits)
     special = codes[~np.isfinite(fmt.table)]
     if fmt.bits <= _FEW_BITS:
@@ -155,7 +158,7 @@ def special_codes(fmt: Format) -> NDArray[Any]:
 
 
 def signed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return `crossed_magnitudes` with both signs, and all finite codes of a format of at most 8 bits."""
+    """Return `crossed_magnitudes` with both signs. For a format of at most 8 bits, return all finite codes."""
     if fmt.bits <= _FEW_BITS:
         return finite(fmt)
     magnitudes = crossed_magnitudes(fmt)
@@ -164,7 +167,9 @@ def signed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def crossed_codes(fmt: Format) -> NDArray[Any]:
-    """Return codes to use one by one: all codes of at most 8 bits, else walking fractions at every exponent."""
+    """Return codes to use one by one: all codes of a format of at most 8 bits, else walking fractions at every
+    exponent.
+    """
     return np.arange(1 << fmt.bits) if fmt.bits <= _FEW_BITS else np.unique(walking_codes(fixed(fmt)))
 
 

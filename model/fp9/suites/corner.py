@@ -41,7 +41,7 @@ from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Mul, MultiFpu, Quanti
 from fp9.units.hooks import Hook
 
 _SPECIAL = 1 / 16
-"""Share of unread operands that are zero, infinity, NaN or the end of the 16-bit format's range."""
+"""Share of operands that are not read and hold zero, infinity, NaN or an end of the 16-bit format's range."""
 
 
 def _every_code(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
@@ -49,7 +49,7 @@ def _every_code(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
 
 
 def _dot_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return the corner operations of one product and an addend, then all cases of `DOT_FAMILIES`."""
+    """Return the corner operations of one product and an addend, then those of `DOT_FAMILIES`."""
     return concatenated([sum_corner(unit, rng), *_of_families(DOT_FAMILIES, unit, rng)])
 
 
@@ -69,7 +69,7 @@ def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 Family = Callable[[Any, np.random.Generator], Iterator[Inputs]]
-"""A function that yields the columns of one corner case, or nothing if the case does not exist for the unit."""
+"""A function that yields the columns of one corner case. It yields nothing if the unit does not have the case."""
 
 DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
     (
@@ -87,22 +87,22 @@ DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
     ),
     (carry_out_corner, cancellation_in_steps_corner, carry_into_normal_corner, second_block_corner),
 )
-"""Corner cases of dot products, grouped by shared stream of random numbers.
+"""Corner cases of dot products. The cases of a group share one stream of random numbers.
 
-A case added in a new stream does not change the operations of other cases.
+A new case belongs in a new group. The operations of the existing cases then stay the same.
 """
 
 STEP_FAMILIES = _several_corner, paired_corner, bit_far_below_corner, rounded_up_to_normal_corner
-"""Corner cases of one step of an accumulator without chunks; each step adds to the previous total."""
+"""Corner cases of one step of an accumulator without chunks. Each step adds to the previous total."""
 
 LOADED_FAMILIES = carry_out_corner, class_corner
-"""Corner cases of an accumulator without chunks whose operations load the addend first."""
+"""Corner cases of an accumulator without chunks. They load the addend first."""
 
 
 def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return sequences of steps of `STEP_FAMILIES`, then operations of `LOADED_FAMILIES`.
+    """Return the corner sequences of an accumulator: `STEP_FAMILIES`, then `LOADED_FAMILIES`.
 
-    An accumulator with chunks has the operations of `chunk_corner`; a fixed-point register has `kulisch_corner`.
+    Accumulators with chunks use `chunk_corner`. Fixed-point registers use `kulisch_corner`.
     """
     if unit.engine.step.exact:
         return kulisch_corner(unit, rng)
@@ -116,13 +116,15 @@ def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the operations in random order, so that a family's alternating properties do not depend on position."""
+    """Return the operations in random order. Properties that alternate in a family then do not depend on the
+    position.
+    """
     order = rng.permutation(len(columns["c"]))
     return {name: column[order] for name, column in columns.items()}
 
 
 def _fpu_corner(unit: Fpu, rng: np.random.Generator) -> Inputs:
-    """Return the sum corners of 8-bit and 16-bit products, and the cast corners in both directions.
+    """Return the corner operations of an `fpu`: sums of 8-bit products, sums of 16-bit products, and casts both ways.
 
     Ports that an operation does not read are random.
     """
@@ -145,7 +147,9 @@ def _packed(lanes: Inputs) -> Inputs:
 
 
 def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return all ports of operations of one kind. Unread ports are random; some hold special operands."""
+    """Return all ports of operations of one kind. Ports that are not read are random, and some hold special
+    operands.
+    """
     count = len(next(iter(columns.values())))
     ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     for name in "abc":
@@ -168,9 +172,9 @@ corner: Hook[[np.random.Generator], Inputs] = Hook(
         MultiFpu: multi_corner,
     },
 )
-"""Return the columns of the corner suite, shape (n,) each. Raises ValueError for a kind of unit without one."""
+"""Return the columns of the corner suite. Each has shape (n,). Raises ValueError for a kind of unit without one."""
 
 
 def is_complete(unit: Unit) -> bool:
-    """Return whether the corner suite of a unit is every input, and says which outputs have no meaning where."""
+    """Return whether the corner suite contains every input, and shows which outputs are not meaningful."""
     return corner.of(type(unit)) is _every_code

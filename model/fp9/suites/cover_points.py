@@ -1,6 +1,8 @@
-"""Cover points that a smoke suite always hits, because few corner operations do.
+"""Cover points that a smoke suite always hits, although only few corner operations hit them.
 
-A family assigns one number to each operation, shape (n,): the cover point that the operation hits, or 0 for none.
+A family of cover points gives each operation one number, shape (n,). Equal numbers are the same cover point, and 0
+is
+none.
 """
 
 from __future__ import annotations
@@ -23,13 +25,13 @@ from fp9.units.hooks import Hook
 Numbers = NDArray[np.int64]
 
 _ORDINARY, _ZERO, _SUBNORMAL, _SMALLEST_NORMAL, _LARGEST, _INFINITE, _NAN = range(7)
-"""Classes of a code. Ordinary numbers are in no other class."""
+"""Classes of a code. A code is ordinary if it belongs to no other class."""
 _MOST = 1 << 8
-"""Upper bound of the codes of a factor, and of the choices of a select."""
+"""Upper bound for the codes of a factor and for the choices of a select port."""
 
 
 def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return indices of random operations that hit every cover point of every family."""
+    """Return indices of random operations that together hit every cover point of every family."""
     taken: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
     for numbers in _families(unit, columns):
         missing = np.where(np.isin(numbers, numbers[taken]), 0, numbers)
@@ -41,7 +43,7 @@ def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -
 
 
 def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
-    """Yield, for each factor, a number for every code that is not a finite number."""
+    """Yield cover points for each factor: every code of an infinity or NaN."""
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         chosen = chosen_formats(columns, operand, formats, len(columns[operand]))
         finite = np.isfinite(code_tables(formats)[chosen, columns[operand]])
@@ -49,10 +51,11 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _ways(unit: Dot, columns: Inputs) -> Numbers:
-    """Return a number for every way to reach each class of result except ordinary numbers.
+    """Return cover points that combine the result's class with its sign and the special operands.
 
-    A way is the result's sign, the operands that are infinite or NaN, and whether an accumulator adds to its
-    register. With several products, at most one operand is special. Operations without products are not covered.
+    Ordinary results give 0. In an accumulator, the cover points also tell LOAD from ACCUMULATE; other operations
+    give 0.
+    With several products, at most one operand is special.
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
@@ -70,7 +73,7 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
-    """Yield, for factors, scales and addend: 0 if all are finite, 1 if one is infinite, 2 if one is NaN.
+    """Yield a number for factors, scales and addend: 0 if all are finite, 1 if one is infinite, 2 if one is NaN.
 
     Yields nothing for an accumulator with chunks, because its result also depends on other operations.
     """
@@ -97,7 +100,7 @@ def _specials(values: NDArray[np.float64]) -> Numbers:
 
 
 def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
-    """Return a mask of operations that read the addend: all except accumulator operations that add to the register."""
+    """Return a mask of the operations that read the addend. An accumulator reads it only for LOAD."""
     return np.asarray(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, dtype=np.bool_)
 
 
@@ -119,9 +122,9 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 
 
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """Return a number for each lane that holds the only special operand, and for addends if all products are zero.
+    """Return cover points for the only special operand, by lane, and for addends if all products are zero.
 
-    These addends are zero, or negative with a single set bit.
+    These addends are zero, or negative with a single bit set.
     """
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
@@ -146,10 +149,9 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
-    """Return by how many bits cancellation lowers the leading bit of a loaded sum; 0 if a term is zero or special.
+    """Return the number of leading bits that cancellation removes from a sum. 0 if a term is zero or special.
 
-    The distance is measured from the larger of addend and products. Scales bring both together; operations that add
-    to the register seldom do. A total that was loaded and not added to yet is a code of the addend's format.
+    The number is relative to the larger of addend and products. Operations that do not load the addend give 0.
     """
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
@@ -164,7 +166,7 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return 1 if every product is zero, 2 if every product is -0, else 0.
 
-    A code counts as zero if its bits below the sign are zero, which is NaN in some formats.
+    A code counts as zero if its bits below the sign are zero. In some formats such a code is a NaN.
     """
     sign = 1 << (unit.a[0].bits - 1)
     zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
@@ -181,8 +183,7 @@ def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
     """Yield the cover points of each lane and target.
 
-    These are `_sides` and `_ties` under each rounding, and source classes except ordinary numbers under each
-    overflow policy.
+    These are `_sides` and `_ties` under each rounding, and the special source classes under each overflow policy.
     """
     source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
     target, rounding, overflow = (
@@ -203,7 +204,7 @@ def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
-    """Return numbers that differ for each selection; 0 stays 0."""
+    """Return numbers that also depend on the selections. 0 stays 0."""
     combined = numbers
     for select in selects:
         combined = combined * _MOST + select
@@ -211,13 +212,13 @@ def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
 
 
 def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Classify values by their position relative to a target's boundaries; ties belong to no class.
+    """Return the class of each value by its position relative to a target's boundaries. Ties belong to no class.
 
     - 1: within half a step of the largest number.
-    - 2: above that, and nearest to the number that would come next.
+    - 2: half a step to one step above the largest number.
     - 3: in the first binade above the largest number's binade.
-    - 4: below the smallest normal number by less than a quarter step; rounded to it even with unbounded exponent.
-    - 5: below it by a quarter to half a step; rounded to it only because of the subnormal grid.
+    - 4: below the smallest normal number by less than a quarter step. It rounds to it even with unbounded exponent.
+    - 5: below the smallest normal number by a quarter to half a step. It rounds to it only on the subnormal grid.
     - 6: more than half of the smallest number.
     - 7: less than half of the smallest number.
     """
@@ -237,7 +238,7 @@ def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
 
 
 def _ties(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return 1 for a midpoint above a number with even index, 2 for odd index, 0 if the value is not a midpoint."""
+    """Return 1 for a midpoint above a number with even index, 2 for odd index, and 0 for other values."""
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2
     place = np.minimum(np.searchsorted(middles, values), len(middles) - 1)

@@ -1,10 +1,10 @@
 """Corner and random operations of a `multi_fpu`.
 
-They cover results next to every boundary of their format, cancellations and classes. Operations come in blocks that
-share the operation and the formats, so that each operation runs with many combinations of formats.
+They cover results next to every boundary of their format, cancellations and classes. All operations in a block have
+the same `op` and the same formats. Each `op` occurs in blocks with many combinations of formats.
 
-Within a block, the last operand that is read determines the exact result. This result is a code of the result
-format, the midpoint after it, or a value next to one of them.
+Within a block, the last operand that the operation reads is computed from a wanted exact result. This result is a
+code of the result format, the midpoint after it, or a value next to one of them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs
 
 
 def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
-    """Return operations of the lanes. Each lane has the operands of a different operation of a block."""
+    """Return operations of the lanes. The lanes of one word hold operands of different operations."""
     lane = concatenated([*_blocks(unit.lane_unit, rng, BLOCKS, ROWS)])
     count = len(lane["a"])
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
@@ -65,7 +65,7 @@ def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) -> Iterator[Inputs]:
-    """Yield blocks of every operation, each with a different combination of formats."""
+    """Yield blocks for every operation. Each block has another combination of formats."""
     names = (*unit.operands, "result")
     ports = list(dict.fromkeys(unit.format_port(name) for name in names))
     combinations = list(itertools.product(range(len(unit.formats)), repeat=len(ports)))
@@ -105,7 +105,7 @@ def _leading(
     last: str,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return values of the last operand that lead the exact result to a wanted number, or 0."""
+    """Return values of the last operand with which the exact result is a wanted number, or 0."""
     result, rows = formats["result"], len(codes["a"])
     numbers = {
         name: decode_to(code.astype(formats[name].dtype), formats[name], np.float64) for name, code in codes.items()
@@ -125,7 +125,7 @@ def _leading(
 
 
 def _wanted(result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return numbers at or next to the codes of a format and the midpoints between two codes."""
+    """Return numbers at or next to the codes of a format, and at or next to the midpoints between them."""
     codes = rng.choice(_pool(result), rows).astype(np.int64)
     here, there = (
         decode_to((code & ((1 << result.bits) - 1)).astype(result.dtype), result, np.float64)
@@ -140,7 +140,7 @@ def _wanted(result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.f
 
 @functools.lru_cache(maxsize=64)
 def _pool(fmt: Format) -> NDArray[np.uint32]:
-    """Return the codes to choose from. The codes of `classes` make up one third."""
+    """Return codes to choose from. One third of them are the codes of `classes`."""
     telling = np.array(classes(fmt), np.uint32)
     if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS:
         others = walking_codes(fmt).astype(np.uint32)
@@ -154,7 +154,7 @@ def _boxed(
 ) -> Inputs:
     """Fill the bits above each code with ones (NaN boxing) or random bits.
 
-    Without NaN boxing all fillings are random; with it, a small share is.
+    Without NaN boxing all of these bits are random. With NaN boxing a small share of operations has random bits.
     """
     columns = {}
     for name, column in codes.items():

@@ -1,1 +1,1 @@
-"""Operations of accumulators: sequences of sums, and complete chunks."""
+"""Corner operations of accumulators: sequences of sums, and complete chunks."""

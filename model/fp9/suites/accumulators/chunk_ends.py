@@ -1,4 +1,4 @@
-"""Operations of accumulators with chunks: sums that cross chunk boundaries, and every way to end a chunk."""
+"""Corner operations of accumulators with chunks: sums across chunk boundaries, and every way to end a chunk."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ from fp9.suites.sums.scale_columns import drawn_scales
 from fp9.units import Mac, MacOp, code_tables
 
 GROUP = 4
-"""Number of operations in an independent sequence, which begins with LOAD."""
+"""Number of operations in an independent sequence. Each sequence begins with LOAD."""
 
 _BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
-"""Operations after the end of a chunk: a short next chunk, then an empty one."""
+"""Operations after the end of a chunk. They form a short chunk and then an empty chunk."""
 
 _EVERY_PAIR = 16
 """Number of sequences for each pair of successive operations."""
 
 _SMALLEST = 1000
-"""Number of chunks of the smallest products."""
+"""Number of chunks that sum the smallest products."""
 
 _CROSSED = 0.3
-"""Share of all combinations of operand classes that is sampled for the two products of a chunk."""
+"""Share of class combinations that is sampled for the second product of a chunk."""
 
 _OPPOSITE = 0.25
-"""Share of random products that negate the previous product, exactly or nearly: they cancel in the chunk."""
+"""Share of random products that cancel the previous product in the chunk, exactly or nearly."""
 
 
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the corner operations of an accumulator with chunks.
 
-    The corners `step` of a single sum are used in three ways:
+    `step` holds corner operations of a single sum. They are used in three ways:
 
-    - as an addend and a chunk that is added to it,
-    - as products in one chunk,
-    - as a product added to a chunk of any length.
+    - the product becomes a chunk, which is added to the addend,
+    - two products are added within one chunk,
+    - the product is added to a chunk with a long significand.
 
     Further operations are:
 
-    - chunks of any length added to the total,
-    - products of every class added to a chunk of every class,
+    - chunks with a long significand, added to the total,
+    - products of every class, added to a chunk of every class,
     - chunks whose significand is all ones,
     - every pair of successive operations,
     - chunks of the smallest products,
@@ -72,9 +72,9 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return each corner as LOAD and FOLD: its product is the chunk, its addend the total.
+    """Return each corner operation as LOAD and FOLD. Its product becomes the chunk, its addend the total.
 
-    A group holds two corners.
+    A group holds two corner operations.
     """
     first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
     count = len(second["c"])
@@ -84,10 +84,9 @@ def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return two products in one chunk, then FOLD, then a random operation.
+    """Return sequences that add two products in one chunk: LOAD, ACCUMULATE, FOLD and a random operation.
 
-    The second product is the next corner's product, or almost the negated first product. Only every third corner is
-    used, because the addend is the previous sum, not the corner's own addend.
+    The second product is the next corner's product, or almost the negated first product.
     """
     following = {name: np.roll(column, -1) for name, column in step.items()}
     opposite = _opposites(unit, step, rng)
@@ -100,9 +99,9 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Return chunks of two products in the first lane: two operands of equal class, then two of any class.
+    """Yield chunks of two products in the first lane. The other lanes multiply zeros.
 
-    The other lanes multiply zeros.
+    The operands of the first product have equal class. Those of the second product have any class.
     """
     zeros = {name: 0 for operand in ("a", "b") for name in unit.lane_names(operand)}
     first_a, first_b = unit.lane_names("a")[0], unit.lane_names("b")[0]
@@ -119,14 +118,14 @@ def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Return every pair of successive operations, between a LOAD and a FOLD."""
+    """Yield every pair of successive operations. LOAD precedes each pair and FOLD follows it."""
     for first, second in itertools.product(unit.operations, repeat=2):
         operations = (MacOp.LOAD, first, second, MacOp.FOLD)
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
 
 
 def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, length: int = GROUP) -> Inputs:
-    """Return `count` groups of `length` operations. Operations that are not `given` are random."""
+    """Return `count` groups of `length` operations. All operations except the `given` ones are random."""
     places = [random_chunks(unit, count, rng) for _ in range(length)]
     for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
@@ -134,9 +133,9 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 
 
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return chunks of three smallest products, added to a total of zero.
+    """Return chunks that sum three of the smallest products. They are added to a total of zero.
 
-    Some of them nearly cancel, so that the chunk is finer than any product, down to the lowest codes.
+    Some products nearly cancel, so that the chunk's value can be smaller than every product.
     """
     nothing = {"c": np.zeros(_SMALLEST, dtype=np.uint32)}
     first, second, third = (smallest_factors(unit, _SMALLEST, rng) | nothing for _ in range(3))
@@ -147,9 +146,11 @@ def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
     """Return sequences that end a chunk after every number of steps, up to one more than a full chunk.
 
-    The end is FOLD, LOAD, CLEAR or HOLD, and further steps follow it. Values of the operation port above FOLD mean
-    FOLD, and occur too. The last sequence fills a chunk. The products are ordinary numbers: an infinity or NaN
-    would hide the later results.
+    The chunk ends with FOLD, LOAD, CLEAR or HOLD, and further steps follow. Port values above FOLD mean FOLD and
+    also
+    occur. The last sequence fills a chunk. The products are ordinary numbers, because an infinity or NaN would hide
+    the
+    later results.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
@@ -166,9 +167,9 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 
 
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return sums of about one and a half chunks of random products; some products negate the previous one.
+    """Return random operations in which a sum takes about one and a half chunks.
 
-    Infinities and NaN are rare, because they would end nearly every sum.
+    Some products negate the previous product. Infinities and NaN are rare, because they would end nearly every sum.
     """
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -190,7 +191,7 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the factors with the signs of all a inverted; half of the a also have one low bit changed."""
+    """Return the factors with all signs of a inverted. Half of the codes of a also have one low bit changed."""
     sign = 1 << (unit.a[0].bits - 1)
     turned = {name: column for name, column in columns.items() if name[0] in "ab"}
     for lane in unit.lane_names("a"):
@@ -201,7 +202,7 @@ def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def last_groups(unit: Mac) -> int:
-    """Return the number of groups that hold the last sequence of the corner suite, which fills a chunk."""
+    """Return the number of groups in the last sequence of the corner suite. This sequence fills a chunk."""
     return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
 
 

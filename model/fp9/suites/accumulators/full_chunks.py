@@ -1,6 +1,8 @@
 """Chunks whose significand is all ones, and chunks that hold the largest number.
 
-The next power of two nearly cancels a chunk of ones. The largest number is added to products of every class.
+A power of two nearly cancels a chunk whose significand is all ones. Products of every class are added to a chunk
+that
+holds the largest number.
 """
 
 from __future__ import annotations
@@ -16,14 +18,17 @@ from fp9.suites.sums.exact import Product, negated, power_products, sequence
 from fp9.units import Mac, MacOp
 
 _TOP = 8
-"""Exponent of the power of two that cancels a chunk of ones; the largest available exponent if it is lower."""
+"""Preferred exponent of the power of two that cancels a chunk. A lower exponent is used if no product reaches it."""
 
 
 def full_chunks(unit: Mac, group: int) -> Inputs:
-    """Return sequences in which the first lane sums powers of two to a chunk. Lengths are multiples of `group`.
+    """Return sequences in which the first lane sums powers of two. Their lengths are multiples of `group`.
 
-    The next power of two cancels a chunk of ones down to its last bit, for both signs. A chunk of the largest
-    number, if possible, is added to products of every class and to totals of every class.
+    Some chunks reach a significand of all ones. The next power of two then cancels all bits except the last one.
+    Both
+    signs occur. Other chunks reach the largest number, if possible. A product of any class is then added, and FOLD
+    adds
+    the chunk to a total of any class.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)
@@ -42,7 +47,7 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
 
 
 def _summands(unit: Mac, total: Fraction) -> list[Product]:
-    """Return products that are powers of two, largest first, with the sum `total`."""
+    """Return power-of-two products whose sum is `total`, largest first."""
     powers = power_products(unit)
     summands = []
     for exponent in sorted(powers, reverse=True):
@@ -53,7 +58,7 @@ def _summands(unit: Mac, total: Fraction) -> list[Product]:
 
 
 def _sequence(unit: Mac, products: list[Product], group: int) -> Inputs:
-    """Return LOAD, ACCUMULATE and FOLD, padded with HOLD to a multiple of `group`."""
+    """Return the products as LOAD and ACCUMULATE, then FOLD. HOLD pads the sequence to a multiple of `group`."""
     steps = [(MacOp.ACCUMULATE if i else MacOp.LOAD, product) for i, product in enumerate(products)]
     holds = [(MacOp.HOLD, None)] * (-(len(steps) + 1) % group)
     return sequence(unit, [*steps, (MacOp.FOLD, None), *holds])

@@ -1,4 +1,4 @@
-"""Chunks whose significand has any length, because they are sums of several products.
+"""Chunks with a long significand, made by summing several products.
 
 A further product is added to the chunk, or the chunk is added to the total.
 """
@@ -18,16 +18,18 @@ from fp9.suites.sums.product_and_addend import nearly_opposite, to_boundaries
 from fp9.units import Mac, MacOp
 
 Sequence = Mapping[int, tuple[MacOp, Inputs | None]]
-"""Operations and their columns by position in a group."""
+"""Operations of a group. The key is the position in the group; the value is the operation and its columns."""
 
 _JOINED = 5000
-"""Number of sequences in which a chunk of any length is added to the total."""
+"""Number of sequences that add a chunk with a long significand to the total."""
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences, and their number, that add every second corner to a long chunk, then FOLD onto zero.
+    """Return sequences that add every second corner operation's product to a long chunk. Also return their number.
 
-    The chunk is a sum of two products, at or near the corner's addend.
+    The chunk is a sum of two products, equal to the corner operation's addend or near it. FOLD then adds the chunk
+    to
+    zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -43,9 +45,11 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences, and their number, that add a zero product to a chunk one bit away from a special code.
+    """Return sequences that add a zero product to a chunk. Also return their number.
 
-    The chunk is a sum of four products. FOLD then adds it to zero.
+    The chunk is a sum of four products. Its code differs in one bit from a special code. FOLD then adds the chunk
+    to
+    zero.
     """
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
@@ -60,7 +64,7 @@ def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) ->
 def _summed(
     table: ProductTable, wanted: NDArray[np.float64], products: int, rng: np.random.Generator
 ) -> Iterator[Inputs]:
-    """Yield the columns of `products` products whose sum approximates the wanted sums.
+    """Yield the columns of `products` products that together approximate the wanted sums.
 
     Each product is the largest that does not exceed the remaining difference.
     """
@@ -76,10 +80,11 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences, and their number, that add a chunk of two products to a total.
+    """Return sequences that add a chunk of two products to a total. Also return their number.
 
-    The two products have every distance and both signs. The total is near the chunk, nearly its negation, or leads
-    the sum to a rounding boundary.
+    The two products have every distance and both signs. The total is near the chunk, nearly negates it, or moves
+    the
+    sum to a rounding boundary.
     """
     total = fixed(unit.engine.output)
     p = total.fraction_bits

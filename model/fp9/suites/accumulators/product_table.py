@@ -1,4 +1,4 @@
-"""A table of a unit's products by size, to choose factors for a wanted sum."""
+"""A table of a unit's products, sorted by size, to find factors for a wanted sum."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9.suites.sums.product_and_addend import crossed, product
 from fp9.units import Dot
 
 _ORDINARY = (2.0**-3, 2.0**3)
-"""Range of moderate products: sums of many of them stay within the format's range."""
+"""Range of moderate products. The sum of many such products stays within the format's range."""
 
 
 class ProductTable:
@@ -31,9 +31,9 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Return columns with the largest product that does not exceed each wanted magnitude, and its value.
+        """Return columns with the largest product that does not exceed each wanted magnitude. Also return its value.
 
-        For a wanted zero, infinity or NaN the product is a zero, infinity or NaN. The other lanes multiply zeros.
+        If zero, infinity or NaN is wanted, the product is zero, infinity or NaN. The other lanes multiply zeros.
         """
         finite = np.isfinite(wanted)
         size = np.abs(np.where(finite, wanted, 0.0))
@@ -49,9 +49,10 @@ class ProductTable:
         return self._columns(codes), np.where(finite, values, wanted)
 
     def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
-        """Return columns with one product in the first lane, of either sign and moderate size.
+        """Return columns with one product of moderate size in the first lane. Both signs occur.
 
-        Sums of many such products stay finite. If no product has a moderate size, the size is arbitrary.
+        The sum of many such products stays finite. If no product has a moderate size, products of any size are
+        used.
         """
         low, high = np.searchsorted(self.values, _ORDINARY)
         if low == high:
@@ -61,7 +62,7 @@ class ProductTable:
         return self._columns(codes)
 
     def _special(self, kind: Kind) -> tuple[int, int]:
-        """Return a code of a of this kind, else of any special kind, and the index of its format."""
+        """Return a special code of operand a and the index of its format. The code has this kind if possible."""
         for kinds in ((kind,), (Kind.INF, Kind.NAN)):
             for index, fmt in enumerate(self._unit.a):
                 for code in range(1 << (fmt.bits - 1)):
@@ -70,7 +71,6 @@ class ProductTable:
         return 0, 0
 
     def _columns(self, codes: NDArray[np.uint32]) -> Inputs:
-        """Return the ports of a and b from rows of codes and format indices. Extra biases are zero."""
         columns: Inputs = {port.name: np.zeros(codes.shape[1], dtype=np.uint32) for port in self._unit.factor_inputs}
         for number, operand in enumerate("ab"):
             columns[self._unit.lane_names(operand)[0]] = codes[number]

@@ -1,4 +1,4 @@
-"""Corner operations of accumulators without chunks, as pairs that start with LOAD."""
+"""Corner operations of accumulators without chunks. Each pair of operations starts with LOAD."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ _EVERY_PAIR = 64
 """Number of repetitions of each pair of successive operations."""
 
 _SUCCESSIONS = 0.15
-"""Number of successions, relative to the other sequences."""
+"""Number of pairs from `_successions`, relative to the other pairs."""
 
 
 def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return corner operations of a step as pairs, then successions of operations.
+    """Return corner operations of an accumulator as pairs.
 
-    Half of the corners are LOAD, followed by a random operation on the accumulator. The other half are ACCUMULATE,
-    after a LOAD of their addend with zero products. The successions are products of every class after an ordinary
-    product, and every pair of successive operations.
+    Half of the corner operations in `step` become LOAD, followed by a random operation on the accumulator. The
+    other
+    half become ACCUMULATE, after a LOAD of their addend with zero products. Further pairs add products of every
+    class to
+    an ordinary product. The last pairs combine every two successive operations.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
@@ -48,7 +50,8 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """Return operations of a step as LOAD, each followed by zero products that do not change the accumulator.
+    """Return each operation as LOAD, followed by an operation with zero products, which does not change the
+    accumulator.
 
     The zeros have the sign of the addend.
     """
@@ -57,10 +60,11 @@ def loaded(unit: Mac, step: Inputs) -> Inputs:
 
 
 def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations with one product of every class of factors and every class of addend, for several products.
+    """Yield operations that combine every class of both factors and the addend, for units with several products.
 
-    Signs and lane are random. The other lanes are zero, and scales are 1. The factor formats are those with the
-    most classes. Units with one product have these operations among the corners of sums.
+    One random lane holds the product; the other lanes are zero. Signs are random and scales are 1. The factor
+    formats
+    are those with the most classes. Units with one product have these operations in module `sum_corner`.
     """
     if unit.products == 1:
         return
@@ -84,7 +88,7 @@ def _sequences(first: Inputs, second: Inputs) -> Inputs:
 def _zeros(unit: Mac, columns: Inputs) -> Inputs:
     """Return the columns with zero factors in all lanes and scales of 1.
 
-    The products have the addend's sign, so that an addend of -0 is preserved. A NaN scale would give NaN.
+    The products have the addend's sign. Otherwise an addend of -0 would become +0.
     """
     negative = (columns["c"].astype(np.int64) & fixed(unit.engine.output).sign_mask) != 0
     zeros = {name: np.zeros_like(columns[name]) for operand in "ab" for name in unit.lane_names(operand)}
@@ -94,11 +98,13 @@ def _zeros(unit: Mac, columns: Inputs) -> Inputs:
 
 
 def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return pairs of an ordinary product and a product of any class.
+    """Return pairs: an ordinary product, then a product of any class.
 
-    The first product is loaded with zero or with an addend near it. The second operation adds to it, or loads an
-    addend near it. Its products are of any class in one lane, most of them with a zero factor, and zeros of either
-    sign in the other lanes.
+    The first operation loads zero or an addend near its product. The second operation adds to the accumulator, or
+    loads
+    an addend near its product. In the second operation one lane holds operands of any class, most of them with a
+    zero
+    factor. Its other lanes hold zeros of either sign.
     """
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
@@ -121,7 +127,7 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return every pair of successive operations, with random corners of sums. One eighth of them has zero factors."""
+    """Return every pair of successive operations, applied to random corner operations. One eighth has zero factors."""
     pairs = np.array(list(itertools.product(unit.operations, repeat=2)) * _EVERY_PAIR, dtype=np.uint32).reshape(-1)
     rows = rng.integers(0, len(step["c"]), len(pairs))
     columns = {"op": pairs, **{name: column[rows] for name, column in step.items()}}
@@ -135,7 +141,7 @@ def _classes(fmt: Format) -> NDArray[Any]:
 
 
 def _every_lane(unit: Mac, columns: Inputs, operand: str, codes: Any, rng: np.random.Generator) -> Inputs:
-    """Return random codes for every lane of an operand, chosen from `codes(format)` of the selected format."""
+    """Return a random code for every lane of an operand. `codes(format)` gives the codes to choose from."""
     formats = unit.a if operand == "a" else unit.b
     count = len(columns["op"])
     chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)

@@ -1,1 +1,1 @@
-"""Operations of casts: rounding boundaries, ties, saturation and scaled sources."""
+"""Corner operations of casts: rounding boundaries, ties, saturation and scaled sources."""

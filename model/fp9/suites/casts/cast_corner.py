@@ -1,11 +1,11 @@
-"""Corner operations of casts: thresholds and specials of every target, walking bits, random-bit carries, and maxima.
+"""Corner operations of casts.
 
 Each family follows a coverage model (IBM FPgen):
 
 - values at and next to every rounding boundary,
 - overflow, underflow and specials under every selection,
 - walking ones, walking zeros and masks at every exponent,
-- stochastic tails exactly at, below and above the carry,
+- random bits that just carry out, just fail to carry out, or match exactly,
 - magnitude comparisons that depend on a single bit, for each bit.
 """
 
@@ -28,16 +28,16 @@ from fp9.units import SCALE_BITS, Cast, Port
 _CARRIES = 4
 """Number of random values per tail: one that just carries, one that just does not, and two that lack some bits."""
 _CLOSE = 16
-"""Number of successive operations whose magnitudes agree down to a bit, for each bit and lane."""
+"""Number of operations for each bit and lane in which magnitudes agree in all higher bits."""
 _REACHING = 1500
-"""Number of stochastic operations just below a target's normal range; an eighth of this for each other rounding."""
+"""Number of stochastic operations just below a target's normal range. Every other rounding has an eighth of this."""
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return every family under the selections that affect it, then sequences that decide the running maximum.
+    """Return every family under the selections that affect it, then sequences for the running maximum.
 
-    All lanes carry the same operations, each lane one step later than the previous. The scale is random. The
-    source's exponent compensates for it if it has room, so that the intended rounding happens.
+    All lanes carry the same operations, each lane one step later than the previous lane. The scale is random. The
+    source's exponent compensates for the scale if possible, so that the intended rounding happens.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
@@ -62,9 +62,9 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Yield the thresholds and outer boundaries of each target under each rounding.
+    """Yield each target's thresholds and the boundaries outside its range, under each rounding.
 
-    Signs are random; overflow policies alternate.
+    Signs are random. Overflow policies alternate.
     """
     source = fixed(unit.source)
     for target, rounding in itertools.product(range(len(unit.targets)), range(len(unit.roundings))):
@@ -80,7 +80,10 @@ def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> It
 
 
 def _edges(unit: Cast, selects: list[Port]) -> Family:
-    """Return special codes, and thresholds at the ends of the targets' ranges, of both signs, under every selection."""
+    """Return special codes and the thresholds at the ends of each target's range.
+
+    Both signs and every selection occur.
+    """
     source = fixed(unit.source)
     points = [thresholds(source, fmt) for fmt in unit.targets]
     ends = [end for codes in points for end in (codes[:6], codes[-9:])]
@@ -91,9 +94,9 @@ def _edges(unit: Cast, selects: list[Port]) -> Family:
 
 
 def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources that differ by one exponent bit from the ends of a target's subnormal and finite ranges.
+    """Return sources that differ in one exponent bit from the ends of a target's subnormal range and finite range.
 
-    Thus every bit decides the comparison with these ends. Each target and rounding is used; overflow is random.
+    Thus each exponent bit decides one comparison. Each target and rounding is used. The overflow policy is random.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits, source.bits - 1)
@@ -110,9 +113,10 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return small numbers of each target and the midpoints between them, with one additional lower bit.
+    """Return small target numbers, and the midpoints between them, with one additional lower bit.
 
-    Every lower source bit is set once, under each rounding. The operations check each bit that a subnormal shift
+    Every lower source bit is set once, under each rounding. This checks each bit that the shift for subnormal
+    results
     discards.
     """
     source = fixed(unit.source)
@@ -131,9 +135,9 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
 
 
 def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return walking fractions of both signs at every exponent of a target and in the source's subnormal range.
+    """Return walking fractions at every exponent of a target and in the source's subnormal range.
 
-    A few appear at every other exponent. Selections are random.
+    Every other exponent has a few of them. Both signs occur, and selections are random.
     """
     source = fixed(unit.source)
     low = min(fmt.smallest for fmt in unit.targets) / 8
@@ -154,11 +158,13 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources and random bits that just carry out of the tail, miss by one, or lack one bit, in every binade.
+    """Return sources with random bits that just carry, miss the carry by one, or lack one bit, in every binade.
 
-    The tail is the part of the source below the target's last bit. Subnormals shift it, down to where only the
-    largest random values carry. Tails are walking patterns, combined with every kind of random bits, or start with
-    several zeros or ones.
+    The tail is the part of the source below the target's last bit. Subnormal results have longer tails. For the
+    smallest
+    ones, only the largest random values carry. Some tails are walking patterns and occur with every kind of random
+    bits.
+    The others start with several zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
@@ -190,8 +196,7 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield sources just below each target's normal range, under each rounding.
 
-    The random bits just lift them to a normal number with unbounded exponent, or just fail to do so. This decides
-    underflow.
+    The random bits just lift the source to a normal number, or just fail to do so. This decides the underflow flag.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     for (target, fmt), (index, rounding) in itertools.product(enumerate(unit.targets), enumerate(unit.roundings)):
@@ -208,10 +213,11 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return magnitudes that differ in one bit, or by one with a borrow through all lower bits.
+    """Return magnitudes that differ in one bit, or by one with a borrow through all lower bits, to test the maximum.
 
-    They follow each other, and appear in one operation in every lane, with the smaller magnitude in the other
-    lanes. Then follow magnitudes that agree down to each bit, in all lanes and in successive operations.
+    They occur in successive operations, and in one operation with the larger magnitude in one lane. Further
+    magnitudes
+    agree in all bits above a given bit, for each bit. They occur in all lanes and in successive operations.
     """
     source = fixed(unit.source)
     rows, clear = [], []
@@ -237,7 +243,7 @@ def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _columns(unit: Cast, selects: list[Port], family: Family, rng: np.random.Generator) -> Inputs:
-    """Return the ports of a family's operations. Ports that the family leaves open are random."""
+    """Return the ports of a family's operations. Ports that the family does not specify are random."""
     count = len(family.codes)
     columns = {port.name: family.choices[:, i] for i, port in enumerate(selects)}
     codes = family.codes
@@ -264,7 +270,7 @@ def _columns(unit: Cast, selects: list[Port], family: Family, rng: np.random.Gen
 
 
 def _moved(source: FixedFormat, codes: Codes, scale: Codes) -> Codes:
-    """Return the codes divided by 2^scale if source and quotient are normal numbers; else the codes unchanged."""
+    """Return the codes divided by 2^scale. A code stays unchanged unless it and the quotient are normal numbers."""
     field = (codes & source.magnitude_mask) >> source.fraction_bits
     top = source.max_code >> source.fraction_bits
     fits = (field > 0) & (field <= top) & (field - scale > 0) & (field - scale < top)

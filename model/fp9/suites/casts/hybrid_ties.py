@@ -1,4 +1,4 @@
-"""Corner operations of hybrid rounding: fractions in which F and T are equal or nearly equal."""
+"""Corner operations of hybrid rounding in which F and T are equal or nearly equal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9.suites.columns import fixed
 from fp9.units import Cast, Port
 
 _SEEDS, _NEAR_NORMAL = 6, 64
-"""Number of periodic fractions per binade, and in the binade below the normal numbers, where F and T decide flags."""
+"""Number of periodic fractions per binade, and in the binade below the normal numbers."""
 _DRAWN = 256
 """Number of random operations per binade."""
 _OVERFLOWING = 128
@@ -22,11 +22,13 @@ _OVERFLOWING = 128
 
 
 def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources with F equal or nearly equal to T, and random sources.
+    """Return sources with F equal to T, with F nearly equal to T, and random sources.
 
-    The nearly equal ones differ in one bit, or in all bits from one bit on. F and T are bits of the same fraction,
-    with F at higher positions (HiF8 section 3.2). F equals T if the fraction repeats, with the distance between F
-    and T as period.
+    Nearly equal means that F and T differ in one bit, or in all bits below some position. F and T are bits of the
+    same
+    fraction, with F at higher positions (HiF8 section 3.2). F equals T if the fraction repeats with a period equal
+    to the
+    distance between them.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

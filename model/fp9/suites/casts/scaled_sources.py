@@ -1,4 +1,4 @@
-"""Corner operations of casts with a scale that moves the source into the targets' range, or far out of it."""
+"""Corner operations of casts whose scale moves the source into the targets' range, or far out of it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fp9.suites.rounding_boundaries import special_codes
 from fp9.units import SCALE_BITS, Cast, Port
 
 _SCALED = 3000
-"""Number of operations that a scale moves into the targets' range."""
+"""Number of operations whose scale moves the source into the targets' range."""
 _TURNS = 4
-"""Number of repetitions of every single-bit case of a subnormal source, per target and rounding."""
+"""Number of repetitions of every single-bit case of a subnormal source, for each target and rounding."""
 _FAR = 16
 """Number of operations for each exponent of the scaled source."""
 
 
 def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources of any size, half of them subnormal, with scales that move them into the targets' range."""
+    """Return sources of any size with scales that move them into the targets' range. Half are subnormal."""
     source, hidden = fixed(unit.source), 1 << fixed(unit.source).fraction_bits
     walking = walking_fractions(source)
     subnormal = np.concatenate([walking[walking > 0], rng.integers(1, hidden, _SCALED // 2)])
@@ -41,8 +41,10 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
     The bits that the target keeps are random. Below them follow a half bit or none, and one further bit or none.
-    Thus every bit affects the normalising shift before rounding. A source format with few fraction bits yields
-    nothing, because `brought_inside` covers all its subnormals.
+    Thus
+    every bit affects the normalising shift before rounding. Source formats with few fraction bits yield nothing,
+    because
+    `brought_inside` covers all their subnormals.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:
@@ -63,9 +65,9 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 
 
 def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return special codes and range ends of the source, of both signs, under every selection.
+    """Return special source codes and the ends of the source's range, under every selection. Both signs occur.
 
-    Half of them have a scale of 1, the others any other scale.
+    Half of the operations have a scale of 1. The others have a random scale.
     """
     source, every = fixed(unit.source), every_choice(selects)
     magnitudes = special_codes(source)
@@ -76,9 +78,9 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return every exponent that source and scale can reach together, with every selection many times.
+    """Return operations for every exponent that source and scale can reach together, most of them beyond all targets.
 
-    Most exponents are beyond all targets. The scale is random; the source provides the rest of the exponent.
+    The scale is random, and the source provides the rest of the exponent. Every selection occurs many times.
     """
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
     every = every_choice(selects)

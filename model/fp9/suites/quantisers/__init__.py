@@ -1,1 +1,1 @@
-"""Operations of quantisers: blocks whose scale or whose quotients are at a boundary."""
+"""Corner operations of quantisers: blocks whose scale or quotients are at a boundary."""

@@ -1,11 +1,11 @@
-"""Corner operations of quantisers: block maxima where scales change, and numbers where elements change.
+"""Corner operations of quantisers: maxima at which the scale changes, and numbers at which the element changes.
 
 Each family is derived from the specification alone:
 
 - amax at, just below or just above the value that a rule compares it with, at every exponent and lane,
-- numbers at and next to every element and midpoint of elements, times the scale,
-- ties that a single bit breaks,
-- magnitudes that differ from amax in a single bit, so that every bit decides the tree of maxima,
+- numbers at and next to every element, and at and next to the midpoints of elements, times the scale,
+- numbers that differ from a tie in a single bit,
+- magnitudes that differ from amax in a single bit, so that every bit decides a comparison,
 - special codes.
 """
 
@@ -27,22 +27,22 @@ from fp9.suites.rounding_boundaries import special_codes, thresholds
 from fp9.units import TENSOR_SCALE, Quantiser
 
 _EACH = 3
-"""Number of amax significands for each exponent and rule."""
+"""Number of significands of amax for each exponent and rule."""
 
 _REACHED = 6
 """Number of magnitudes where the scale changes, for each lane and rule."""
 
 _TIES = 4
-"""Number of tie blocks for each bit and exponent."""
+"""Number of blocks with ties for each bit and exponent."""
 
 _CLOSE = 4
-"""Number of blocks for each lane and each bit that decides between amax and the other numbers."""
+"""Number of blocks for each lane and for each bit that decides whether a number is amax."""
 
 _APART, _NEAR = 64, 4
-"""Maximum distance from amax in binades, beyond which every element is zero; and number of blocks per distance."""
+"""Maximum distance from amax in binades, and number of blocks per distance. Beyond it every element is zero."""
 
 _TINY = 12
-"""Number of blocks of numbers near the subnormal range, for each lane."""
+"""Number of blocks for each lane whose numbers are near the subnormal range."""
 
 _SMOKE = 960
 """Number of blocks in a smoke suite."""
@@ -52,7 +52,7 @@ _RARE = 1 / 16
 
 
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
-    """Return the operations of every family with random signs; rules alternate unless a family selects one."""
+    """Return the operations of every family with random signs. Rules alternate unless a family selects one."""
     if unit.block.tensor:
         return _with_tensors(unit, corner_blocks(unit, rng), rng)
     parts = [
@@ -73,7 +73,7 @@ def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
 def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> Inputs:
     """Return at least `count` operations as whole blocks of random size.
 
-    Numbers are within the range of the elements; some blocks hold arbitrary codes.
+    Most numbers are within the range of the elements. Some blocks hold arbitrary codes.
     """
     source = unit.source
     blocks = -(-count // unit.group)
@@ -90,10 +90,11 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 
 
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
-    """Return random blocks of a corner suite, in its order; a third have elements decided by subnormal numbers.
+    """Return random blocks of a corner suite, in its order. In a third of them, subnormal numbers decide elements.
 
-    With power-of-two scales, few numbers decide between scales. In up to half of the blocks, the second largest
-    number would then give another scale.
+    With power-of-two scales, few blocks have a scale that depends on one number. Up to half of the selected blocks
+    are
+    of this kind: the second largest number would give another scale.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
@@ -110,9 +111,9 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
 
 
 def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
-    """Return a number for each lane of amax and highest bit that differs from the second largest number; else 0.
+    """Return cover points of blocks whose second largest number would give another scale. Other blocks give 0.
 
-    The number is 0 unless the second largest number would give another scale.
+    A cover point is the lane of amax, and the highest bit in which amax differs from the second largest number.
     """
     last = slice(unit.group - 1, None, unit.group)
     rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)
@@ -133,9 +134,9 @@ _Family = tuple[Codes, Codes]
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
-    """Yield blocks with amax at or next to a value that the rule compares with, for each rule and exponent.
+    """Yield blocks whose amax is at or next to a value that the rule compares it with, for each rule and exponent.
 
-    Its lane is random. The other numbers are where elements change.
+    The lane of amax is random. The other numbers are at or next to element boundaries.
     """
     for index, rule in enumerate(unit.rules):
         amax = rng.permuted(_steps(unit, rule), axis=1)[:, :_EACH].reshape(-1)
@@ -145,10 +146,11 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
 
 
 def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks of numbers that are ties except for a single significand bit, each in every lane.
+    """Return blocks of numbers that differ from a tie in a single significand bit.
 
-    Thus this bit decides in every lane. The last blocks of each exponent are exact ties, which round down to the
-    even element. The exponents are ordinary, or such that these numbers are subnormal.
+    Each such bit occurs in every lane. The last blocks of each exponent are exact ties, which round down to the
+    even
+    element. At some exponents these numbers are subnormal.
     """
     source, length = unit.source, unit.block.length
     low = np.repeat(np.arange(_binades(unit)), _TIES)
@@ -171,13 +173,13 @@ def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _binades(unit: Quantiser) -> int:
-    """Return the number of lowest amax exponents whose blocks have subnormal numbers with non-zero elements."""
+    """Return the number of exponents of amax for which subnormal numbers have non-zero elements."""
     element = unit.block.element
     return 2 + floor_log2(element.max_magnitude) - floor_log2(Fraction(element.smallest))
 
 
 def _ties(unit: Quantiser) -> Codes:
-    """Return the midpoint magnitudes between an element with an even code and the next element."""
+    """Return the midpoints between an element with an even code and the next element."""
     element = unit.block.element
     numbers = np.array([element.to_float(int(code)) for code in element.ordered_magnitudes()])
     middles = (numbers[:-1] + numbers[1:])[::2] / 2
@@ -185,7 +187,7 @@ def _ties(unit: Quantiser) -> Codes:
 
 
 def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
-    """Return magnitudes (exponents, n) with significands around the points where the scale changes."""
+    """Return magnitudes around those at which the scale changes, shape (exponents, n)."""
     source = unit.source
     divisor = unit.block.divisor(rule)
     start = divisor / pow2(floor_log2(divisor))
@@ -199,7 +201,10 @@ def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
 
 
 def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes (n, length), at most amax, at and next to element thresholds times the scale of amax."""
+    """Return magnitudes at and next to the thresholds of elements, shape (n, length). None exceeds amax.
+
+    The thresholds are multiplied by the scale that belongs to amax.
+    """
     source = unit.source
     drawn = rng.choice(thresholds(source, unit.block.element), (len(amax), unit.block.length))
     exact = _numbers(unit, drawn) * _scales(unit, rule, amax)[:, None]
@@ -216,9 +221,11 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 
 
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax has just reached a step, in every lane for each bit.
+    """Return blocks whose amax has just reached a value at which the scale changes.
 
-    The other numbers agree with amax above that bit, have 0 there, and are random below it.
+    There are blocks for every lane and bit. Above this bit the other numbers agree with amax. At the bit they are
+    0, and
+    below it they are random.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
@@ -235,9 +242,9 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax is the lowest of its scale, in every lane under every rule; all others are one less.
+    """Return blocks whose amax is the lowest magnitude with its scale. All other magnitudes are one less.
 
-    A comparison that selects another number gives another scale.
+    Every lane and every rule occur. A circuit that selects another number gives another scale.
     """
     length = unit.block.length
     amax = np.concatenate([rng.choice(_firsts(unit, rule), _REACHED * length) for rule in unit.rules])
@@ -246,7 +253,7 @@ def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _firsts(unit: Quantiser, rule: ScaleRule) -> Codes:
-    """Return the magnitudes among the steps that are the lowest of their scale."""
+    """Return the lowest magnitude of each scale."""
     steps = np.unique(_steps(unit, rule))
     steps = steps[(steps > 0) & (steps <= unit.source.max_code)]
     after, before = (scale_codes(_numbers(unit, codes), unit.block, rule) for codes in (steps, steps - 1))
@@ -254,17 +261,16 @@ def _firsts(unit: Quantiser, rule: ScaleRule) -> Codes:
 
 
 def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
-    """Return blocks (n, length) that repeat one other number, with amax in one lane."""
+    """Return blocks with amax in one lane and the same other number in all other lanes, shape (n, length)."""
     blocks = np.repeat(others[:, None], length, axis=1)
     blocks[np.arange(len(amax)), places] = amax
     return blocks
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks in which one bit of amax decides the scale, for each possible bit in every lane.
+    """Return blocks in which one bit of amax decides the scale. Each such bit occurs in every lane.
 
-    The other numbers equal amax without that bit. Further blocks hold only these other numbers, for which the bit
-    would give another scale.
+    The other numbers equal amax without that bit. Further blocks hold only these other numbers.
     """
     length = unit.block.length
     lasts = [_firsts(unit, rule) - 1 for rule in unit.rules]
@@ -281,16 +287,16 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with an arbitrary amax and numbers of every size below it, down to zeros with a sign."""
+    """Return blocks with a random amax and numbers of every size below it. Zeros of both signs occur."""
     count = _TINY * unit.block.length
     amax = rng.integers(0, unit.source.max_code + 1, (count, 1))
     return rng.integers(0, amax + 1, (count, unit.block.length)), np.resize(np.arange(len(unit.rules)), count)
 
 
 def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with amax in a random lane and the other numbers at every distance below it, in every lane.
+    """Return blocks with amax in a random lane. The other numbers are powers of two or near them.
 
-    The other numbers are powers of two, or near them.
+    In every lane the numbers have every distance from amax.
     """
     source, length = unit.source, unit.block.length
     count = _NEAR * _APART
@@ -303,14 +309,14 @@ def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks of numbers around the smallest normal number, with the leading 1 at any position in every lane."""
+    """Return blocks of numbers near the smallest normal number. In every lane, the leading 1 is at every position."""
     count = _TINY * unit.block.length
     leading = np.int64(1) << rng.integers(0, unit.source.fraction_bits + 3, (count, unit.block.length))
     return leading | rng.integers(0, leading), np.resize(np.arange(len(unit.rules)), count)
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return special codes next to ordinary numbers, next to zeros, and alone in the block under every rule.
+    """Return blocks with special codes among ordinary numbers, among zeros, and in all lanes, under every rule.
 
     An infinity occurs in every lane.
     """
@@ -327,7 +333,7 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> Inputs:
-    """Return the ports with random signs. The tensor scale of a block's last operation applies to the block."""
+    """Return the ports with random signs. A block uses the tensor scale of its last operation."""
     magnitudes, tensors, rules = blocks
     columns = _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
     whole = rng.integers(0, 1 << TENSOR_SCALE.bits, (len(tensors), unit.group))
@@ -336,7 +342,9 @@ def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> 
 
 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
-    """Return the ports. A rule beyond the last means the last; a block's last operation selects its rule."""
+    """Return the ports. A block uses the rule of its last operation. Rule numbers beyond the last select the last
+    rule.
+    """
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}
     port = next((port for port in unit.inputs if port.choices), None)

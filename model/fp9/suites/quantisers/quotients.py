@@ -1,10 +1,10 @@
-"""Corner blocks of quantisers with a tensor scale t: blocks where scales, elements and tries change.
+"""Corner blocks of quantisers with a tensor scale t: blocks at which scales, elements or tries change.
 
 Each family is derived from the specification alone:
 
 - for every scale and rule, the amax and t at which the scale begins, decided by the last bits of t,
-- numbers at and next to element midpoints times both scales, and t's at which a number is exactly or nearly such a
-  midpoint,
+- numbers at and next to element midpoints times both scales,
+- values of t for which a number is such a midpoint, exactly or nearly,
 - both ends of every range, and the smallest numbers divided by the smallest t,
 - blocks whose tries have nearly equal errors,
 - special codes.
@@ -43,28 +43,25 @@ _EACH = 8
 """Number of blocks for each scale and rule."""
 
 _PLACES = 24
-"""Number of blocks for each lane and bit of amax, and for each lane and element boundary."""
+"""Number of blocks for each lane and bit of amax, and for each lane and element midpoint."""
 
 _ENDS = 600
 """Number of blocks at the ends of the ranges."""
 
 _DRAWN, _KEPT = 20_000, 1_500
-"""Number of random blocks searched for nearly equal errors of tries, and number of blocks selected."""
+"""Number of random blocks to search, and number of blocks to select, for nearly equal errors of tries."""
 
 _STEPS = 4
-"""Number of iterations that balance the errors: a new tensor scale changes the elements."""
+"""Number of iterations that balance the errors. They are needed because a new tensor scale changes the elements."""
 
 _END = 4
-"""Number of scales at either end of the range.
-
-The lowest are farthest apart; above the largest all numbers saturate.
-"""
+"""Number of scales at each end of the range."""
 
 _ALONE = 4
-"""Blocks for each middle, number of dropped bits, and place of the only one of them that is 1."""
+"""Number of blocks for each midpoint, number of dropped bits, and position of the only dropped 1 bit."""
 
 _SPREAD = 9
-"""Number of binades below amax in which numbers have non-zero elements, plus a margin."""
+"""Number of binades below amax from which random numbers are taken. Lower numbers have zero elements."""
 
 
 def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
@@ -79,7 +76,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return blocks of numbers within the range of the elements; some blocks hold arbitrary codes."""
+    """Return random blocks. Most numbers are within the range of the elements. Some blocks hold arbitrary codes."""
     rules = rng.integers(0, len(unit.rules), count)
     tensors = _drawn_tensors(rng, count)
     scales = rng.integers(1, unit.block.scale.max_code + 1, count)
@@ -95,10 +92,11 @@ def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Bloc
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
-    """Yield blocks with amax at and next to the quotient where a scale begins, for each rule and scale.
+    """Yield blocks whose amax divided by the tensor scale is at or next to the quotient where a scale begins.
 
-    The tensor scale is short, long, or such that its last bit decides. The other numbers are at element midpoints
-    times the scale.
+    There are blocks for each rule and scale. The tensor scale has a short significand, a long one, or one whose
+    last bit
+    decides. The other numbers are at or next to element midpoints times both scales.
     """
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
@@ -117,7 +115,7 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks whose amax is the lowest of a scale and one bit of it decides, for each bit in every lane.
+    """Return blocks whose amax is the lowest with its scale. Each bit of amax decides the scale in every lane.
 
     The other numbers equal amax without that bit, or are one less.
     """
@@ -144,8 +142,9 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) -> Blocks:
     """Return blocks with a number at or near an element midpoint times both scales, for each lane and midpoint.
 
-    The tensor scale is chosen to match the midpoint, or differs by up to `powers` powers of two of its last bits.
-    All exponents occur, including subnormal source numbers.
+    In some blocks the tensor scale is changed by 2^k units in its last place, with k < `powers`. All exponents
+    occur,
+    including subnormal source numbers.
     """
     length, middles = unit.block.length, _middles(unit)
     places, which = (axis.reshape(-1) for axis in np.meshgrid(np.arange(length), np.arange(len(middles))))
@@ -170,10 +169,10 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
 
 
 def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Numbers just below middles among the source's subnormals, where one bit alone was dropped: each bit in turn.
+    """Return blocks with a subnormal number x just below an element midpoint times both scales.
 
-    A middle times both scales is (x + 2^-bit) quanta of the source, and x is the number. A tie would go up, so that a
-    circuit that loses the bit gives the next element. Middles whose tie goes down do not depend on dropped bits.
+    The scaled midpoint is x + 2^-bit in units of the source's last place, for each `bit`. Ties round up at these
+    midpoints. A circuit that drops the bit therefore gives the next element.
     """
     length, source = unit.block.length, unit.source
     cases = [
@@ -195,7 +194,7 @@ def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _middles_up(unit: Quantiser) -> list[Fraction]:
-    """What lies halfway between an element with an odd code and the next."""
+    """Return the midpoints between an element with an odd code and the next element. Ties at these round up."""
     numbers = [Fraction(number) for number in _elements(unit).tolist()]
     return [(low + high) / 2 for low, high in zip(numbers[1::2], numbers[2::2], strict=False)]
 
@@ -203,11 +202,13 @@ def _middles_up(unit: Quantiser) -> list[Fraction]:
 def _alone(
     unit: Quantiser, middle: Fraction, shift: int, bit: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """A number, a block's scale and the array's, at which the number is 2^-bit quanta below the middle.
+    """Yield a number, a block scale and a tensor scale. The number is 2^-bit quanta below the scaled midpoint.
 
-    The middle times both scales is x 2^bit + 1, an odd integer, times a power of two. The integer is a multiple of the
-    odd part of middle and block's scale; the quotient is the significand of the array's scale. `shift` is the distance
-    below the source's normal numbers.
+    The midpoint times both scales is x 2^bit + 1, an odd integer, times a power of two. This integer is a multiple
+    of the
+    odd part of midpoint times block scale. The quotient is the significand of the tensor scale. The number is
+    `shift`
+    bits shorter than a normal source number.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
@@ -230,7 +231,7 @@ def _alone(
 
 
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with tensor scales at both ends of FP32's range, and with maxima at every distance."""
+    """Return blocks with tensor scales at both ends of FP32's range, and amax at every distance."""
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = rng.choice(walking_fractions(TENSOR_SCALE), count)
     top = TENSOR_SCALE.max_code >> bits
@@ -246,10 +247,7 @@ def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return the smallest source numbers with the smallest tensor scales.
-
-    There the limits are a few subnormal numbers, and truncated lower bits decide.
-    """
+    """Return blocks of the smallest source numbers with the smallest tensor scales."""
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = np.where(rng.random(count) < 1 / 2, 0, rng.choice(walking_fractions(TENSOR_SCALE), count))
     tensors = rng.integers(1, 5, count) << bits | fractions
@@ -261,7 +259,7 @@ def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks with special source codes in every lane, with special tensor scales, and with both.
 
-    The tensor scales include negative ones and every single exponent bit.
+    Some tensor scales are negative, and some have a single exponent bit set.
     """
     length, bits = unit.block.length, TENSOR_SCALE.fraction_bits
     codes = special_codes(unit.source)
@@ -283,9 +281,11 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks whose tries have nearly equal errors.
 
-    The tensor scale is the last one before both errors are equal, or the next one. In a third of the blocks most
-    numbers are zero, so that errors may be equal. In a third all numbers are near amax, so that sums are long. A
-    third of the scales are among the lowest, a third among the largest.
+    The tensor scale is the last value before the other try becomes better, or the first value after. In a third of
+    the
+    blocks most numbers are zero, so that errors can be equal. In another third all numbers are near amax, so that
+    sums
+    are long. One third of the scales are among the lowest, one third among the largest.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)
@@ -305,7 +305,7 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Return random magnitudes (n, length) and tensor scales.
 
-    The tensor scales put amax between two scales times the largest element.
+    The quotient of amax and tensor scale lies between two scales times the largest element.
     """
     tensors, top = _drawn_tensors(rng, _DRAWN), unit.block.scale.max_code
     ends = rng.choice([[0, _END], [0, top], [top - _END, top]], _DRAWN)
@@ -328,7 +328,7 @@ def _ahead(unit: Quantiser, rule: ScaleRule, numbers: Numbers, tensors: Codes) -
 
 
 def _begins(unit: Quantiser, rule: ScaleRule) -> Numbers:
-    """Return the quotients at which each non-zero scale begins under a rule."""
+    """Return the quotient at which each non-zero scale begins, under a rule."""
     numbers = _numbers_of(unit, np.arange(unit.block.scale.max_code + 1))
     if rule.rounding is Rounding.RUP:  # the smallest one begins with any number
         return np.append(numbers[1] / 2, numbers[1:-1])
@@ -345,7 +345,7 @@ def _elements(unit: Quantiser) -> Numbers:
 
 
 def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes (n, length), at most amax, at and next to element midpoints times both scales.
+    """Return magnitudes at and next to element midpoints times both scales, shape (n, length). None exceeds amax.
 
     A third are at and next to the elements themselves.
     """
@@ -356,7 +356,7 @@ def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng:
 
 
 def _below(unit: Quantiser, amax: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes (n, length) up to amax, with amax in a random lane."""
+    """Return blocks of magnitudes up to amax, shape (n, length). Amax is in a random lane."""
     source, shape = unit.source, (len(amax), unit.block.length)
     field = np.maximum((amax >> source.fraction_bits)[:, None] - rng.integers(0, _SPREAD, shape), 0)
     fraction = rng.integers(0, 1 << source.fraction_bits, shape)
@@ -375,7 +375,7 @@ def _tensor_numbers(codes: Codes) -> Numbers:
 
 
 def _tensors(numbers: Numbers) -> Codes:
-    """Return the positive normal tensor scale at or just below each number."""
+    """Return the largest positive normal tensor scale that does not exceed each number."""
     return np.clip(_encoded(numbers, TENSOR_SCALE), 1 << TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code)
 
 
@@ -384,7 +384,7 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> Numbers:
 
 
 def _source(unit: Quantiser, numbers: Numbers) -> Codes:
-    """Return the finite source magnitude at or just below each number."""
+    """Return the largest finite source magnitude that does not exceed each number."""
     return _encoded(numbers, unit.source)
 
 
