@@ -1,4 +1,4 @@
-"""Corner operations of products: every class of operand, and every position of the product between two results."""
+"""Corner operations of products: every class of operand, and every position of a product between two results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fp9.suites.columns import Codes, Inputs, chosen_formats, classes, concatena
 from fp9.units import Mul, code_tables
 
 _EACH = 4
-"""Number of products for each class of exponent, last bit and tail."""
+"""Number of products for each rounding class."""
 
 
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
-    """Return every code with every class of partner, and products of every rounding class.
+    """Return every code combined with every class of the other factor, and products of every rounding class.
 
     All pairs of formats are used.
     """
@@ -42,7 +42,10 @@ def _pair(unit: Mul, pair: tuple[int, int], rng: np.random.Generator) -> Iterato
 
 
 def _rounding_class(products: NDArray[np.float64], unit: Mul) -> NDArray[np.int64]:
-    """Return a number for each sign, exponent, last bit and position between two results; 0 for specials and zeros."""
+    """Return a number that identifies a product's sign, exponent, last bit and position between two results.
+
+    Special and zero products give 0.
+    """
     fmt = unit.result
     counted = np.isfinite(products) & (products != 0)
     magnitudes = np.where(counted, np.abs(products), 1.0)
@@ -64,7 +67,7 @@ def _columns(unit: Mul, pair: tuple[int, int], a: Codes, b: Codes) -> Inputs:
 
 
 def product_cover_points(unit: Mul, columns: Inputs) -> Iterator[NDArray[np.int64]]:
-    """Yield classes of both factors for each pair of formats, classes of results with flags, and rounding classes."""
+    """Yield cover points: classes of the factors, kinds of result with their flags, and rounding classes."""
     outputs, count = evaluate(unit, columns), len(columns["a"])
     (index_a, class_a, a), (index_b, class_b, b) = (
         _factor(formats, columns[operand], chosen_formats(columns, operand, formats, count))
@@ -89,7 +92,7 @@ _ORDINARY, _CLASSES = 0, 8
 def _factor(
     formats: tuple[Format, ...], codes: NDArray[Any], chosen: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return each code's format index, class (0 for an ordinary number) and number."""
+    """Return three arrays: format index, class and number of each code. The class of an ordinary number is 0."""
     index = np.broadcast_to(chosen, codes.shape).astype(np.int64)
     tables = code_tables(formats)
     numbers = tables[index, codes & (tables.shape[1] - 1)]

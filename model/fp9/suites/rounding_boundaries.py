@@ -1,4 +1,4 @@
-"""Source values that decide rounding to a target: thresholds, special codes and discarded tails."""
+"""Source values near the rounding boundaries of a target: thresholds, special codes and discarded bits."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ Codes = NDArray[np.int64]
 
 @functools.lru_cache(maxsize=64)
 def thresholds(source: FixedFormat, target: Format) -> Codes:
-    """Return source magnitudes at, just below and just above every target number and midpoint, in rising order."""
+    """Return source magnitudes at, just below and just above every target number and every midpoint, in rising
+    order.
+    """
     numbers = np.array([target.to_float(int(code)) for code in target.ordered_magnitudes()])
     numbers = np.append(numbers, [2 * numbers[-1] - numbers[-2], 2 * numbers[-1]])
     return _around(np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2]), source)
 
 
 def outside(source: FixedFormat, target: Format) -> Codes:
-    """Return source magnitudes around the first number and midpoint of binades outside the target's range.
+    """Return source magnitudes around the first number and the first midpoint of binades outside the target's range.
 
-    These are two binades above the largest number, and the binades between half the target's last bit and its
-    smallest number.
+    The binades are two above the largest number, and those between half the target's last bit and its smallest
+    number.
     """
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
     exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]
@@ -42,7 +44,10 @@ def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
 
 
 def special_codes(fmt: FixedFormat) -> Codes:
-    """Return magnitudes: zero, the ends of the subnormal and finite ranges, infinity, and NaN with each single bit."""
+    """Return magnitudes: zero, the ends of the subnormal range and of the finite range, infinity, and NaN.
+
+    Each NaN has a single fraction bit set.
+    """
     top, hidden = fmt.max_code, 1 << fmt.fraction_bits
     nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]
     edges = [0, 1, 2, hidden - 1, hidden, top - 1, top, top + 1, *nans, fmt.magnitude_mask]
@@ -50,7 +55,9 @@ def special_codes(fmt: FixedFormat) -> Codes:
 
 
 def tails(codes: Codes, source: FixedFormat, target: Format) -> NDArray[np.float64]:
-    """Return the distance of positive sources from the next lower target number, relative to the target's spacing."""
+    """Return the distance from the next lower target number to each positive source, in units of the target's
+    spacing.
+    """
     numbers = np.array([0.0, *(target.to_float(int(code)) for code in target.ordered_magnitudes())])
     numbers = np.unique(np.append(numbers, 2 * numbers[-1] - numbers[-2]))
     value = decode_native(codes.astype(source.dtype), source).astype(np.float64)

@@ -1,10 +1,10 @@
 """The smoke suite: a few hundred corner operations, chosen by their classes and bit patterns.
 
-Selections, flags and the upper result bits determine the class of an operation. Candidates are sampled from all
-classes equally. Of each handful, the candidate with the rarest combinations of two bits is taken (pairwise
-coverage). Half of the choices consider all bits. The other half consider the bits whose inversion changes the
-golden result. First, one operation for each rare cover point is taken (module `cover_points`). The choice does not
-depend on any circuit.
+The suite first takes one operation for each rare cover point (module `cover_points`). It then samples candidates
+equally from all classes. Selections, flags and the upper result bits determine the class of an operation. Among a
+few dozen candidates, the suite takes the one with the rarest combinations of two bits (pairwise coverage). Half of
+the choices consider all bits. The other half consider only bits whose inversion changes the golden result. The
+choice does not depend on any circuit.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from fp9.units.views import sum_of
 SMOKE_COUNT = 960
 _HANDFUL = 64
 _POOL = range(3000, 12001)
-"""Number of operations examined in detail: as many as `_FLIPS` single-bit inversions allow, within this range.
+"""Range for the number of operations to examine. Within it, `_FLIPS` limits the number of single-bit inversions.
 
-Units with few inputs get the minimum, because more operations would crowd out rare classes.
+Units with few inputs get the minimum, because more operations would displace rare classes.
 """
 _FLIPS = 600_000
 _FEW_BITS = 16
 _FADING = 0.5
-"""Factor by which a combination's worth decreases each time it is seen."""
+"""Factor by which the worth of a combination decreases each time it is chosen."""
 _CLASS_BITS = 9
-"""Number of upper output bits that define a class: sign and exponent of FP32, or all of an 8-bit code."""
+"""Number of upper output bits that define a class. They hold sign and exponent of FP32, or a whole 8-bit code."""
 
 
 def _smoke(unit: Unit, corner: Inputs) -> Inputs:
@@ -58,14 +58,14 @@ def _smoke(unit: Unit, corner: Inputs) -> Inputs:
 
 
 smoke: Hook[[Inputs], Inputs] = Hook("smoke suite", {Quantiser: quantiser_smoke}, otherwise=_smoke)
-"""Return at most `SMOKE_COUNT` operations of a corner suite, in its order. Sequences of a `mac` stay together."""
+"""Return at most `SMOKE_COUNT` operations of a corner suite, in its order. Sequences of a `mac` stay complete."""
 
 _groups: Hook[[], tuple[int, int]] = Hook(
     "groups of a smoke suite",
     {Mac: lambda unit: (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)},
     otherwise=lambda unit: (1, 0),
 )
-"""The operations that stay together, and the groups at the end that every smoke suite has."""
+"""Return the number of operations per group, and the number of groups at the end that every smoke suite includes."""
 
 
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
@@ -86,10 +86,9 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 
 
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
-    """Return the position of a subnormal result's leading bit, which acts as its exponent; 0 for other results.
+    """Return the position of the leading bit of subnormal results, and 0 for other results.
 
-    It applies only to scales that are powers of two, which reach every position. Accumulators would have too many
-    pairs.
+    Only stateless units with power-of-two scales have such classes. For accumulators there would be too many.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
         return []
@@ -100,7 +99,7 @@ def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
 
 
 def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArray[np.bool_]:
-    """Return whether inverting one input bit changes a result of the operation's group, shape (n, input bits)."""
+    """Return whether inverting an input bit changes a result in the operation's group, shape (n, input bits)."""
     count = len(next(iter(columns.values())))
     decides = []
     for port in unit.inputs:
@@ -116,7 +115,7 @@ def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArra
 
 
 def _legal(unit: Unit, columns: Inputs) -> Inputs:
-    """Return the columns with biases that the unit does not accept replaced by 0."""
+    """Return the columns. Biases that the unit does not accept become 0."""
     biases = {port.name: every_value(port) for port in unit.inputs if port.name.endswith("_bias")}
     return columns | {n: np.where(np.isin(columns[n], known), columns[n], 0) for n, known in biases.items()}
 
@@ -127,7 +126,7 @@ def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
 
 
 def _spread(classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the indices of `count` groups, taken equally from all classes while they last."""
+    """Return the indices of `count` groups, taken equally from all classes as long as a class has groups left."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     sizes = np.bincount(classes)
@@ -142,7 +141,7 @@ def _choose(
     number: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the indices of `number` rows: the best of each random handful from the classes."""
+    """Return the indices of `number` rows. Each is the best of a random sample from all classes."""
     if len(bits) <= number:
         return np.arange(len(bits))
     order = np.argsort(classes, kind="stable")
@@ -163,10 +162,11 @@ def _choose(
 
 @kernel
 def _take_best(rows, counts, worth):
-    """Return the row whose bit pairs are worth most, and reduce the worth of these pairs.
+    """Return the row with the highest sum of worth over all pairs of bits, and reduce the worth of these pairs.
 
-    `worth[i, v, w, j]` is the worth of bit i with value v and bit j with value w. Sums over i stay separate for
-    each j. Thus they fill vector lanes and are the same on every machine.
+    `worth[i, v, w, j]` is the worth of bit i with value v and bit j with value w. The sums over i are kept separate
+    for
+    each j, so that they fill vector lanes and give the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

@@ -1,1 +1,1 @@
-"""Operations of sums: one product and an addend, several products, scaled products; one file per corner case."""
+"""Corner operations of sums: one product and an addend, several products, scaled products. One file per corner case."""

@@ -1,14 +1,15 @@
 """Corner operations of windows: a single bit below the window's last bit.
 
-It belongs to one product, to the addend, or to the sum of products that is added to the addend. A discarded bit
-changes no result, only `inexact`, and any other lost bit would set the same flag. So everything else is exact: one
-large term that positions the window, and zeros whose other factors are of any size. In some operations the bit is
-inside the window, and nothing is lost. In others the large term is cancelled.
+The bit belongs to a product, to the addend, or to the sum of products. If it is discarded, only the flag `inexact`
+changes. Any other discarded bit would set the same flag, so everything else is exact. A large term sets the
+window's
+position. All other products are zeros with a random second factor. In some operations the bit is inside the window,
+and nothing is lost. In others a further term cancels the large term.
 
     large term   1 0 0 0 0 0 0 0 |
-    product                  1 0 | 1        the bit that alone decides
+    product                  1 0 | 1        the only discarded bit
 
-If products are summed first, the bit can result from carries: two products, neither a power of two, produce it.
+If products are summed first, carries can produce the bit. Here two products have a sum with only two 1 bits.
 
     addend       1 x x x x x x x |
     product                    1 | 0 1 1
@@ -36,31 +37,38 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 2000
-"""Number of operations for each pair of formats, and for each window of interleaved halves."""
+"""Number of operations for each pair of formats, and for each separate window of even or odd products."""
 
 _DEEPEST, _ABOVE = 8, 4
-"""Maximum distance of the bit below and above the window's last bit."""
+"""Maximum distance of the tested bit below and above the window's last bit."""
 
 
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats if a window of several products is no wider than the result.
+    """Yield operations whose window discards a bit of a product, for every pair of formats.
 
-    In that case the window discards everything that the result lacks. A wider window is followed by a rounding,
-    which other families test. Windows of interleaved halves are also included: no result shows what one of them
-    discards.
+    The unit must sum several products in a window that is no wider than the result. Such a window discards every
+    bit that
+    the result cannot hold. A wider window is followed by a rounding, which other families test. Windows that sum
+    even and
+    odd products separately are also included.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose window discards a bit of the addend, if the addend may be more precise than the result."""
+    """Yield operations whose window discards a bit of the addend. The addend must be able to be longer than the
+    result.
+    """
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations that discard a bit of the sum of products, if the products have a window before the addend."""
+    """Yield operations that discard a bit of the sum of products.
+
+    The products must have a window of their own, to which the addend is added later.
+    """
     engine = unit.engine
     if (
         engine.window.width is not None
@@ -78,13 +86,12 @@ def _is_narrow(unit: Dot) -> bool:
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations in which one product has its lowest bit below or at the end of the window.
+    """Return operations in which the lowest bit of one product is just below the window or at its end.
 
-    Every lane holds this product in turn.
-
-    Half of these products are powers of two. The large term is the addend or, if possible, a product; half of these
-    products are cancelled by the addend. Windows of interleaved halves do not contain an addend. There the large
-    term is always a product in the same half, and half of the terms have random distances.
+    Every lane holds this product in turn. Half of these products are powers of two. The large term is the addend
+    or, if
+    possible, a product, which the addend cancels in half of the operations. If even and odd products have separate
+    windows, the large term is always a product in the same half. In this case half of the distances are random.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
@@ -117,7 +124,10 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
 
 
 def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations with one product and an addend of two bits, from far below the product to above it."""
+    """Return operations with one product and an addend with exactly two 1 bits.
+
+    The addend's exponent ranges from far below the product's exponent to just above it.
+    """
     formats, rows, addends = (a.format, b.format), np.arange(_COUNT), fixed(unit.engine.addend_format)
     assert unit.engine.window.width is not None
     x, y, exponents = several_products.by_exponent(*formats)
@@ -131,9 +141,9 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 
 
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with two products whose sum has two bits, in random lanes, and an addend.
+    """Return operations in which the sum of two products has exactly two 1 bits. The lanes of the products are random.
 
-    The addend's last bit ranges from just below the sum's lower bit to a window above it.
+    The addend's last bit ranges from just below the lower of the two bits to a window above it.
     """
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)
@@ -150,7 +160,7 @@ def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.
 
 
 class _Pairs(NamedTuple):
-    """Factor codes of two products, (2, n) each, and the exponents of the lower bit of their sums."""
+    """Codes of the factors of two products, shape (2, n) each, and the exponent of the lowest 1 bit of their sum."""
 
     x: NDArray[Any]
     y: NDArray[Any]
@@ -161,8 +171,8 @@ class _Pairs(NamedTuple):
 def _sums_of_two_bits(a: Format, b: Format, window: int) -> _Pairs:
     """Return pairs of products whose sum is 2^i + 2^j.
 
-    The first product is positive, of every size; the second has either sign. The exponent i is the first product's
-    exponent or up to two more; j is up to a window lower.
+    The first product is positive and has every size. The second has either sign. The exponent i exceeds the first
+    product's exponent by at most two. The exponent j is lower than i by at most `window`.
     """
     x, y, products = by_size(a, b)
     sizes, first = np.unique(products, return_index=True)

@@ -1,7 +1,7 @@
-"""Corner operations of scaled sums that a single bit far below the result's last bit decides.
+"""Corner operations of scaled sums in which a single bit far below the result's last bit decides the result.
 
-A sum of products extends from several largest products down to the smallest product. Most of it is below the last
-bit of the addend or the result, where single bits rarely matter.
+A sum of products extends from several of the largest products down to the smallest product. Most of this range is
+below the last bit of the result, where single bits rarely matter.
 
     alone   addend     1 x x x x x x x |
             products               1   | 0 0 0 0 1
@@ -24,13 +24,13 @@ from fp9.suites.sums.scaled import full_sums, in_any_lanes, on_ports, powers
 from fp9.units import Dot
 
 _COUNT = 1500
-"""Number of operations for each family and pair of formats."""
+"""Number of operations for each function and pair of formats."""
 
 
 def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield both families for every pair of formats, if scales are powers of two.
+    """Yield the operations of `_alone` and `_tie` for every pair of formats, if scales are powers of two.
 
-    A scale with a fraction leaves hardly any single bits.
+    A scale with a fraction would turn single bits into several.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.products < 2:
         return
@@ -40,10 +40,11 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 
 
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return sums of two powers of two and an addend; the lower power of two is the only bit that rounding discards.
+    """Return sums of an addend and two powers of two. Only the lower power of two is discarded by rounding.
 
-    The higher power of two is one product, or the sum of all products but one. It is at each bit of the addend in
-    turn. The lower power of two is at every distance below it.
+    The higher power of two is one product, or the sum of all products but one. It is at each bit position of the
+    addend in
+    turn. The lower power of two has every distance from it.
     """
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)
@@ -68,10 +69,11 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield ties: a power of two plus or minus half its last bit, and two much smaller powers of two.
+    """Yield sums near a tie: a power of two, plus or minus half its last bit, and two much smaller powers of two.
 
     The addend cancels the two smaller ones and exceeds them by lower bits. In half of the operations it is less by
-    half of the lowest power of two. Yields nothing for formats with too narrow a range.
+    half of
+    the lowest power of two. Yields nothing for formats with too narrow a range.
     """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits

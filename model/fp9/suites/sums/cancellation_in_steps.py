@@ -1,8 +1,8 @@
-"""Corner operations of several steps: products that cancel, in one step or two, next to other small products.
+"""Corner operations of several steps in which two products cancel, in one step or across two steps.
 
-The other lanes hold products of all sizes up to eight bit positions apart, which remain after cancellation. The
-result of each step is rounded or truncated before the next step adds to it. So after cancellation between two
-steps, only the bits that fit remain.
+The other lanes hold products whose exponents differ by up to eight. They remain after the cancellation. Each step
+rounds or truncates its result before the next step adds to it. If the cancellation takes two steps, only the bits
+that fit into the first result remain.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _APART = 8
 
 
 def cancellation_in_steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if an operation has several steps."""
+    """Yield operations for every pair of formats, if one operation has several steps."""
     if unit.products > unit.engine.step.products:
         yield from (_left(unit, a, b, rng) for a, b in operand_pairs(unit))
 

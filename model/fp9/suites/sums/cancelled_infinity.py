@@ -1,7 +1,7 @@
-"""Corner operations of an infinite product and a finite product that cancels the infinity's bits.
+"""Corner operations of an infinite product and a finite product with opposite bits.
 
-A circuit adds the bits of an infinity (the power of two above the largest number) like any other bits, and ignores
-that sum. Errors in the handling of a zero sum show only if another product cancels these bits.
+A circuit adds the bits of an infinity like any other bits, as the power of two above the largest number. It then
+ignores that sum. Errors in its handling of a zero sum show only if another product cancels these bits.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 200
-"""Number of operations for each pair of formats and each factor with an infinity."""
+"""Number of operations for each pair of formats and for each factor that holds the infinity."""
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of formats with an infinity.
 
-    Yields nothing unless a chunk is one step of several products, and the other factor's format has a number and
-    its double.
+    Yields nothing unless a chunk is one step of several products. The other factor's format must have a number
+    whose
+    double it also has.
     """
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
@@ -38,9 +39,12 @@ def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[I
 
 
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
-    """Return infinity times a finite y in one lane, and the next lower power of two times -2y in another lane.
+    """Return operations with infinity times a finite y in one lane, and a finite product with opposite bits in
+    another.
 
-    Infinity is the factor at `place`. The other lanes hold zeros of either sign; addends are of every class.
+    The finite product is -2y times the highest power of two of the format. Infinity is the factor at `place`. The
+    other
+    lanes hold zeros of either sign. Addends are of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)
@@ -56,7 +60,7 @@ def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: i
 
 
 def _doubled(fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the codes of positive numbers whose double is exact in the format, and the codes of the doubles."""
+    """Return the codes of positive numbers x for which the format also has 2x, and the codes of 2x."""
     numbers = fmt.ordered_magnitudes()[1:].astype(np.int64)
     doubles = encode(2 * fmt.table[numbers], fmt, "rtz", "saturate").astype(np.int64)
     exact = fmt.table[doubles] == 2 * fmt.table[numbers]

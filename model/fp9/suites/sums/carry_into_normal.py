@@ -1,4 +1,4 @@
-"""Corner operations of products of one sign whose sum just carries to a bit near the smallest normal number.
+"""Corner operations in which products of one sign just carry to a bit near the smallest normal number.
 
     product       1 0 1 . 1 0
     product       1 1 0 . 1 0
@@ -27,7 +27,7 @@ _BELOW, _ABOVE = 2, 1
 """Maximum distance of the sum's leading bit below and above the smallest normal number's leading bit."""
 
 _FIRST, _APART = 2, 2
-"""Distance of the largest product below the sum's leading bit, and maximum distance of the others below it."""
+"""Distance from the sum's leading bit down to the largest product, and maximum distance from there to the others."""
 
 _BEYOND = 1 / 8
 """Maximum excess of the sum over a power of two, relative to that power."""
@@ -44,7 +44,7 @@ def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generator) -> Inputs:
-    """Return operations whose products carry in one step; the other steps are zero.
+    """Return operations whose products carry within one step. The products of other steps are zero.
 
     Addends are zero or of any class.
     """

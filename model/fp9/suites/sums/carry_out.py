@@ -1,15 +1,12 @@
 """Corner operations of products with the largest significands and equal exponents.
 
-Only the addend makes their sum carry out.
-
-The addend lifts the sum over the highest power of two that the window holds.
+The addend lifts their sum over the highest power of two that the window holds.
 
     four products   1 1 1 0 . 0 0 0 1
     addend                1 . 1 1 1 1 x x x
     sum           1 0 0 0 0 . 0 0 0 0 x x x
 
-If the products reach this power without the addend, or never reach it, the families of module `several_products`
-cover the case.
+The products alone may reach this power, or never reach it. Module `several_products` covers these cases.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ _COUNT = 300
 def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of formats in which only the addend makes the sum carry out.
 
-    A window must hold products and addend.
+    The window must hold both products and addend.
     """
     engine = unit.engine
     if engine.window.width is None or engine.window.addend is not Addend.INSIDE or engine.step.products == 1:
@@ -47,9 +44,11 @@ def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Generator) -> Inputs:
-    """Return products and an addend of one sign; the addend's fraction is at least what the sum lacks.
+    """Return products and an addend of one sign, whose sum carries out.
 
-    In a few operations the addend's exponent is one too high or too low.
+    The addend's fraction is at least `lacks`, the difference between the products' sum and the power of two. In a
+    few
+    operations the addend's exponent is one too high or too low.
     """
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))
@@ -67,7 +66,9 @@ def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Genera
 
 
 def _largest_significands(fmt: Format) -> tuple[NDArray[np.int64], float]:
-    """Return the codes of positive numbers with the largest significand, and this significand, in 1..2."""
+    """Return the codes of positive numbers with the largest significand, and this significand as a number from
+    1 to 2.
+    """
     codes = fmt.ordered_magnitudes()[1:].astype(np.int64)
     significands = 2 * np.frexp(fmt.table[codes].astype(np.float64))[0]
     return codes[significands == significands.max()], float(significands.max())

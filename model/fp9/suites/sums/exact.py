@@ -1,6 +1,8 @@
-"""Corner operations of exact sums of several products, and of the fixed-point register that holds such sums.
+"""Corner operations of exact sums: units with several products, and fixed-point registers.
 
-Operands are finite, because a single special operand decides the whole sum. The families are:
+Operands are finite, because a single special operand would decide the whole sum. The families for units with
+several
+products are:
 
 - products that cancel, fully or except for the last bit, with addends from far above to far below them,
 - sums of the smallest products,
@@ -9,7 +11,7 @@ Operands are finite, because a single special operand decides the whole sum. The
 The families for the register are:
 
 - a 1 at every bit position with a borrow and a carry,
-- ties at every position,
+- ties at every bit position,
 - special products and the operations after them,
 - sums of the largest product beyond the register's range.
 """
@@ -41,7 +43,7 @@ COUNT = 4000
 
 
 def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random finite factors: all ports except the addend and the operation."""
+    """Return random finite factors, as columns of all ports except the addend and the operation."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name not in ("c", "op")}
     columns |= drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -69,7 +71,9 @@ def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return products in pairs of opposite sign; in a third of the operations the last one differs by one bit."""
+    """Return pairs of products with opposite signs. In a third of the operations the last product differs by
+    one bit.
+    """
     columns = finite_factors(unit, COUNT, rng)
     sign = sign_bits(unit.a)[chosen_formats(columns, "a", unit.a, COUNT)]
     lanes = list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
@@ -83,7 +87,7 @@ def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def smallest_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return factors of both signs among the smallest of their formats."""
+    """Return factors of both signs, chosen from the smallest numbers of their formats."""
     columns = finite_factors(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         kept = sign_bits(formats)[chosen_formats(columns, operand, formats, count)] | 3
@@ -93,7 +97,7 @@ def smallest_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _anywhere(unit: Dot, rng: np.random.Generator, fields: int | None = None) -> NDArray[np.uint32]:
-    """Return addends with walking fractions at every exponent, or at the lowest `fields` exponents."""
+    """Return addends with walking fractions at every exponent. `fields` restricts them to the lowest exponents."""
     fmt = fixed(unit.engine.output)
     field = rng.integers(0, fields or 1 << fmt.exponent_bits, COUNT)
     fraction = rng.choice(walking_fractions(fmt), COUNT)
@@ -102,7 +106,7 @@ def _anywhere(unit: Dot, rng: np.random.Generator, fields: int | None = None) ->
 
 
 def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return addends that negate the rounded sum of the products, or differ from that by one ulp."""
+    """Return addends that negate the rounded sum of the products, exactly or within one ulp."""
     fmt = fixed(unit.engine.output)
     nothing = np.zeros(len(next(iter(factors.values()))), dtype=np.uint32)
     sums = golden.step(unit, factors | {"c": nothing})["result"].astype(np.int64)
@@ -115,7 +119,7 @@ def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np
 
 
 def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return long sums of random products; few are special, and some negate the previous product."""
+    """Return long random sums. Few products are special, and some negate the previous product."""
     columns = {"op": rng.choice(len(unit.operations), count, p=(0.9, 0.05, 0.02, 0.03)).astype(np.uint8)}
     columns |= finite_factors(unit, count, rng)
     rare = rng.random(count) < 0.01
@@ -132,7 +136,7 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return the corner sequences of a fixed-point register, as pairs; each sequence begins with LOAD."""
+    """Return the corner sequences of a fixed-point register, as pairs of operations. Each sequence begins with LOAD."""
     parts = [
         _places(unit),
         _specials(unit, rng),
@@ -148,7 +152,10 @@ Product = tuple[int, int, int, int]
 
 
 def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
-    """Return operations with the same product, or none, in the first `lanes` lanes; other lanes are zero."""
+    """Return operations that have the same product in the first `lanes` lanes. The other lanes are zero.
+
+    A row without a product has zeros in all lanes.
+    """
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
     columns["op"] = np.array([operation for operation, _ in rows], dtype=np.uint8)
@@ -161,12 +168,12 @@ def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int
 
 
 def negated(unit: Mac, product: Product) -> Product:
-    """Return the negated product, by inverting the sign of a."""
+    """Return the negated product: the sign of a is inverted."""
     return product[0] ^ int(sign_bits(unit.a)[product[2]]), *product[1:]
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
-    """Return a power-of-two product for every exponent that has one."""
+    """Return a power-of-two product for every exponent for which there is one."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
@@ -185,9 +192,9 @@ def _powers_of_two(fmt: Format) -> list[int]:
 
 
 def _places(unit: Mac) -> Inputs:
-    """Return sequences that subtract the smallest product from a 1 and add it back, and ties, at every bit position.
+    """Return sequences for every bit position of the register, with both signs.
 
-    Both signs occur.
+    One kind subtracts the smallest product from a single 1 bit and adds it back. The other kind reaches a tie.
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]
@@ -204,10 +211,11 @@ def _places(unit: Mac) -> Inputs:
 
 
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return every kind of operand with every other, then the same product again, its negation, and CLEAR.
+    """Return every kind of operand combined with every other kind, then the same product, its negation, and CLEAR.
 
-    They occur in the first lane alone, and in each other lane with or without finite products in the remaining
-    lanes.
+    The product occurs in the first lane alone. It also occurs in each other lane, with and without finite products
+    in the
+    remaining lanes.
     """
     first = _in_first_lane(unit, rng)
     parts = [first]
@@ -261,7 +269,7 @@ def _started_anew(unit: Mac) -> Inputs:
 
 
 def _filled(unit: Mac) -> list[Inputs]:
-    """Return the largest product of both signs in one lane, two lanes, and so on."""
+    """Return the largest product, with both signs, in the first lane, in two lanes, and so on."""
     largest = _largest(unit)
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), (MacOp.LOAD, negated(unit, largest))]
     return [sequence(unit, rows, lanes) for lanes in range(1, unit.products + 1)]
@@ -273,7 +281,7 @@ def _largest(unit: Mac) -> Product:
 
 
 def _beyond(unit: Mac, negative: bool) -> Inputs:
-    """Return the largest product in every lane until the register has wrapped around, then the way back."""
+    """Return sequences that add the largest product in every lane until the register wraps around, and then return."""
     largest = negated(unit, _largest(unit)) if negative else _largest(unit)
     steps = int(_end(unit) / _largest_step(unit)) + 7
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), *[(MacOp.ACCUMULATE, largest)] * steps]
@@ -287,7 +295,7 @@ def _end(unit: Mac) -> Fraction:
 
 
 def _largest_step(unit: Mac) -> Fraction:
-    """Return the increment of one operation with the largest product in every lane."""
+    """Return the sum of one operation with the largest product in every lane."""
     a, b, i, j = _largest(unit)
     return unit.products * unit.a[i].value_of(a) * unit.b[j].value_of(b)
 
@@ -295,7 +303,7 @@ def _largest_step(unit: Mac) -> Fraction:
 def _lowest_sum(unit: Mac) -> Inputs:
     """Return a sequence that reaches the register's lowest sum, holds it and leaves it.
 
-    This sum has no negation. It is reached with the largest product in every lane, then powers of two.
+    The register cannot hold the negation of this sum.
     """
     steps, lacks = divmod(_end(unit), _largest_step(unit))
     largest, powers = negated(unit, _largest(unit)), power_products(unit)

@@ -1,7 +1,7 @@
 """Corner operations of chunks with several steps: bits that one step discards, and their effect on later steps.
 
 In one step the products are at the window's end or at the rounding position. The other steps add nothing, or cancel
-the large term. Thus the step's last bits decide the result, and its lost bits decide the flags.
+the large term. Thus the last bits of this step decide the result, and the bits that it discards decide the flags.
 """
 
 from __future__ import annotations
@@ -24,13 +24,10 @@ _COUNT = 1000
 """Number of operations for each pair of formats and each position where bits are discarded."""
 
 _ABOVE, _BELOW = 8, 4
-"""Range of product exponents above and below the discard position.
-
-Above it, only the last bits are lost; below it, all bits.
-"""
+"""Range of the exponents of products, above and below the position where bits are discarded."""
 
 _NOTHING, _AWAY, _SUCH = range(3)
-"""Contents of another step: zeros, the negation of the first step's large product, or similar products."""
+"""Contents of another step: zeros, the negation of the first step's large product, or products from `_step`."""
 
 _Codes = NDArray[np.int64]
 
@@ -43,15 +40,16 @@ def loss_before_last_step_corner(unit: Dot, rng: np.random.Generator) -> Iterato
 
 
 def _ends(engine: Engine) -> list[int]:
-    """Return the distances below a step's leading bit where its rounding and its window discard bits."""
+    """Return distances from a step's leading bit to the positions where rounding and the window discard bits."""
     return [fixed(engine.result.format).precision, *([] if engine.window.width is None else [engine.window.width])]
 
 
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with one step of `_step`; most other steps add nothing.
+    """Return operations with one step from `_step`. Most other steps add nothing.
 
-    Some other steps cancel its large product, and some are a step of `_step` too. Addends are zero, of any code, or
-    opposite to the sum except for its last bit.
+    Some other steps cancel the large product of this step, and some are also from `_step`. Addends are zero, random
+    codes,
+    or opposite to the sum except for its last bit.
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]
@@ -74,10 +72,11 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
 
 
 def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> tuple[_Codes, _Codes]:
-    """Return the factors of a step's products, (n, products).
+    """Return the factors of the products of one step, shape (n, products).
 
-    The first product is large, the second is its negation or zero. The others are around the position `end` below
-    it; half of them are zero.
+    The first product is large. The second is its negation or zero. The others are near the position `end` bits
+    below the
+    first, and half of them are zero.
     """
     shape, sign = (_COUNT, unit.engine.step.products), 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]

@@ -1,7 +1,8 @@
-"""Corner operations whose products exceed the largest result: sums that return into range, and sums that do not.
+"""Corner operations whose products exceed the largest result.
 
-The range of a narrow result, such as FP16 with e5m2 factors, ends far below the largest products. Such products
-decide a result if they cancel. A circuit has bits for them that few other operations use.
+A narrow result, such as FP16 with e5m2 factors, cannot hold the largest products. Such products decide a result
+only
+if they cancel. A circuit has bits for them that few other operations use.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ _COUNT = 1000
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of formats whose products can exceed the largest result.
 
-    The largest product must exceed the largest result by more than its precision. Then a sum has bits that no
-    result shows. Units with one product are excluded, because nothing cancels it. Units with one pair of formats
-    are excluded too: the random operations of other families cover these sums.
+    The largest product must exceed the largest result by more bits than the result has. Then a sum has bits that no
+    result shows. Units with one product are excluded, because nothing cancels the product. Units with one pair of
+    formats
+    are excluded too, because the random operations of other families cover their sums.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]
@@ -40,9 +42,9 @@ def _highest(a: Operand, b: Operand) -> int:
 
 
 def _beyond(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return products of random signs with near-equal exponents at or above the largest result's.
+    """Return products of random signs with exponents at or above the largest result's exponent, nearly equal.
 
-    Addends are of any code, zero, or opposite to the sum except for a remainder.
+    Addends are random codes, zero, or opposite to the sum except for a remainder.
     """
     result, formats, shape = fixed(unit.engine.output), (a.format, b.format), (_COUNT, unit.products)
     exponents = several_products.by_exponent(*formats)[2]

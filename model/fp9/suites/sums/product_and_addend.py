@@ -1,14 +1,14 @@
 """Families of operations with one product and an addend, after IBM FPgen's coverage models of sums.
 
 Each function returns codes of a, b and c, shape (n,) each, for one pair of operand formats and a result format. The
-families cross the properties that decide a sum:
+families combine the properties that decide a sum:
 
 - the classes of all operands,
 - exponent difference and fraction,
 - cancellation length and remainder,
 - the rounding position and the bits around it,
 - the ends of the number range,
-- every addend exponent.
+- every exponent of the addend.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _END_PRODUCTS = 64
 
 
 def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return every class of a with every class of b and random classes of c; the full cross if `count` allows."""
+    """Return every class of a with every class of b and random classes of c. If `count` allows, return all
+    combinations.
+    """
     x, y = crossed(classes(a), classes(b))
     pairs, few = _grid(rng, count, len(x), len(classes(result)))
     if count < len(x) * len(classes(result)):
@@ -62,7 +64,7 @@ def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
 def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return addends at every exponent difference, from far below to far above the product.
 
-    They have walking fractions and both signs.
+    The addends have walking fractions and both signs.
     """
     p, fractions = result.fraction_bits, walking_fractions(result)
     distance, which, negative = _grid(rng, count, 2 * p + 25, len(fractions), 2)
@@ -71,7 +73,7 @@ def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 
 
 def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends that negate the product up to a remainder; a third of the products are among the smallest."""
+    """Return addends that negate the product up to a remainder. A third of the products are among the smallest."""
     x, y = _factors(a, b, count, rng)
     small = np.arange(count) % 3 == 0
     x, y = (np.where(small, rng.choice(_lowest(f, 16), count), drawn) for f, drawn in ((a, x), (b, y)))
@@ -79,7 +81,7 @@ def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 
 
 def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Return addends that negate the products up to a remainder of every length and either sign."""
+    """Return addends that negate the products up to a remainder. The remainder has every length and either sign."""
     length, pattern, above = _grid(rng, len(products), result.fraction_bits + 4, 4, 2)
     top = np.where(length > 0, 1 << np.maximum(length - 1, 0), 0)
     drawn = rng.integers(0, np.maximum(top, 1))
@@ -89,17 +91,18 @@ def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Genera
 
 
 def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return sums at and next to rounding boundaries."""
+    """Return operations whose sum is at or next to a rounding boundary."""
     x, y = _factors(a, b, count, rng)
     return x, y, to_boundaries(product(x, y, a, b), result, rng)
 
 
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Return addends that lead from products to sums at and next to numbers, midpoints and quarter points.
+    """Return addends for which product plus addend is at or next to a number, midpoint or quarter point.
 
-    These numbers have walking fractions and both signs. Half of the sums have every distance from the product, from
-    cancellation to rounding it away. In the others the product's lowest bit is the last bit, the guard bit, or one
-    of the two bits below.
+    These numbers have walking fractions and both signs. In half of the sums, the number has every distance from the
+    product: at one end the terms cancel, at the other the product is rounded away. In the other half, the product's
+    lowest
+    bit is the last bit, the guard bit, or one of the two bits below.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
@@ -112,9 +115,10 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 
 
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return sums at, next to and between the smallest and the largest numbers, of both signs.
+    """Return operations whose sum is at, next to or between the smallest numbers, or the largest numbers. Both signs
+    occur.
 
-    The products are of that size, or as near to it as possible.
+    The products have that size, or are as near to it as possible.
     """
     all_x, all_y = crossed(*(signed_magnitudes(fmt) for fmt in (a, b)))
     products = product(all_x, all_y, a, b)
@@ -139,7 +143,7 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
 
 
 def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return sums at or near numbers whose code differs in one bit from zero, infinity or NaN."""
+    """Return operations whose sum is at or near a number whose code differs in one bit from zero, infinity or NaN."""
     codes = beside_special(result)
     which, negative, below = _grid(rng, count, len(codes), 2, result.fraction_bits + 6)
     sums = decode(codes.astype(result.dtype), result).astype(np.float64)[which] * np.where(negative, -1, 1)
@@ -154,7 +158,7 @@ def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: in
 
 @functools.lru_cache(maxsize=16)
 def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
-    """Return magnitudes of all factors with non-zero products, and these products in rising order."""
+    """Return the magnitudes of both factors for all non-zero products, and the products, sorted by product."""
     x, y = crossed(crossed_magnitudes(a), crossed_magnitudes(b))
     products = product(x, y, a, b)
     order = np.argsort(products, kind="stable")
@@ -162,9 +166,9 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends with the product's significand and opposite sign at every distance.
+    """Return addends with the product's significand and the opposite sign, at every distance from the product.
 
-    They cancel if a shifter drops a bit of the shift distance.
+    A shifter that drops a bit of the shift distance makes the terms cancel.
     """
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)
@@ -174,9 +178,9 @@ def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random
 
 
 def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return the smallest products with the smallest addends, and the largest with the largest.
+    """Return the smallest products with the smallest addends, and the largest products with the largest addends.
 
-    Addends have walking fractions; all signs occur.
+    Addends have walking fractions. All signs occur.
     """
     fractions = walking_fractions(result)
     first = np.arange(3)[:, None] << result.fraction_bits | fractions
@@ -194,9 +198,9 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 def addends(
     a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Triple:
-    """Return walking addends at every exponent with zero, unit, smallest and random products.
+    """Return walking addends at every exponent, with zero, unit, smallest and random products.
 
-    Pair `number` of `pairs` pairs of formats takes its share of the addends.
+    The pairs of formats divide the addends among themselves. This call is for pair `number` of `pairs`.
     """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes
@@ -224,9 +228,9 @@ ADDENDS_SHARE = 0.2
 
 
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
-    """Return about `count` NaN addends with every walking payload and products of every class.
+    """Return about `count` NaN addends with every walking payload, and products of every class.
 
-    The pairs of formats share the payloads.
+    The pairs of formats divide the payloads among themselves. This call is for pair `number` of `pairs`.
     """
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
@@ -249,7 +253,7 @@ def crossed(*axes: Any) -> tuple[Codes, ...]:
 
 
 def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
-    """Return `count` points of a grid: full repetitions, then a random rest without repetition."""
+    """Return `count` points of a grid. All points occur equally often; a remainder is sampled without repetition."""
     total = int(np.prod(sizes))
     rest = rng.permutation(total)[: count % total]
     points = np.concatenate([np.tile(np.arange(total), count // total), rest])
@@ -266,7 +270,7 @@ def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tupl
 
 
 def _moved(codes: Codes, steps: Codes, result: FixedFormat) -> NDArray[np.uint32]:
-    """Return codes moved `steps` codes away from zero, clipped to zero and the largest number.
+    """Return the codes `steps` codes further from zero. They are clipped to zero and the largest number.
 
     Infinities and NaN stay unchanged.
     """

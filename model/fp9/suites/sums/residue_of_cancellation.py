@@ -1,7 +1,8 @@
 """Corner operations of scaled sums: the addend cancels large products, and a small product remains.
 
-An exact sum extends from several of the largest products down to the smallest. Scales move it anywhere. After the
-cancellation, or next to a far larger addend, the small product alone decides.
+An exact sum extends from several of the largest products down to the smallest product. Scales move it anywhere.
+After
+the cancellation, the small product alone decides the result. Next to a far larger addend it decides the rounding.
 
     products     x x x x x
                                x x x
@@ -29,16 +30,16 @@ _COUNT = 4000
 """Number of operations for each pair of formats."""
 
 _ENDS = 4
-"""Number of largest and of smallest products that count as the ends of the range."""
+"""Number of products at each end of the range that count as the largest or the smallest products."""
 
 _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
-"""Kinds of large products."""
+"""Kinds of large products, in the order of the list in `_large`."""
 
 
 def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if several products are summed exactly with power-of-two scales.
+    """Yield operations for every pair of formats, if several products are summed exactly and scales are powers of two.
 
-    A scale with a fraction leaves hardly any single bits.
+    A scale with a fraction would turn single bits into several.
     """
     scaled = unit.scale is not None and unit.scale.precision == 1
     if scaled and unit.products > 1 and unit.engine.window.width is None:
@@ -53,9 +54,9 @@ def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 def _products(
     a: Format, b: Format, products: int, rng: np.random.Generator
 ) -> tuple[Codes, Codes, NDArray[np.float64], NDArray[np.float64]]:
-    """Return factors (n, products) of large products and a small product in a random lane, with two magnitudes.
+    """Return the factors of several large products and one small product in a random lane, shape (n, products).
 
-    These are the sum of the large products and the size of the small product.
+    Also return the sum of the large products and the small product.
     """
     rows, lane = np.arange(_COUNT), rng.integers(0, products, _COUNT)
     x, y = _large(a, b, products, rng)
@@ -67,10 +68,12 @@ def _products(
 
 
 def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return factors (n, products) of large products in one of four kinds.
+    """Return the factors of large products, shape (n, products). There are four kinds of operations:
 
-    The kinds are: no large products; products around any exponent; products around the highest exponent, most of
-    one sign; the largest product in every lane with one sign.
+    - no large products,
+    - products near a random exponent,
+    - products near the highest exponent, most with the same sign,
+    - one of the largest products in every lane, all with the same sign.
     """
     shape, kind = (_COUNT, products), rng.choice(4, (_COUNT, 1), p=(0.1, 0.3, 0.3, 0.3))
     exponents, (x, y, _) = by_exponent(a, b)[2], by_size(a, b)
@@ -85,7 +88,7 @@ def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tup
 
 
 def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return factors of a product of any exponent, a power of two, or one of the smallest products."""
+    """Return the factors of small products: of any exponent, powers of two, or among the smallest products."""
     exponents, (x, y, sizes) = by_exponent(a, b)[2], by_size(a, b)
     of_any = of_exponent(a, b, rng.integers(exponents[0], exponents[-1] + 1, _COUNT), rng)
     power = rng.choice(np.flatnonzero(np.frexp(sizes)[0] == 0.5), _COUNT)
@@ -97,10 +100,11 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 
 
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the sums of both scale exponents.
+    """Return the sum of both scale exponents for each operation.
 
-    Half of them move the remainder to the subnormal results or below, where a non-zero addend absorbs it. The
-    others are random.
+    Half of them move the remainder to the subnormal results or below. There a non-zero addend absorbs it. The
+    others are
+    random.
     """
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent
@@ -112,7 +116,7 @@ def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> N
 def _addends(unit: Dot, large: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.uint32]:
     """Return addends that negate the large products exactly or within one ulp, zeros, and random codes.
 
-    Without large products the addends are random.
+    Operations without large products have random addends.
     """
     result = fixed(unit.engine.output)
     opposite = encode(-large, result, "rtz").astype(np.int64)

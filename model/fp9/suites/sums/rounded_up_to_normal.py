@@ -1,12 +1,12 @@
-"""Corner operations whose sum is rounded up to the smallest normal number: it underflows, but the result is normal.
+"""Corner operations whose sum is rounded up to the smallest normal number. They underflow, but the result is normal.
 
-Two products in any lanes have opposite signs. The larger is a power of two that scales move to the smallest normal
-number. The smaller is below its last bit, by any distance:
+Two products have opposite signs, in any lanes. The larger one is a power of two, which scales move to the smallest
+normal number. The smaller one is below its last bit, at any distance.
 
     product     1 0 0 0 0 |
     product   -           |   x x
 
-The addend is mostly zero, so that the result is also the smallest normal number.
+The addend is mostly zero, so that the result is the smallest normal number.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _COUNT = 200
 
 
 def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if the unit has exact sums, power-of-two scales and no flushing.
+    """Yield operations for every pair of formats whose products have a wider exponent range than the result's
+    precision.
 
-    The exponent range of the products must exceed the result's precision.
+    Yields nothing unless the unit has exact sums, power-of-two scales and no flushing.
     """
     engine = unit.engine
     if engine.chunk.length or engine.window.width is not None or engine.result.flush:

@@ -1,4 +1,4 @@
-"""Scales of operands (one, powers of two, or any size), and addends moved with them."""
+"""Columns of scales (one, powers of two, or any size), and addends adapted to them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from fp9.suites.columns import Inputs, fixed
 from fp9.units import Dot
 
 _REACH = 150
-"""Maximum absolute sum of an operation's scale exponents: beyond both ends of FP32."""
+"""Maximum absolute sum of an operation's scale exponents. It exceeds both ends of FP32's range."""
 
 _NEAR, _APART = 4, 0.25
-"""Maximum exponent difference of an operand's block scales, and share of block scales of any size."""
+"""Maximum exponent difference between the block scales of an operand, and share of block scales of any size."""
 
 _RARE = 1 / 32
-"""Share of operations with a scale of any code, including NaN."""
+"""Share of operations with a random scale code, including NaN."""
 
 
 def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random scales that together reach from below the smallest to above the largest results.
+    """Return random scales that move products from below the smallest results to above the largest results.
 
-    The columns are empty for a unit without scales.
+    A unit without scales gives no columns.
     """
     if unit.scale is None:
         return {}
@@ -47,7 +47,7 @@ def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def scales_of_one(unit: Dot, count: int) -> Inputs:
-    """Return scales of 1; the columns are empty for a unit without scales."""
+    """Return scales of 1. A unit without scales gives no columns."""
     if unit.scale is None:
         return {}
     one = np.uint32(unit.scale.code_of(Fraction(1)))
@@ -63,9 +63,11 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 
 
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
-    """Return power-of-two scales whose exponents have the given sums.
+    """Return power-of-two scales. In each operation, the exponents of both scales add up to the given exponent.
 
-    The first scale is random within the limits of the second. All blocks of an operand have equal scales.
+    The first scale is random, but within the range that the second can complete. All blocks of an operand have
+    equal
+    scales.
     """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
@@ -76,15 +78,19 @@ def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator)
 
 
 def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return scales of further blocks: near the first block's scales, so that their sums overlap, or of any code."""
+    """Return the scales of further blocks. Most are near the first block's scale, so that the sums of the blocks
+    overlap.
+
+    The others are random codes.
+    """
     near = np.clip(codes + (rng.integers(-_NEAR, _NEAR + 1, codes.size) << (fmt.precision - 1)), 0, fmt.max_code)
     return np.where(rng.random(codes.size) < _APART, rng.integers(0, 1 << fmt.bits, codes.size), near)
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Add scales to operations without scales, and move the addend with the products.
+    """Add scales to operations without scales, and multiply the addends by the same factor.
 
-    A third have scales of 1, a third powers of two, a third any scales.
+    A third have scales of 1, a third have powers of two, and a third have random scales.
     """
     if unit.scale is None:
         return columns
@@ -108,9 +114,9 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return addends times the power of two at or below the product of the first scales, within the exponent range.
+    """Return the addends times a power of two, the largest that does not exceed the product of the first scales.
 
-    Zeros and specials stay unchanged.
+    The exponent is limited to the format's range. Zeros and special codes stay unchanged.
     """
     if unit.scale is None:
         return c

@@ -1,8 +1,10 @@
 """Corner operations of scaled sums: few bits, at every position that scales reach.
 
 Without scales, the range of the products keeps their sum near the addend's exponents. With scales, the sum's
-leading 1 and its remainder after adding the addend can be anywhere. Each scale may also be special, or at an end of
-its format, combined with any other scale.
+leading 1
+can be at any position. So can the remainder after adding the addend. Special scales and the ends of their format
+are
+combined with every other such scale.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ COUNT = 3000
 """Number of operations for each pair of formats."""
 
 _AROUND = 60
-"""Maximum distance of an addend from a product in binades, at which one of them is fully rounded away."""
+"""Maximum distance of an addend from a product in binades. At this distance one of them is fully rounded away."""
 
 
 def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return the families `_lone_bits`, `_borrowed` and `_tiny` for every pair of formats."""
+    """Return the operations of `_lone_bits`, `_borrowed` and `_tiny` for every pair of formats."""
     pairs = [*itertools.product(range(len(unit.a)), range(len(unit.b)))]
     parts = [_lone_bits(unit, first, second, rng) for first, second in pairs]
     parts += [part for pair in pairs for part in _borrowed(unit, *pair, rng)]
@@ -41,10 +43,11 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations that combine all pairs of special and extreme scales in one block.
+    """Yield operations with all pairs of special and extreme scales in one block.
 
-    These scales are NaN, 1 and the ends of the format, including zero. The operands are random; addends are near
-    their products or random. Yields nothing without scales.
+    These scales are NaN, 1 and the ends of the format, including zero. The operands are random. Addends are near
+    their
+    products or random. Yields nothing without scales.
     """
     if unit.scale is None:
         return
@@ -63,7 +66,7 @@ def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _ends(scale: Format) -> list[int]:
-    """Return the codes of 1, NaN, zero or the smallest number, the smallest and the largest number."""
+    """Return five codes: 1, NaN, zero or the smallest number, the smallest number, and the largest number."""
     nan = scale.nan_code(False)
     codes = {0, scale.smallest_code, scale.code_of(Fraction(1)), scale.max_code, *(() if nan is None else (nan,))}
     return sorted(codes)
@@ -72,7 +75,7 @@ def _ends(scale: Format) -> list[int]:
 def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield `_lone_bits` and `_borrowed` at every position below the smallest normal result that scales reach.
 
-    Yields nothing unless the sum is rounded before the addend is added, and scales are powers of two.
+    Yields nothing unless scales are powers of two and the sum is rounded before the addend is added.
     """
     scale = unit.scale
     if unit.engine.chunk.length is None or scale is None or scale.precision > 1:
@@ -85,17 +88,18 @@ def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Itera
 
 
 def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
-    """Return scales whose exponents add up to a number in `reach`; random scales if `reach` is None."""
+    """Return scales whose exponents add up to a number in `reach`. If `reach` is None, return random scales."""
     if reach is None:
         return drawn_scales(unit, COUNT, rng)
     return scales_of(unit, rng.integers(reach.start, reach.stop, COUNT), rng)
 
 
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
-    """Return one or two power-of-two products, the smaller at every distance; the other lanes are zero.
+    """Return one or two power-of-two products, the smaller at every distance. The other lanes are zero.
 
-    The addend is zero, or negates the larger product, the smaller or both, exactly or within one ulp. The sum of
-    both scale exponents is in `reach`.
+    The addend is zero, or negates one product or both, exactly or within one ulp. The sum of both scale exponents
+    is in
+    `reach`.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])
@@ -124,7 +128,7 @@ def _borrowed(
 
     The power of two is above every product. The borrow ripples through all bits between. The addend is chosen as in
     `_lone_bits`, so that often only the borrowed bit remains. Yields nothing for two products, or if blocks have
-    scales of their own.
+    separate scales.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []
@@ -145,9 +149,9 @@ def _borrowed(
 
 @functools.lru_cache(maxsize=16)
 def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
-    """Return factors of `lanes` positive products whose sum is a power of two above the largest product.
+    """Return sets of `lanes` positive products whose sum is a power of two above the largest product, as factors.
 
-    There is one set for each such power; all its products but one are equal.
+    There is one set for each such power of two. In a set, all products but one are equal.
     """
     x, y, sizes = by_size(a, b)
     found = []
@@ -160,13 +164,14 @@ def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
 
 
 def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the factors (n, lanes, 2) with the lanes of each operation in random order."""
+    """Return the factors with the lanes of each operation in random order, shape (n, lanes, 2)."""
     order = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(codes), 1)), axis=1)
     return np.take_along_axis(codes, order[..., None], axis=1)
 
 
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
-    """Return the ports for scales, addends and operands (n, products) of a pair of formats.
+    """Return the ports for scales, addends and operands. `pair` selects the formats; operands have shape (n,
+    products).
 
     Every second operation has an extra bias.
     """
@@ -180,7 +185,7 @@ def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[
 
 @functools.lru_cache(maxsize=16)
 def powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return factors x and y of all power-of-two products, and their exponents in rising order."""
+    """Return the factors x and y of all power-of-two products, and their exponents in rising order."""
     x, y, exponents = by_exponent(a, b)
     of_power = np.flatnonzero(np.abs(product(x, y, a, b)) == np.exp2(exponents.astype(np.float64)))
     _, first = np.unique(exponents[of_power], return_index=True)
@@ -202,7 +207,7 @@ def _scale_of(unit: Dot, columns: Inputs, lane: Codes) -> NDArray[np.float64]:
 
 
 def _opposite(unit: Dot, terms: list[NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return addends: zero, the negation of one or both terms within one ulp, or a power of two."""
+    """Return addends: zero, a power of two, or the negation of one or both terms within one ulp."""
     fmt = fixed(unit.engine.output)
     one, other = terms
     around = one * np.exp2(rng.integers(-_AROUND, _AROUND + 1, COUNT))

@@ -1,6 +1,6 @@
-"""Corner operations of sums of several scaled blocks: the addend cancels one block, and another remains.
+"""Corner operations of several scaled blocks: the addend cancels one block, and another block remains.
 
-The remaining block is any number of bits lower.
+The remaining block is lower by any number of bits.
 
     one block    x x x x x x
     another                          x x x
@@ -38,9 +38,10 @@ def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]
 
 
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return two random blocks of a few products each, with zeros in all others.
+    """Return two random blocks of a few products each. All other blocks are zero.
 
-    The scales are chosen from a sample, so that the distance of the sums is nearest to a random number of bits.
+    The scales are the best of a random sample. They bring the distance of the two sums closest to a random number
+    of bits.
     """
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]
@@ -70,7 +71,7 @@ def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _few(formats: tuple[Format, Format], width: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the factors of a block, (2, n, width): a few products of either sign in any lanes, and zeros."""
+    """Return the factors of a block, shape (2, n, width): a few products of either sign in any lanes, and zeros."""
     x, y, _ = by_exponent(*formats)
     some = rng.integers(0, len(x), (_COUNT, width))
     order = rng.permuted(np.broadcast_to(np.arange(width), some.shape), axis=1)
@@ -80,7 +81,7 @@ def _few(formats: tuple[Format, Format], width: int, rng: np.random.Generator) -
 
 
 def _reach(unit: Dot) -> int:
-    """Return the maximum distance below a sum at which another sum still matters."""
+    """Return the maximum distance in bits at which the lower of two sums still affects the result."""
     window = unit.engine.window.width
     return 2 * fixed(unit.engine.result.format).precision if window is None else window
 

@@ -1,14 +1,14 @@
-"""Corner operations of sums of several products: each lane alone, and interactions of lanes.
+"""Corner operations of several products: each lane alone, and interactions of lanes.
 
 The families are:
 
 - products that cancel fully or except for one bit,
-- products at every distance from the largest,
+- products at every distance from the largest product,
 - equal products with every pattern of signs,
 - zeros of every sign,
-- infinities and NaN next to each other.
+- several infinities and NaN in one operation.
 
-The addends are around the sum. Further operations have few terms: the addend alone, one product and the addend, two
+The addends are near the sum. Further operations have few terms: the addend alone, one product and the addend, two
 products, or one special operand.
 """
 
@@ -43,7 +43,7 @@ _ALONE, _BESIDE_LOWEST, _BESIDE_OTHERS = range(3)
 def placed(
     products: int, a: Format, b: Format, triple: Triple, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any], Codes]:
-    """Return a and b of shape (n, products) with each operation's product in a random lane.
+    """Return the operands a and b, shape (n, products). Each operation's product is in a random lane.
 
     The other lanes hold zeros of either sign, the smallest numbers, or operands of other operations.
     """
@@ -67,9 +67,9 @@ def placed(
 def families(
     a: Format, b: Format, engine: Engine, result: FixedFormat, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
-    """Yield every family of interacting lanes, about `count` operations together.
+    """Yield the columns of every family in which lanes interact. Together they have about `count` operations.
 
-    Each consists of a and b, shape (n, products), and c in the result's format.
+    Each item consists of a and b, shape (n, products), and c in the result's format.
     """
     products = engine.step.products
     for family in (_opposed, _staggered, _equal):
@@ -95,7 +95,10 @@ Lanes = tuple[NDArray[Any], NDArray[Any]]
 
 
 def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return two lanes with opposite products, or products one code apart; the other lanes are zero or smallest."""
+    """Return two lanes whose products have opposite signs and equal or adjacent magnitudes.
+
+    The other lanes are zero or hold the smallest product.
+    """
     x = rng.choice([0, a.smallest_code], (count, products))
     y = np.full((count, products), b.smallest_code)
     rows = np.arange(count)
@@ -135,7 +138,9 @@ def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Gener
 
 
 def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return zero products: all positive, all negative, all but one of one sign, or of random signs."""
+    """Return zero products with four sign patterns: all positive, all negative, one different from the others, or
+    random.
+    """
     of_a = rng.integers(0, 2, (count, products)).astype(np.bool_)
     x, y = (
         np.where(here, 0, rng.choice(finite(fmt), of_a.shape)) & (1 << (fmt.bits - 1)) - 1
@@ -151,14 +156,14 @@ def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 
 
 def _has_negative_zero(fmt: Format) -> np.bool_:
-    """Return whether the sign bit alone is a zero. In other formats it is a NaN or the lowest integer."""
+    """Return whether the code with only the sign bit is a zero. In other formats it is a NaN or the lowest integer."""
     return np.bool_(fmt.kind_of(1 << (fmt.bits - 1)) is Kind.ZERO)
 
 
 def _single_bits(result: FixedFormat) -> Codes:
-    """Return codes of both signs with one bit unlike all others, and masks.
+    """Return codes of both signs in which one bit differs from all others, and masks.
 
-    Each code occurs four times, for the four sign patterns of zero products.
+    Each code occurs four times, once for each sign pattern of `zeros`.
     """
     ones = 1 << np.arange(result.bits - 1)
     magnitudes = np.concatenate(
@@ -169,7 +174,7 @@ def _single_bits(result: FixedFormat) -> Codes:
 
 @functools.lru_cache(maxsize=16)
 def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Return magnitudes x and y of all non-zero products, and their exponents in rising order."""
+    """Return the factors x and y of all non-zero products, and the exponents of the products in rising order."""
     x, y = (axis.reshape(-1) for axis in np.meshgrid(*(crossed_magnitudes(fmt) for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
     order = np.argsort(exponents, kind="stable")
@@ -177,7 +182,7 @@ def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArr
 
 
 def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
-    """Return random factors whose product has the wanted exponent, or the smallest factors if it is too low."""
+    """Return random factors whose product has the wanted exponent. If it is too low, return the smallest factors."""
     x, y, exponents = by_exponent(a, b)
     first, after = np.searchsorted(exponents, wanted, "left"), np.searchsorted(exponents, wanted, "right")
     place = np.minimum(first + rng.integers(0, np.maximum(after - first, 1)), len(x) - 1)
@@ -185,7 +190,7 @@ def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.
 
 
 def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return one product of a random exponent, with zeros of random signs in the other lanes."""
+    """Return one product of a random exponent in one lane. The other lanes are zeros of random signs."""
     x, y = zeros(a, b, products, count, rng)
     rows, lane = np.arange(count), rng.integers(0, products, count)
     _, _, exponents = by_exponent(a, b)
@@ -198,9 +203,9 @@ def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 def _powers_around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends that are powers of two, or one bit away from one.
+    """Return addends that are powers of two, differ from one in a single bit, or are 0.
 
-    Their exponent is near the largest product or random; some addends are 0.
+    Their exponent is near the largest product's exponent or random.
     """
     count, p = len(x), result.fraction_bits
     near = rng.random(count) < 0.6
@@ -213,7 +218,7 @@ def _powers_around(
 
 
 def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return two products at every distance up to and beyond full loss of the smaller one; the other lanes are zero.
+    """Return two products at every distance, up to the loss of the smaller one. The other lanes are zero.
 
     In every third operation, a third product cancels the first exactly or nearly, so that the smaller one decides.
     """
@@ -235,7 +240,7 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
 def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
     """Return equal products in many lanes, whose sum carries far, and one product at any position below them.
 
-    The lowest position is where that product is fully lost.
+    At the lowest position the single product is fully lost.
     """
     x, y = _equal(a, b, engine.step.products, count, rng)
     negative = (x >> (a.bits - 1) & 1)[:, :1]
@@ -250,12 +255,12 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
 
 
 def _reach(engine: Engine) -> int:
-    """Return the distance of two products at which only a sticky bit of the smaller one remains, plus a margin."""
+    """Return a distance of two products, in bits, at which only a sticky bit of the smaller one remains."""
     return 3 + (fixed(engine.result.format).fraction_bits if engine.window.width is None else engine.window.width)
 
 
 def _steps(products: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the offsets from a lane to two other lanes; with two products, both are the other lane."""
+    """Return offsets from a lane to two other lanes. With two products, both offsets lead to the same lane."""
     second = rng.integers(1, products, count)
     third = (second + rng.integers(0, max(products - 2, 1), count)) % (products - 1) + 1
     return second, third
@@ -266,9 +271,9 @@ def _magnitude(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> Lanes:
-    """Return every infinity and NaN of each factor with every class of the other factor, in every lane.
+    """Return every infinity and NaN of each factor with every class of the other factor. Every lane is used.
 
-    The other lanes are zero, or finite in a third of the operations.
+    The other lanes are zero. In a third of the operations they are finite.
     """
     parts = []
     for mine, fmt, its in ((0, a, b), (1, b, a)):
@@ -286,7 +291,7 @@ def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> L
 
 
 def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
-    """Return the codes to choose from for a lane: every class, and twice as many random finite numbers."""
+    """Return codes to choose from: one of every class, and twice as many random finite numbers."""
     every = np.array(classes(fmt))
     return np.concatenate([every, rng.choice(finite(fmt), 2 * len(every))])
 
@@ -294,7 +299,9 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends around the products, addends that nearly negate their sum, and addends that lead to boundaries."""
+    """Return addends of three kinds: near the products, nearly opposite to their sum, or leading to a rounding
+    boundary.
+    """
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)
     return np.choose(rng.choice(3, len(sums), p=(0.4, 0.4, 0.2)), beside)
@@ -303,7 +310,7 @@ def _meeting(
 def _around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends of either sign, from far below the largest product to above the sum; a few are zero."""
+    """Return addends of either sign, from far below the largest product to above the sum. A few are zero."""
     largest = np.abs(product(x, y, a, b)).max(axis=1)
     p, count = result.fraction_bits, len(x)
     difference = rng.integers(-2 * p - 4, p + 4, count)

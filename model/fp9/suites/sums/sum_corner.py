@@ -1,6 +1,7 @@
-"""Corner operations of sums of products: the families of module `product_and_addend` on a unit's ports.
+"""Corner operations of sums. They apply the families of module `product_and_addend` to a unit's ports.
 
-Every pair of operand formats has all families. Every code of each operand also occurs with a simple partner.
+Every pair of operand formats has all families. Every code of each operand also occurs with a simple partner, such
+as 1.
 """
 
 from __future__ import annotations
@@ -45,9 +46,11 @@ _NANS = 1500
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
     """Return every family for every pair of formats, and every code in all formats.
 
-    If extra biases are ports, some of them are combined. `part` is the number of operations relative to a unit
-    without state. With several products, one lane holds the family's operands, each lane in turn. The families of
-    module `several_products` combine lanes.
+    If extra biases are ports, some combinations of biases occur. `part` is the number of operations relative to a
+    unit
+    without state. With several products, a random lane holds the operands of a family with one product. The
+    families of
+    module `several_products` use all lanes.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -73,7 +76,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
 
 
 def _at_once(unit: Dot) -> Engine:
-    """Return the unit's engine. If an operation is a whole chunk, return one step with all its products."""
+    """Return the unit's engine, for one step that sums all products of an operation."""
     if unit.products == unit.engine.step.products:
         return unit.engine
     return unit.engine.within_chunk.changed(products=unit.products)
@@ -82,7 +85,7 @@ def _at_once(unit: Dot) -> Engine:
 def _families(
     unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Iterator[Triple]:
-    """Yield the families of pair `number` of `pairs` pairs of formats, about `count` operations together."""
+    """Yield every family for one pair of formats, about `count` operations together. It is pair `number` of `pairs`."""
     formats = a.format, b.format, fixed(unit.engine.output)
     for family, share in product_and_addend.SHARES.items():
         yield family(*formats, int(share * count), rng)
@@ -91,7 +94,7 @@ def _families(
 
 
 def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
-    """Return small products of either sign in every lane, and a zero or low number as addend."""
+    """Return small products of either sign in every lane, with addends that are zero or small."""
     result, shape = fixed(unit.engine.output), (count, unit.products)
     x, y = (rng.choice(fmt.ordered_magnitudes()[1:16], shape) for fmt in (a.format, b.format))
     c = np.where(rng.random(count) < 0.5, 0, rng.choice(walking_codes(result)[: 1 << 6], count))
@@ -107,9 +110,9 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 
 
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Yield opposite terms with equal significands at every distance, sums next to special codes, and specials.
+    """Yield further families: terms with opposite signs at every distance, sums next to special codes, and specials.
 
-    The opposite terms are product and addend, or two products with any addend. Specials are in one lane.
+    The opposite terms are product and addend, or two products. Special operands are in one lane.
     """
     products, formats, result = unit.products, (a.format, b.format), fixed(unit.engine.output)
     if (specials := product_and_addend.special_cross(*formats, result))[0].size:
@@ -131,10 +134,7 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
-    """Return the addends. If the addend may have more fraction bits than the result, half of them get such bits.
-
-    These bits are random or all ones.
-    """
+    """Return the addends. Half of them get random bits or ones below the result's last bit if the format allows it."""
     if unit.engine.addend_format == unit.engine.output:
         return c
     below = (1 << fixed(unit.engine.output).padding) - 1
@@ -144,7 +144,7 @@ def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
 
 
 def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) -> Inputs:
-    """Return random operations; half of them have the addend near the product."""
+    """Return random operations. Half of them have an addend near the product."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name in names}
     near = np.arange(count) % 2 == 0
     return columns | {"c": np.where(near, near_product(unit, columns, rng), columns["c"])}
@@ -152,7 +152,10 @@ def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) ->
 
 @dataclass(frozen=True)
 class Operand:
-    """Selection of an operand: its format, the format's index, and the extra bias (None cycles through all)."""
+    """Selection of an operand: its format, the format's index, and the extra bias.
+
+    If the bias is None, the operations use all biases in turn.
+    """
 
     format: Format
     index: int
@@ -160,7 +163,7 @@ class Operand:
 
 
 def operand_pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
-    """Yield the operands of every pair of formats; with bias ports, also some pairs of extra biases.
+    """Yield the operands of every pair of formats. With bias ports, some pairs of extra biases occur too.
 
     The extreme biases are included.
     """
@@ -180,9 +183,9 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
-    """Return every code of each operand with a partner of 1, and every pair of significands; the addend is zero.
+    """Return every code of each operand with a partner of 1, and every pair of significands. The addend is zero.
 
-    The formats of the other operand share the codes.
+    The calls for the pairs of formats divide the codes of a format among themselves.
     """
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
@@ -199,7 +202,7 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 
 
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
-    """Return the ports of operations with operands of shape (n, products).
+    """Return the columns of all ports for the given operands, shape (n, products), and addends, shape (n,).
 
     Select ports also take values beyond the last choice, which select the last choice.
     """
@@ -219,7 +222,7 @@ def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Cod
 
 
 def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return addends with random exponents near the first product's exponent."""
+    """Return addends with random exponents near the exponent of the first product."""
     result, count = fixed(unit.engine.output), len(columns["c"])
     difference = rng.integers(-result.fraction_bits - 3, 2 * result.fraction_bits, count)
     fraction = rng.integers(0, 1 << result.fraction_bits, count)
@@ -229,7 +232,7 @@ def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArra
 
 
 def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: Dot) -> NDArray[np.float64]:
-    """Return operand values with the formats' default biases, accurate enough to position an addend."""
+    """Return approximate operand values. They ignore extra biases, which suffices to position an addend."""
     codes = columns[unit.lane_names(operand)[0]]
     tables = code_tables(formats)
     chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))

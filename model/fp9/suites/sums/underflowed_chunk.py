@@ -1,8 +1,9 @@
 """Chunks whose partial sum rounds to zero but is inexact, added to an addend of every class.
 
 A chunk of one step is rounded before it is added to the total. A window may replace the discarded bits of a product
-by a 1 in the last bit (jamming). Two such products with opposite signs add up to zero, inexactly, if the large
-products cancel.
+by a 1 in the last bit (jamming). If the large products cancel, two such small products with opposite signs also add
+up
+to zero. The sum is nevertheless inexact.
 
     product      x x x x x |
     product    - x x x x x |
@@ -31,13 +32,14 @@ _COUNT = 500
 """Number of operations for each pair of formats."""
 
 _BEFORE = 2
-"""Integer bits of a product in the window: each factor's significand is below 2, so a product's is below 4."""
+"""Number of integer bits of a product in the window. A significand is below 2, so a product of two is below 4."""
 
 
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if a chunk is one step and one of two conditions holds.
+    """Yield operations for every pair of formats, if a chunk is one step.
 
-    Either the window jams and products reach below it, or there is no window and scales are powers of two.
+    Further, the window must jam and products must reach below it, or there is no window and scales are powers of
+    two.
     """
     engine = unit.engine
     if engine.steps_of_chunk != 1:
@@ -53,7 +55,7 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return two opposite products, and two products of opposite signs below their window, in any lanes."""
+    """Return two products that cancel, and two products of opposite signs below their window. All lanes are random."""
     formats, sign = (a.format, b.format), 1 << (a.format.bits - 1)
     exponents = by_exponent(*formats)[2]
     apart = window + _BEFORE
@@ -70,7 +72,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generat
 
 
 def _too_small(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return products of any exponents, half of them zero, with scales that move their sum below the normal numbers."""
+    """Return products whose sum is below the normal numbers after scaling. Half of the products are zero."""
     formats, result = (a.format, b.format), fixed(unit.engine.result.format)
     exponents, shape = by_exponent(*formats)[2], (_COUNT, unit.products)
     wanted = rng.integers(exponents[0], exponents[-1] + 1, shape)

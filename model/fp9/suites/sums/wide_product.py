@@ -1,4 +1,4 @@
-"""Corner operations of one product whose operands have the result's format, with walking significands."""
+"""Corner operations of one product with walking significands. The operands have the result's format."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from fp9.suites.sums.product_and_addend import (
 def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
     """Return the families of one product whose operands and addend have the same wide format.
 
-    Half of the `operations` are products of walking significands or with selected tails, because a circuit
-    multiplies and shifts all these bits.
+    Half of the `operations` have walking significands or selected last product bits, because a circuit multiplies
+    and
+    shifts all these bits.
     """
     share = operations // 16
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
@@ -38,9 +39,9 @@ def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> 
 
 
 def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products of walking significands of all exponents; a third are multiplied by a power of two.
+    """Return products of walking significands with all exponents. In a third of them, one factor is a power of two.
 
-    The addends are near the product, nearly negate it, or lead to boundaries.
+    The addends are near the product, nearly negate it, or lead to rounding boundaries.
     """
     walking, p = walking_fractions(fmt), fmt.fraction_bits
     x, y = rng.choice(walking, count), np.where(rng.random(count) < 1 / 3, 0, rng.choice(walking, count))
@@ -59,9 +60,9 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products whose last 2, 3, ... bits are a tie or zero, or differ from that by a single walking bit.
+    """Return products whose last bits are a tie or zero, or differ from a tie or zero in a single bit.
 
-    The addend's last bit is just above these bits.
+    Each number of last bits from 2 upwards occurs. The addend's last bit is just above these bits.
     """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     length = rng.integers(2, 2 * p + 3, count)
@@ -82,7 +83,7 @@ def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Trip
 
 @functools.lru_cache(maxsize=4)
 def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
-    """Return, for every tail length, pairs of p-bit fractions whose product has such a tail.
+    """Return pairs of p-bit fractions for `_beside_ties`, by the number of last bits of the product.
 
     A pair is packed into one integer.
     """
@@ -97,7 +98,10 @@ def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
 
 
 def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return the products closest to their rounded value; the negated rounded value as addend leaves only low bits."""
+    """Return products that are very close to their rounded value. The addend negates the rounded value.
+
+    Thus only low bits remain.
+    """
     one = 1 << fmt.fraction_bits
     drawn = rng.integers(0, one, (2, 128 * count)) + (fmt.bias + rng.integers(-8, 9, (2, 128 * count))) * one
     x, y = (drawn | rng.choice([0, fmt.sign_mask], drawn.shape)).astype(np.uint32)
@@ -109,7 +113,7 @@ def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) 
 
 
 def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products and addends at the ends of the number range; a third of the addends nearly negate the product."""
+    """Return products and addends at the ends of the number range. A third of the addends nearly negate the product."""
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     x = rng.choice(finite(fmt), count)
     high = rng.integers(0, 2, count)
@@ -125,7 +129,7 @@ def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations with one operand one bit away from a special code, or the largest number.
+    """Return operations in which one operand is the largest number, or differs in one bit from a special code.
 
     The other operands are such that product and sum are numbers.
     """
@@ -143,7 +147,7 @@ def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> T
 
 
 def _walking(fmt: FixedFormat, count: int, rng: np.random.Generator) -> list[Triple]:
-    """Return walking codes of every exponent in all operands at once, and as addends with ones and zeros."""
+    """Return walking codes of every exponent in all operands at once. Further operations use 0 or 1 as factors."""
     codes = walking_codes(fmt).astype(np.uint32)
     x, y, z = (rng.choice(codes, count) for _ in range(3))
     one = np.uint32(fmt.bias << fmt.fraction_bits)
