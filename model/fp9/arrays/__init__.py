@@ -1,4 +1,4 @@
-"""Arrays that carry their format: codes with their numbers, from a cast or `quantise` to a product.
+"""Arrays that carry their format: casts, quantisation, and products with a stated accumulator.
 
 The public interface is `Array`, `array`, `quantise`, `dequantise`, `fake_quantise`, `matmul`, `dot` and
 `accumulator`.

@@ -43,9 +43,9 @@ OF_NUMBERS = frozenset(
         "var",
     ]
 )
-"""Methods of NumPy arrays that apply to the numbers."""
+"""NumPy array methods that compute with the numbers."""
 OF_CODES = frozenset(["copy", "diagonal", "flatten", "ravel", "repeat", "squeeze", "swapaxes", "take", "transpose"])
-"""Methods of NumPy arrays that keep the format."""
+"""NumPy array methods that only move elements and return an array of the format."""
 
 
 class Array(Held):
@@ -127,7 +127,7 @@ class Array(Held):
         return self.swapaxes(-1, -2)
 
     def numbers(self) -> NDArray[Any]:
-        """Return the numbers of the codes times the scales, as `dtype`, in the shape of the codes."""
+        """Return the numbers as `dtype`, in the shape of the codes. Scales are applied."""
         return decode(self.codes, self.format, scale=0 if self.scales is None else self.scales)
 
     def tolist(self) -> Any:
@@ -141,11 +141,14 @@ class Array(Held):
     # --- parts -----------------------------------------------------------------------------------------------------
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Return the result of a NumPy method that moves elements, as an array of the format."""
+        """Call a NumPy method that only moves elements. Return an array of the format."""
         return self.moved(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Return the elements moved by `change`, with their scales; a list if `change` returns several arrays."""
+        """Apply `change`, which only moves elements, to the codes and scales.
+
+        Return an array of the format, or a list if `change` returns several arrays.
+        """
         codes, scales = change(self.codes), self.scales
         if scales is not None and scales.ndim:
             scales = change(np.broadcast_to(scales, self.shape))
@@ -155,7 +158,7 @@ class Array(Held):
         return self._like(codes, scales)
 
     def joined(self, called: Any, arrays: list[Array], arguments: tuple[Any, ...], options: dict[str, Any]) -> Array:
-        """Return arrays of this format joined by a NumPy function, with their scales."""
+        """Join arrays of this format and their scales with a NumPy function, such as `np.concatenate`."""
         codes = called([one.codes for one in arrays], *arguments, **options)
         if all(one.scales is None for one in arrays):
             return self._like(codes, None)
@@ -172,7 +175,7 @@ class Array(Held):
         return self.moved(lambda array: np.asarray(array[_plain_index(where)]))
 
     def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
-        """Assign numbers, rounded with the format's default rounding and saturated; scales do not change."""
+        """Assign numbers. They are rounded with the format's default rounding and saturate. Scales do not change."""
         place = _plain_index(where)
         scale: Any = 0 if self.scales is None else np.broadcast_to(self.scales, self.shape)[place]
         given = (
@@ -211,7 +214,7 @@ class Array(Held):
         return numbers if dtype is None else numbers.astype(dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """Return the numbers for another package, through DLPack."""
+        """Export the numbers through DLPack."""
         return self.numbers().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
@@ -234,7 +237,7 @@ class Array(Held):
     # --- to other formats and packages -----------------------------------------------------------------------------
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Return the numbers in another format, rounded once; options as for `encode`.
+        """Convert the numbers to another format, with one rounding. The options are those of `encode`.
 
         For NumPy's own dtypes use `np.asarray`.
         """
@@ -243,9 +246,9 @@ class Array(Held):
         return Array(cast(self.codes, self.format, target, **options), target, accumulator=self.accumulator)
 
     def view(self, package: str = "ml_dtypes") -> Any:
-        """Return the same memory as an array of ml_dtypes or en_dtypes, or as a torch tensor, without scales.
+        """Return the codes as an array of ml_dtypes or en_dtypes, or as a torch tensor.
 
-        Raises ValueError if the package has no dtype for the format.
+        The memory is shared. Scales are dropped. Raises ValueError if the package has no dtype for the format.
         """
         return as_dtype(self.codes, self.format, package)
 

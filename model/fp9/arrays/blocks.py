@@ -73,12 +73,14 @@ class BlockArray(Array):
         return (self.ndim - 2, self.ndim - 1) if self.square else (self.axis,)
 
     def numbers(self) -> NDArray[Any]:
-        """Return element times scale times tensor scale, exact in float64."""
+        """Return the products of element, scale and tensor scale, exact in float64."""
         how: Any = {"tensor_scale": self.tensor_scale, "square": self.square}
         return dequantise(self.codes, self.scales, self.format, self.axis, **how)
 
     def reshape(self, *shape: Any) -> BlockArray:
-        """Return the same elements in another shape that keeps the last axis, along which the blocks extend."""
+        """Return the same elements in another shape. The last axis must keep its length, since blocks extend
+        along it.
+        """
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         codes = self.codes.reshape(given)
         if self.square or self.axis != self.ndim - 1 or codes.shape[-1] != self.shape[-1]:
@@ -89,7 +91,7 @@ class BlockArray(Array):
         return self._at(codes, self.scales.reshape(*codes.shape[:-1], self.scales.shape[-1]), codes.ndim - 1)
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Return the result of a method that exchanges axes.
+        """Call a NumPy method that exchanges axes.
 
         Raises TypeError for other methods, which would split blocks.
         """
@@ -100,13 +102,13 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Return the elements moved by a NumPy function that only exchanges axes."""
+        """Apply a NumPy function that only exchanges axes."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
         """Exchange the axes as `change` does.
 
-        The permutation is found by applying `change` to a marker array with distinct numbers and axis lengths.
+        To find the permutation, `change` is applied to a small array whose axes have distinct lengths.
         """
         lengths = range(2, self.ndim + 2)
         marker = np.arange(math.prod(lengths)).reshape(*lengths)
@@ -141,7 +143,6 @@ class BlockArray(Array):
         return self._at(self.codes[tuple(index)], self.scales[tuple(own)], axis)
 
     def _of_blocks(self, one: Any, axis: int) -> slice:
-        """Return the slice of blocks that a slice of an axis covers exactly. Raises IndexError if it splits a block."""
         length, size = self.format.length, self.shape[axis]
         if isinstance(one, slice):
             start, stop, step = one.indices(size)
@@ -156,7 +157,7 @@ class BlockArray(Array):
         raise TypeError(f"an element of {self.format.name} set; it shares its scale: quantise the numbers again")
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
-        """Return arrays of one block format concatenated.
+        """Concatenate arrays of one block format.
 
         Along the blocks' axis, all arrays except the last must end with a full block.
         """
@@ -177,7 +178,7 @@ class BlockArray(Array):
         return self._at(codes, scales, self.axis)
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Return the numbers in another format, rounded once; options as for `encode`."""
+        """Convert the numbers to another format, with one rounding. The options are those of `encode`."""
         return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
 
     def _scaled(self) -> str:
@@ -185,7 +186,7 @@ class BlockArray(Array):
 
 
 def _expanded(where: Any, dimensions: int) -> list[Any]:
-    """Return an index as integers, slices and None, one for each axis. Raises IndexError for other indices."""
+    """Return an index with one integer, slice or None for each axis. Raises IndexError for other indices."""
     index = list(where) if isinstance(where, tuple) else [where]
     if any(not isinstance(one, int | np.integer | slice) and one is not None and one is not ... for one in index):
         raise IndexError("an index of blocks is made of integers, slices and None; index np.asarray(x) by others")

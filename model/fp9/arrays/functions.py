@@ -1,4 +1,4 @@
-"""NumPy functions on arrays that carry their format: functions that move elements, compute, or multiply and sum."""
+"""NumPy functions on arrays that carry their format."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ MOVING = frozenset(
         np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit, np.atleast_1d, np.atleast_2d, np.atleast_3d,
     }
 )  # fmt: skip
-"""Functions of one array that move its elements without changing them."""
+"""NumPy functions that only move the elements of one array."""
 JOINING = frozenset({np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack})
-"""Functions that join a sequence of arrays."""
+"""NumPy functions that join a sequence of arrays."""
 SUMMING = frozenset({np.inner, np.vdot, np.tensordot, np.einsum, np.outer, np.kron, np.linalg.multi_dot})
-"""Functions of products whose order of summation no accumulator defines."""
+"""NumPy functions that sum products in an order that no accumulator defines. They are refused."""
 
 
 class Held(NDArrayOperatorsMixin):
-    """The NumPy protocols (functions and operators) of an array that carries its format."""
+    """NumPy's protocols for functions and operators, implemented for arrays that carry their format."""
 
     __slots__ = ()
 
     product: ClassVar[Callable[..., Any]]
-    """The product of two arrays with the stated accumulator: a matrix product or a dot product along the last axes.
+    """Function for matrix products and dot products with the stated accumulator.
 
-    It is set by `fp9.arrays.products`.
+    `fp9.arrays.products` sets it.
     """
 
     def numbers(self) -> NDArray[Any]:
@@ -42,24 +42,24 @@ class Held(NDArrayOperatorsMixin):
         raise NotImplementedError
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Return the elements moved by `change`."""
+        """Apply `change`, which only moves elements, to the codes."""
         raise NotImplementedError
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Return arrays of this format joined by a NumPy function."""
+        """Join arrays of this format with a NumPy function."""
         raise NotImplementedError
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Apply a NumPy ufunc to the numbers; products use the stated accumulator."""
+        """Apply a NumPy ufunc to the numbers. Matrix products use the stated accumulator."""
         return _ufunc(function, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        """Apply a NumPy function to the codes if it moves elements, else to the numbers."""
+        """Apply a NumPy function. Functions that only move elements use the codes. Other functions use the numbers."""
         return _function(function, arguments, options)
 
 
 def numbers_of(given: Any) -> Any:
-    """Replace arrays of a format by their numbers in the arguments of a NumPy function."""
+    """Return the arguments of a NumPy function with each array of a format replaced by its numbers."""
     if isinstance(given, Held):
         return given.numbers()
     if isinstance(given, list | tuple):
@@ -70,7 +70,6 @@ def numbers_of(given: Any) -> Any:
 
 
 def _ufunc(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Apply a ufunc to numbers; matrix products use the stated accumulator. Results are rounded into `out`."""
     if function in _PRODUCTS and method == "__call__":
         return _product(function.__name__, *inputs, **options)
     targets = options.pop("out", None)
@@ -83,7 +82,6 @@ def _ufunc(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: di
 
 
 def _function(called: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Apply another NumPy function: as a product, on codes, or on numbers."""
     if called is np.dot or called in SUMMING:
         return _product(called.__name__, *arguments, **options)
     if called in MOVING and isinstance(arguments[0], Held):

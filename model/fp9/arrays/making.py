@@ -1,4 +1,4 @@
-"""Conversion of numbers to arrays that carry their format: `array` casts, `quantise` also finds the scales."""
+"""Conversion of numbers to arrays that carry their format. `array` casts; `quantise` also computes scales."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 AXES: dict[str, Any] = {"tensor": None, "row": -1, "column": -2}
-"""The axis along which numbers share a scale, for each named value of `per`."""
+"""For each named value of `per`: the axis whose numbers share a scale."""
 
 
 def array(
@@ -106,7 +106,7 @@ def quantise(
 
 
 def _block(fmt: Any, per: str | int | None) -> BlockFormat | None:
-    """Return the requested block format, or None for scales per tensor, row or column."""
+    """Return the requested block format. Return None if the scales are per tensor, row or column."""
     named = isinstance(fmt, BlockFormat) or (isinstance(fmt, str) and BLOCK_NAMES.find(fmt) is not None)
     single = isinstance(fmt, str) and fmt.strip().lower() in NAMED  # mxint8 is both: blocks of integers of that name
     if named and per is not None and not single:
@@ -129,9 +129,9 @@ def _shared_axis(per: Any, dimensions: int) -> int | None:
 
 
 def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int = -1, **options: Any) -> NDArray[Any]:
-    """Return the numbers of an array made by `quantise`, or of elements, scales and a block format.
+    """Return the numbers of an array made by `quantise`.
 
-    The latter is `fp9.blocks.dequantise`.
+    Elements, scales and a block format are accepted too, as by `fp9.blocks.dequantise`.
 
     >>> dequantise(quantise([[1.0, 500.0]], "mxfp8_e4m3")).tolist()
     [[1.0, 448.0]]

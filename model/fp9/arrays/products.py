@@ -1,4 +1,4 @@
-"""Products of arrays that carry their format, including their scales, with a stated accumulator."""
+"""Products of arrays that carry their format, with a stated accumulator. Scales are applied."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fp9.sums.operands import Operand
 
 DEFAULT = "fma_fp32"
-"""Accumulator of `dot` and `matmul` if none is stated."""
+"""Accumulator that `dot` and `matmul` use if none is stated."""
 
 
 class ProductOptions(products.SumOptions, total=False):
@@ -119,7 +119,7 @@ Held.product = staticmethod(stated_product)
 
 
 class _Factor(NamedTuple):
-    """A factor as `fp9.sums` takes it: codes, format, scales with their format and block length, and tensor scale."""
+    """A factor's codes and scales, as `fp9.sums` takes them."""
 
     codes: Any
     format: Format | str | None
@@ -153,7 +153,6 @@ def _product(called: Any, factors: Any, formats: Any, engine: Any, c: Any, optio
 
 
 def _factor(x: Any, fmt: Any, axis: int) -> _Factor:
-    """Return a factor whose products are summed along an axis."""
     if not isinstance(x, Array):
         return _Factor(x, fmt)
     if isinstance(x, BlockArray):
@@ -193,7 +192,6 @@ def _blocks(x: BlockArray, fmt: Any, axis: int) -> _Factor:
 
 
 def _scale_options(a: _Factor, b: _Factor, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the scales of both factors as keyword arguments of `dot` and `matmul`."""
     given = [name for name in ("scale_a", "scale_b", "block", "scale_format") if options.get(name) is not None]
     if given:
         raise ValueError(f"{given[0]} given with an array that has scales; leave it out, or give the array's codes")

@@ -1,4 +1,4 @@
-"""The accumulator of array products, stated by a context or by an array."""
+"""The accumulator of array products. A context or an array states it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _STATED: ContextVar[Engine | None] = ContextVar("accumulator", default=None)
 
 
 def accumulator(name: Engine | str) -> AbstractContextManager[Engine]:
-    """Return a context in which `a @ b`, `fp9.matmul` and `fp9.dot` use an accumulator; it yields its `Engine`.
+    """Return a context in which `a @ b`, `fp9.matmul` and `fp9.dot` use an accumulator.
 
-    `name` is as for `fp9.engine`. The context applies to the thread or task that enters it.
+    The context yields its `Engine`. It applies to the thread or task that enters it. `name` is as for `fp9.engine`.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
@@ -23,7 +23,7 @@ def accumulator(name: Engine | str) -> AbstractContextManager[Engine]:
     ...     a @ fp9.array([[1.0], [1.0]], "e4m3")
     Array([[448.0]], e8m13)
 
-    Raises ValueError for an unknown or ambiguous name, TypeError for an object that is not a name.
+    Raises ValueError for an unknown or ambiguous name. Raises TypeError for an object that is not a name.
     """
     return _stating(find_engine(name))
 
@@ -38,9 +38,9 @@ def _stating(engine: Engine) -> Iterator[Engine]:
 
 
 def stated_accumulator(*owners: Engine | None) -> Engine | None:
-    """Return the accumulator that the arrays state, else the context's accumulator, else None.
+    """Return the accumulator that the arrays state. Otherwise return the context's accumulator, or None.
 
-    Raises ValueError for arrays that state different accumulators.
+    Raises ValueError if the arrays state different accumulators.
     """
     own = list(dict.fromkeys(owner for owner in owners if owner is not None))
     if len(own) > 1:
@@ -49,7 +49,7 @@ def stated_accumulator(*owners: Engine | None) -> Engine | None:
 
 
 def required_accumulator(*owners: Engine | None) -> Engine:
-    """Return the accumulator as `stated_accumulator` does. Raises ValueError if none is stated."""
+    """Return the stated accumulator. Raises ValueError if none is stated."""
     engine = stated_accumulator(*owners)
     if engine is None:
         raise ValueError(

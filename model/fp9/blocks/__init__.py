@@ -1,6 +1,6 @@
 """Conversion of arrays to blocks that share a scale (OCP MX, NVFP4, HiF4), and back.
 
-The public interface is `quantise`, `dequantise`, `tensor_scale`, and the records of `BLOCK_FORMATS` and `RULES`.
+The public interface is `quantise`, `dequantise`, `tensor_scale`, `BLOCK_FORMATS` and `RULES`.
 """
 
 from fp9.blocks.arrays import Quantised, dequantise, quantise, tensor_scale

@@ -1,7 +1,7 @@
 """Conversion of arrays to elements and scales of blocks by a named rule, and back.
 
-Two routes give the same codes, which tests check. Kernels serve elements rounded to nearest even. The casts of
-`fp9.encode` serve everything else; they round each element's quotient by its scale, as float64.
+If elements are rounded to nearest even, vector kernels compute the codes. Otherwise the casts of `fp9.encode`
+round each quotient of number and scale, as float64. Tests check that both give the same codes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Quantised(NamedTuple):
-    """Codes of elements, in the shape of the array, and codes of scales, one per block."""
+    """Element codes in the shape of the array, and scale codes, one per block."""
 
     elements: NDArray[Any]
     scales: NDArray[Any]
@@ -137,13 +137,15 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
 
 
 _ROOM_FOR_TRIES = 256.0
-"""Largest block scale of the first try of 4over6 (arXiv 2512.02010): 1.5 times this value is below 448."""
+"""Largest block scale in the first try of rule 4over6 (arXiv 2512.02010). The second try multiplies it by 1.5, and
+the largest E4M3 number is 448.
+"""
 
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
-    """Return x as float32 if that holds every number, else as float64 with bits below the first 44 rounded to odd.
+    """Return x as float32 if that is exact. Otherwise return float64 numbers rounded to odd at 44 bits.
 
     Rounding a quotient by a scale gives the same result. Midpoints of two elements or scales, times a scale and a
     tensor scale, have at most 32 bits. float64 quotients distinguish them from numbers of 44 bits.
@@ -167,7 +169,6 @@ def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
 
 
 _DROPPED = BINARY64.precision - 44
-"""Number of float64 bits that are rounded to odd."""
 
 
 def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) -> float:
@@ -182,7 +183,7 @@ def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) 
 
 
 def layout_of(shape: tuple[int, ...], block: BlockFormat, axis: int, square: bool) -> Layout:
-    """Return the layout of blocks in an array. Raises ValueError for shapes and axes that do not fit."""
+    """Return the block layout of an array. Raises ValueError for shapes and axes that do not fit."""
     if not shape:
         raise ValueError("a single number given; give an array of one axis or more")
     check_switches(square=square)

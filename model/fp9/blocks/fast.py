@@ -1,4 +1,4 @@
-"""Quantisation of blocks with vector kernels: elements to nearest even, along one axis or in squares."""
+"""Block quantisation with vector kernels. Elements are rounded to nearest even."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Work = Callable[[NDArray[np.uint32], NDArray[Any], NDArray[np.uint8]], None]
 
 _COUNTED = 8
-"""Maximum number of element magnitudes for encoding by counting limits."""
+"""Largest number of element magnitudes for which the kernel encodes by comparison with every limit."""
 
 _ROW = 16
-"""Block sizes must be a multiple of this power of two."""
+"""The kernels support block sizes that are multiples of this number."""
 
 
 def fast_blocks(
@@ -39,7 +39,7 @@ def fast_blocks(
     tensor_scale: float,
     threads: int | None,
 ) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
-    """Return elements and scales of blocks (blocks, size), or None if no kernel supports the request."""
+    """Return the elements and scales of blocks (blocks, size). Return None if no kernel supports the request."""
     size = rows.shape[1]
     if rounding is not Rounding.RNE or rule.tries or block.levels or size % _ROW or size.bit_count() > 1:
         return None
@@ -68,7 +68,7 @@ def _powers(block: BlockFormat, rule: ScaleRule) -> Work | None:
 
 @functools.cache
 def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
-    """Return the rule as thresholds on the fraction of amax, found by bisection of the rule itself."""
+    """Return the rule as thresholds on the fraction field of amax. They are found by bisection."""
     from fp9.kernels.block_casts import Steps  # slow to load
 
     def code(exponent: int, fraction: int) -> int:
@@ -83,7 +83,10 @@ def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
 
 
 def _first_above(code: Callable[[int], int]) -> int:
-    """Return the first fraction whose code exceeds the code of fraction 0, or one beyond all fractions if none does."""
+    """Return the first fraction whose code exceeds the code of fraction 0.
+
+    If there is none, return the number of fractions.
+    """
     low, high = 0, BINARY32.hidden
     start = code(0)
     while low + 1 < high:
@@ -129,13 +132,13 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 
 
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the first float32 patterns that round to each number times a factor, or to a higher one.
+    """Return for each number and factor the smallest float32 pattern that rounds to at least number times factor.
 
-    The shape is (factors, numbers - 1).
-
-    The first number has no limit. If the factor is 0 or NaN, the limit is beyond all numbers. A limit is the
-    smallest float32 above the midpoint of two neighbours, or equal to it if a tie rounds up to the even code.
-    Midpoints are exact: the product of a number and both scales has at most 53 bits.
+    The shape is (factors, numbers - 1), since the first number has no limit. If the factor is 0 or NaN, no float32
+    reaches the limit. Otherwise the limit is the smallest float32 above the midpoint of two neighbours. It equals
+    the midpoint if a tie rounds up to the even code. Midpoints are exact: the product of a number and both scales
+    has
+    at most 53 bits.
     """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):

@@ -1,4 +1,6 @@
-"""Layout of blocks in an array: along any axis, or as squares over the last two. The last blocks may be shorter."""
+"""Layout of blocks in an array: along any axis, or as squares over the last two axes. The last blocks may be
+shorter.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Blocks of `length` along `axis` of arrays of `shape`; with `square`, length x length over the last two axes.
+    """Blocks of `length` elements along `axis`. If `square`, blocks are length x length over the last two axes.
 
     Raises ValueError for an axis that the array does not have.
     """
@@ -36,7 +38,7 @@ class Layout:
 
     @property
     def scales_shape(self) -> tuple[int, ...]:
-        """Return the shape of the scales: one per block, at the position of its elements."""
+        """Return the shape of the scales, with one scale per block."""
         axes = range(len(self.shape))
         blocked = (len(self.shape) - 2, len(self.shape) - 1) if self.square else (self.axis % len(self.shape),)
         return tuple(-(-n // self.length) if axis in blocked else n for axis, n in zip(axes, self.shape, strict=True))
@@ -52,7 +54,10 @@ class Layout:
         return not self.square and self.axis in (-1, len(self.shape) - 1) and self.shape[-1] % self.length == 0
 
     def blocks(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the elements as (blocks, block_size), contiguous, in the order of the scales, padded with zeros."""
+        """Return the array as contiguous blocks (blocks, block_size), in the order of the scales. Short blocks are
+        padded
+        with zeros.
+        """
         if self.divides:
             return np.ascontiguousarray(array).reshape(-1, self.length)
         moved = array if self.square else np.moveaxis(array, self.axis, -1)
@@ -67,7 +72,7 @@ class Layout:
         return np.ascontiguousarray(parted.swapaxes(-3, -2)).reshape(-1, self.block_size)
 
     def elements(self, blocks: NDArray[Any]) -> NDArray[Any]:
-        """Return blocks as an array of `shape`: the inverse of `blocks`."""
+        """Return blocks (blocks, block_size) as an array of `shape`. This is the inverse of `blocks`."""
         if self.divides:
             return blocks.reshape(self.shape)
         counts = self._counts()
@@ -80,7 +85,7 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(whole, -1, self.axis))
 
     def scales(self, one_a_block: NDArray[Any]) -> NDArray[Any]:
-        """Return values per block, (blocks,), as an array of `scales_shape`."""
+        """Return one value per block, (blocks,), as an array of `scales_shape`."""
         if self.square or self.divides:
             return one_a_block.reshape(self.scales_shape)
         moved = list(self.scales_shape)
@@ -88,12 +93,14 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(one_a_block.reshape(moved), -1, self.axis))
 
     def of_blocks(self, scales: NDArray[Any]) -> NDArray[Any]:
-        """Return scales as (blocks,): the inverse of `scales`."""
+        """Return an array of scales as (blocks,). This is the inverse of `scales`."""
         moved = scales if self.square else np.moveaxis(scales, self.axis, -1)
         return np.ascontiguousarray(moved).reshape(-1)
 
     def _counts(self) -> tuple[int, ...]:
-        """Return the number of blocks along the last axis, and along the axis before it if blocks are square."""
+        """Return the number of blocks along the last axis. For square blocks, return the number along the last two
+        axes.
+        """
         if self.square:
             return self.scales_shape[-1], self.scales_shape[-2]
         return (self.scales_shape[self.axis],)

@@ -1,4 +1,4 @@
-"""Factors of a block's elements: its scale, and the bits of smaller groups within it (HiF4)."""
+"""Factors that multiply a block's elements: the block scale, and in HiF4 one bit for each smaller group."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fp9.scaling import BlockFormat
 
 
 def own_codes(scales: NDArray[Any], block: BlockFormat) -> NDArray[Any]:
-    """Return the codes of the blocks' own scales, without the bits of levels."""
+    """Return the codes of the block scales, without the level bits."""
     own = scales & ((1 << block.scale.bits) - 1) if block.levels else scales
     return as_codes(own, block.scale)
 
 
 def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
-    """Return the factor of each element: (blocks, 1), or (blocks, length) if there are levels."""
+    """Return the factor of each element. The shape is (blocks, 1), or (blocks, length) if the format has levels."""
     factors = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
     place = block.scale.bits
     for group in block.levels:
@@ -31,10 +31,11 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 
 
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
-    """Return for every level the bits of its groups, (blocks, groups).
+    """Return the bit of every group, as one array (blocks, groups) for each level.
 
-    The group's largest number is divided by the scales above. The bit is set if this quotient is at least 2^n,
-    where n is the number of levels from this one on: the lower levels alone could not bring it into range.
+    Let q be the group's largest number divided by all scales above the level. Let n be the number of levels from
+    this one to the lowest. The bit is set if q is at least 2^n, since the lower levels cannot scale such a q into
+    range.
     """
     if not block.levels:
         return []
@@ -49,7 +50,9 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Return scales with the levels' bits above them; for HiF4 uint32: E6M2 lowest, then 8 bits, then 16 bits."""
+    """Return scale codes with the level bits above them. For HiF4 this is a uint32 of 8 E6M2 bits, then 8, then 16
+    bits.
+    """
     if not bits:
         return codes
     words, place = codes.astype(np.uint32), block.scale.bits

@@ -1,4 +1,4 @@
-"""Quantisation of blocks of any format by any rule: a cast rounds each quotient of number and scale, as float64."""
+"""Quantisation of blocks of any format by any rule. A cast rounds each quotient of number and scale, as float64."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Quotients(NamedTuple):
-    """Settings of a quantisation; `scale` is the tensor scale, or one per block (blocks,)."""
+    """Settings of a quantisation. `scale` is the tensor scale, or one scale per block (blocks,)."""
 
     block: BlockFormat
     rule: ScaleRule
@@ -32,7 +32,7 @@ class Quotients(NamedTuple):
 
 
 def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return elements (blocks, block_size) and scales (blocks,)."""
+    """Return the elements (blocks, block_size) and the scales (blocks,)."""
     with np.errstate(invalid="ignore"):  # a NaN that signals
         numbers = rows.astype(np.float64)
     amax = np.abs(numbers).max(axis=1, initial=0.0)
@@ -45,9 +45,9 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 
 
 class _Try(NamedTuple):
-    """Elements (blocks, block_size), scales (blocks,), and sums for the error (blocks,).
+    """Elements (blocks, block_size), scales (blocks,), and two sums for the error (blocks,).
 
-    With d an element times its scale, the sums are of d^2 and of d times its number.
+    Let d be an element times its scale. `squares` sums d^2; `products` sums d times the original number.
     """
 
     elements: NDArray[Any]
@@ -56,7 +56,10 @@ class _Try(NamedTuple):
     products: NDArray[np.float64]
 
     def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the squared errors divided by the tensor scale, minus the squared numbers, which all tries share."""
+        """Return a number per block that orders tries as their squared errors do.
+
+        It is the squared error divided by the tensor scale, without the term that is equal for all tries.
+        """
         with np.errstate(invalid="ignore"):
             return np.asarray(scale * self.squares - 2 * self.products)
 
@@ -64,7 +67,6 @@ class _Try(NamedTuple):
 def _best_of_tries(
     numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the try with the smallest squared error for each block."""
     best, *others = _tries(numbers, amax, how)
     for other in others:
         better = other.error(how.scale) < best.error(how.scale)
@@ -73,15 +75,14 @@ def _best_of_tries(
 
 
 def _where(rows: NDArray[np.bool_], ours: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
-    """Return our rows if the mask is true, else the others' rows."""
     return np.where(rows.reshape(-1, *[1] * (ours.ndim - 1)), ours, others)
 
 
 def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients) -> Iterator[_Try]:
-    """Yield the tries of a rule with the sums that their errors need.
+    """Yield each try of a rule, with the sums for its error.
 
-    Let t be the tensor scale and d an element times its block scale. The try with the smaller sum (x - d t)^2 is
-    the try with the smaller t sum d^2 - 2 sum x d. float64 holds both sums exactly.
+    Let t be the tensor scale and d an element times its block scale. Errors sum (x - d t)^2 are compared as
+    t sum d^2 - 2 sum x d. float64 holds both sums exactly.
     """
     for divisor in how.rule.tries:
         codes = scale_codes(amax, how.block, how.rule, how.scale, divisor)
@@ -94,9 +95,9 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
 def errors_of_tries(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """Return for each try of a rule the errors of blocks (blocks, block_size), as `_Try.error` defines them.
+    """Return the errors (blocks,) of each try of a rule, for numbers (blocks, block_size).
 
-    These are squared errors divided by the tensor scale, minus the sum of squared numbers, which all tries share.
+    An error is the squared error divided by the tensor scale, without the term that is equal for all tries.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
@@ -104,9 +105,9 @@ def errors_of_tries(
 def balancing_scales(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the tensor scales (blocks,) at which two tries of blocks (blocks, block_size) would have equal errors.
+    """Return the tensor scales (blocks,) at which both tries of a block would have equal errors.
 
-    Elements and block scales are computed at `scale`. The result is NaN or not positive if there is no such scale.
+    Elements and block scales are computed at `scale`. A result is NaN or not positive if no such scale exists.
     """
     first, second = _made(numbers, block, rule, scale)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -116,13 +117,11 @@ def balancing_scales(
 def _made(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> Iterator[_Try]:
-    """Yield the tries of a rule with the block format's rounding."""
     amax = np.abs(numbers).max(axis=1, initial=0.0)
     return _tries(numbers, amax, Quotients(block, rule, CastPolicy(block.rounding), scale, None))
 
 
 def _elements(numbers: NDArray[np.float64], scales: NDArray[Any], how: Quotients) -> NDArray[Any]:
-    """Return the codes of numbers (blocks, block_size) divided by their scales; zeros if the scale is NaN or zero."""
     block, rule, policy, scale, random = how
     factors = factors_of(scales, block)
     shared = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]

@@ -1,4 +1,6 @@
-"""Scales of blocks from their amax by a rule, exactly: float64 quotients are precise enough for every rounding."""
+"""Scale codes of blocks, computed exactly from amax by a rule. float64 quotients are precise enough for every
+rounding.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,11 @@ def scale_codes(
 ) -> NDArray[Any]:
     """Return the scale codes of blocks, shape (blocks,), from their amax.
 
-    `amax` holds float32 numbers, infinities and NaN as float64.
-
-    `divisor` replaces the largest element. A block with an infinity or a NaN has scale NaN; a block of zeros has
-    the smallest scale. Scales saturate at both ends of their format.
+    `amax` holds float32 numbers, infinities and NaN as float64. `divisor` replaces the largest element. A block
+    with
+    an infinity or a NaN has scale NaN. A block of zeros has the smallest scale. Scales saturate at both ends of
+    their
+    format.
     """
     finite = np.isfinite(amax)
     sizes = np.where(finite, amax, 1.0)

@@ -1,4 +1,4 @@
-"""Command `fp9 cache`: results that are cached between runs."""
+"""Command `fp9 cache`: show or clear the results that are cached between runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command `fp9 cmodel`: the golden model as C."""
+"""Command `fp9 cmodel`: write the golden model as C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command `fp9`: every command parses arguments, calls the library and prints; errors are one sentence."""
+"""Command `fp9`. Every command parses its arguments, calls the library and prints. An error is one sentence."""
 
 from __future__ import annotations
 
@@ -11,35 +11,33 @@ from fp9.cli.support import Commands
 from fp9.version import __version__
 
 COMMANDS = "fp9.commands"
-"""Group of entry points through which each package registers its commands by group.
+"""Entry point group through which each package registers its commands.
 
 This package therefore does not import the packages above it.
 """
 
 
 GROUPS = ("Numbers", "Units", "Verification", "Cost", "Other implementations", "Project")
-"""Groups of commands, in the order of the help."""
+"""Command groups, in the order of the help."""
 
 
 class _Packages(Commands):
-    """Commands of all installed packages by group, loaded when the first command is needed."""
+    """Commands of all installed packages, sorted by group. They are loaded when the first command is needed."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.groups: dict[str, list[str]] = {group: [] for group in GROUPS}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, in the order of the help."""
         self._load()
         return [name for names in self.groups.values() for name in names]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Return the command of a name."""
         self._load()
         return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with their first sentences, in a section for each group."""
+        """Write each group as a section that lists its commands and the first sentence of their help."""
         self._load()
         width = max(map(len, self.commands))
         for group, names in self.groups.items():

@@ -1,4 +1,6 @@
-"""Exit of commands: a user error is one sentence; Ctrl-C and a closed pipe have their own exit codes."""
+"""Errors and exit codes of commands. A user error prints one sentence. Ctrl-C and a closed pipe have their own
+codes.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,6 @@ from fp9.system.reading import not_text
 DEBUG = "fp9.debug"
 _KEPT = "fp9.kept"
 _USER_ERRORS = (ValueError, TypeError, OSError, MissingTool)
-"""Exceptions that a user can cause."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the signal's number, as in shells."""
@@ -27,23 +28,26 @@ BROKEN_PIPE = 141
 
 
 class UserError(click.ClickException):
-    """Error that prints one sentence on standard error and exits with code 2."""
+    """User error. Prints one sentence on standard error and exits with code 2."""
 
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        """Print the sentence on one line."""
+        """Print the error on one line."""
         click.echo(f"fp9: {' '.join(self.message.split())}", file=file or sys.stderr)
 
 
 class Interrupted(UserError):
-    """Error after Ctrl-C: says which results remain and how to continue; exit code 130."""
+    """Error after Ctrl-C. Prints which results are stored and how to continue. The exit code is 130."""
 
     exit_code = INTERRUPTED
 
 
 def keeps(sentence: str) -> None:
-    """Set the sentence that Ctrl-C prints: which results the current command keeps, and how to continue."""
+    """Set the sentence that Ctrl-C prints.
+
+    It says which results of the current command are stored, and how to continue.
+    """
     click.get_current_context().meta[_KEPT] = sentence
 
 
@@ -52,7 +56,7 @@ _NOTHING_KEPT = "files are written whole or not at all; run the same command to 
 
 @contextlib.contextmanager
 def one_sentence(ctx: click.Context | None) -> Iterator[None]:
-    """Turn every user error into one sentence, and Ctrl-C into a line about remaining results."""
+    """Context that replaces a user error by one sentence. Ctrl-C becomes a line about the stored results."""
     try:
         yield
     except click.UsageError as error:
@@ -85,7 +89,7 @@ def _is_loud(ctx: click.Context | None) -> bool:
 
 
 def sentence(error: Exception) -> str:
-    """Return a user error as one sentence."""
+    """Return the message of a user error as one sentence."""
     if isinstance(error, UnicodeDecodeError):
         return f"the input {not_text(error)}; give text"
     if not isinstance(error, OSError) or error.strerror is None:
@@ -96,7 +100,7 @@ def sentence(error: Exception) -> str:
 
 
 def _drop_output() -> None:
-    """Redirect standard output to the null device, so that the interpreter does not flush it again at exit."""
+    """Redirect standard output to the null device. Otherwise Python flushes it at exit and fails again."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -113,9 +117,7 @@ def need_standard_output() -> None:
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Context for imports that need the packages of the extra `name`; a missing package becomes a one-sentence
-    error.
-    """
+    """Context for imports that need the packages of the extra `name`. A missing package raises a one-sentence error."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Command `fp9 explore`: the numerics explorer as a local web page."""
+"""Command `fp9 explore`: serve the numerics explorer as a local web page."""
 
 from __future__ import annotations
 

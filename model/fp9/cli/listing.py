@@ -127,7 +127,7 @@ _COLUMNS = ("name", "terms_per_step", "aligned_bits", "result", "rounding", "chu
 
 
 def accumulator_record(one: Accumulator) -> Record:
-    """Return an accumulator as a record, with None for fields that do not apply.
+    """Return an accumulator as a record. Fields that do not apply are None.
 
     A field does not apply if steps are exact, if the whole sum is one step, or if there are no chunks.
     """

@@ -1,4 +1,4 @@
-"""Commands of the model: units, cast, vectors."""
+"""Commands `fp9 units`, `fp9 cast` and `fp9 vectors`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fp9.system.plugins import plugin
 
 _PATH = click.Path(path_type=Path)
 CERTIFIED = "fp9.certified"
-"""Entry points of packages that know which units have complete records."""
+"""Entry point through which a package lists the units whose records are complete."""
 
 
 @click.command(cls=Command, page="how-to/describe-a-unit.md")
@@ -74,7 +74,7 @@ def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ..
 
 
 def _certified() -> set[str]:
-    """Return the units whose records are complete.
+    """Return the names of units whose records are complete.
 
     Raises MissingTool if no installed package has records.
     """

@@ -1,4 +1,4 @@
-"""Output of commands: JSON, or tables that wrap text and never cut it."""
+"""Output of commands as JSON or as tables. Tables wrap text and never cut it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TAKEN = "fp9.standard_output_is_a_file"
-"""Key in a command's context: standard output is the output file, and messages go to standard error."""
+"""Key in a command's context. It is set if standard output is the output file; messages then go to standard error."""
 
 PIPED_WIDTH = 100
-"""Width of text and tables if standard output is not a terminal."""
+"""Line width if standard output is not a terminal."""
 
 _BESIDE = "  "
-"""Indent of a row's fields on their own lines."""
 
 _TIGHTER = (((0, 1), True), ((0, 1, 0, 0), False), ((0, 0), False))
-"""Padding of cells (above and below, right and left), and whether the table has edges; tried from wide to narrow."""
+"""Cell padding, and whether the table has edges. Layouts are tried from wide to narrow."""
 
 _BOUNDLESS = 10**6
 
@@ -50,12 +49,12 @@ def echo(text: str) -> None:
 
 
 def console(stderr: bool = False) -> Console:
-    """Return Rich's console on standard output, or on standard error for progress."""
+    """Return Rich's console for standard output. With `stderr`, it writes progress to standard error."""
     from rich.console import Console  # slow to load
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            """Raise BrokenPipeError, which the command handles."""
+            """Raise BrokenPipeError, so that the command sets the exit code."""
             raise BrokenPipeError
 
     stream = sys.stderr if stderr else sys.stdout
@@ -63,7 +62,10 @@ def console(stderr: bool = False) -> Console:
 
 
 def show(record: object, as_json: bool, *tables: RenderableType) -> None:
-    """Print the record as JSON, or the tables made from it; on standard error if standard output is the output file."""
+    """Print the record as JSON, or print its tables.
+
+    If standard output is the output file, print on standard error.
+    """
     _output_begins()
     context = click.get_current_context(silent=True)
     aside = context is not None and context.meta.get(TAKEN, False)
@@ -83,9 +85,7 @@ def show(record: object, as_json: bool, *tables: RenderableType) -> None:
 
 
 def _show_table(out: Console, shown: Table) -> None:
-    """Print a table with text wrapped between words; if the longest words do not fit, print each field on its own
-    line.
-    """
+    """Print a table with text wrapped between words. If a word does not fit its column, print one field per line."""
     texts = [[_plain(cell) for cell in (column.header, *column.cells)] for column in shown.columns]
     natural = [max((len(line) for text in column for line in text.splitlines()), default=0) for column in texts]
     least = [max((len(word) for text in column for word in text.split()), default=0) for column in texts]
@@ -101,16 +101,14 @@ def _show_table(out: Console, shown: Table) -> None:
 
 
 def _beside(out: Console, shown: Table, widths: list[int]) -> int:
-    """Return the terminal columns that a table's borders and padding take."""
+    """Return the width of a table's borders and padding."""
     from rich.measure import Measurement  # slow to load
 
     return Measurement.get(out, out.options.update(max_width=_BOUNDLESS), shown).maximum - sum(widths)
 
 
 def _widths(natural: list[int], least: list[int], room: int) -> list[int]:
-    """Return column widths within a total: each column's minimum, with spare width for columns that need
-    little more.
-    """
+    """Return column widths that sum to at most `room`. Columns that need little more than their minimum grow first."""
     widths, spare = list(least), room - sum(least)
     order = sorted(range(len(least)), key=lambda i: natural[i] - least[i])
     for place, i in enumerate(order):
@@ -125,7 +123,7 @@ def _plain(cell: object) -> str:
 
 
 def _show_rows(out: Console, shown: Table) -> None:
-    """Print each row as its first field, followed by its other non-empty fields on their own lines."""
+    """Print each row with one field per line. Empty fields are omitted."""
     from rich.text import Text  # slow to load
 
     first, *others = (_plain(column.header) for column in shown.columns)
@@ -143,7 +141,7 @@ def _show_rows(out: Console, shown: Table) -> None:
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], numbers: Iterable[str] = ()) -> Table:
-    """Return a Rich table; the columns named in `numbers` are right-aligned."""
+    """Return a Rich table. The columns named in `numbers` are right-aligned."""
     from rich import box  # slow to load
     from rich.table import Table  # slow to load
     from rich.text import Text  # slow to load

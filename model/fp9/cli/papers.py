@@ -1,4 +1,4 @@
-"""Output of `fp9 formats --papers`: printed figures of formats from papers, beside computed figures."""
+"""Command option `fp9 formats --papers`: compare computed figures with the figures printed in papers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9.cli.support import extra, show, table
 
 
 def show_papers(pictures: Path | None, as_json: bool) -> None:
-    """Print the papers' tables, computed figures beside printed figures, and draw pictures into a folder if given.
+    """Print the papers' tables with each computed figure beside the printed one. Draw pictures if a folder is given.
 
     The tables are Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. The pictures are
     precision over exponent (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.

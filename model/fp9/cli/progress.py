@@ -1,8 +1,8 @@
-"""Progress of every command on standard error: its current work, its progress, and its expected time.
+"""Progress display on standard error: what a command is doing, how far it is, and how long it will take.
 
 Nothing is shown for commands that end within a second, with `--quiet`, or if standard error is not a terminal.
-Commands report their steps (`progress_bar`) or their current work (`doing`). For others, the last run's time is
-known.
+A command reports its steps (`progress_bar`) or its current work (`doing`). Otherwise the display uses the duration
+of the last run.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from fp9.system.files import write_whole
 QUIET = "fp9.quiet"
 _WORK = "fp9.work"
 _AFTER = 1.0
-"""Seconds after which a command shows its progress."""
+"""Seconds until a command shows its progress."""
 
 _KEPT_FROM = 2.0
-"""Shortest duration of a command, in seconds, that is recorded."""
+"""Commands that take fewer seconds are not recorded."""
 
 ShowStep = Callable[[str, int, int], None]
 
@@ -74,7 +74,7 @@ class Work:
             self._bar.start()
 
     def at(self, what: str, done: int | None = None, steps: int | None = None) -> None:
-        """Set the current work, and the number of steps done and in all if known."""
+        """Set the current work. Also set the number of finished steps and of all steps if they are known."""
         with self._lock:
             self._what = what
             if done is not None:
@@ -103,7 +103,7 @@ class Work:
 
 
 class _Compiling(logging.Handler):
-    """Log handler that shows the library's messages, such as compilation of kernels."""
+    """Log handler that shows messages of the library, such as that kernels are being compiled."""
 
     def __init__(self, work: Work) -> None:
         super().__init__(logging.INFO)
@@ -115,7 +115,7 @@ class _Compiling(logging.Handler):
 
 @contextlib.contextmanager
 def under_way(ctx: click.Context) -> Iterator[None]:
-    """Context that shows a command's progress from its start to its output, and records its duration."""
+    """Context that shows a command's progress until it prints results. It also records the command's duration."""
     quiet = ctx.meta.get(QUIET, False) or ctx.meta.get(TAKEN, False)
     place = cache.folder("durations") / hashlib.sha256(f"{ctx.command_path} {sorted(_asked(ctx))}".encode()).hexdigest()
     work = Work(ctx.command.get_short_help_str(60).rstrip("."), quiet, _last(place))
@@ -155,15 +155,16 @@ def _work() -> Work:
 
 
 def doing(what: str) -> None:
-    """Set the current work of the command, if there are no steps to count."""
+    """Set the text of the command's progress display. Use it if there are no steps to count."""
     _work().at(what)
 
 
 @contextlib.contextmanager
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
-    """Context with a function that shows progress; it takes the finished work, the steps done, and the steps in all.
+    """Context with a function that shows progress.
 
-    With `keep`, finished work stays as a line, even without a terminal, but not with `--quiet`.
+    The function takes the finished work, the number of finished steps, and the number of all steps. With `keep`,
+    finished work stays on the screen as a line. This also holds without a terminal, but not with `--quiet`.
     """
     work = _work()
 

@@ -1,4 +1,4 @@
-"""Records (JSON-ready dictionaries) of formats, units, casts and vectors, which the command line prints."""
+"""Formats, units, casts and vectors as JSON-ready dictionaries, which the command line prints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Record = dict[str, Any]
 
 
 def format_record(name: Format | str) -> Record:
-    """Return name, widths, limits and defaults of a format.
+    """Return the name, widths, limits and defaults of a format.
 
     Raises ValueError for an unknown format.
     """
@@ -68,7 +68,7 @@ def _other_specials(fmt: Format) -> str:
 
 
 def code_records(name: Format | str) -> list[Record]:
-    """Return every code of a format of at most 16 bits with its number, as text, so that NaN survives JSON."""
+    """Return every code of a format of at most 16 bits, with its number as text. JSON has no NaN."""
     return [{"code": code, "value": _number(value)} for code, value in enumerate(format(name).table.tolist())]
 
 
@@ -117,11 +117,13 @@ def cast_records(
     random_bits: Sequence[int] = (),
     random_width: int = 16,
 ) -> Record:
-    """Return casts of numbers, given as text, to `target`: codes, their numbers, and their errors.
+    """Cast numbers, given as text, to `target`. Return their codes, the numbers of these codes, and the errors.
 
-    `source` None means float64, or fp32 for hybrid rounding, which takes its random bits from the source. With a
-    source format, a text that starts with 0x is a code, and other numbers are first rounded to the source format.
-    `random_bits`: integers of `random_width` bits for a rounding that needs them, one for each value.
+    If `source` is None, numbers are float64. For hybrid rounding they are fp32, since the rounding takes random
+    bits
+    from the source. With a source format, a text that starts with 0x is a code. Other numbers are first rounded to
+    the source format. `random_bits`: integers of `random_width` bits for a rounding that needs them, one for each
+    value.
 
     Raises ValueError for texts that are not numbers, for policies that do not fit, and for a wrong number of
     random bits.
@@ -147,9 +149,7 @@ def cast_records(
 
 
 def _random_bits(rounding: str | None, given: Sequence[int], values: int, width: int) -> list[int] | None:
-    """Return random integers as `encode` takes them; raise ValueError, in the command line's terms, if they do not
-    fit.
-    """
+    """Return random integers for `encode`. Error messages use the names of the command's options."""
     needed = rounding is not None and choice(Rounding, rounding, "rounding").needs_bits
     if needed and len(given) != values:
         raise ValueError(
@@ -169,7 +169,7 @@ def _numbers(texts: list[str], held: Format | None) -> NDArray[Any]:
 
 
 def _held_code(text: str, held: Format) -> int:
-    """Return the code in a text, or the code of the number in a text; infinity stays infinity if the format has one."""
+    """Return the code that the text gives directly, or the code of its number. Infinity stays if the format has one."""
     if text.lower().startswith("0x"):
         return _parse_code(text, held)
     overflow = Overflow.INF if held.has_inf else Overflow.SATURATE

@@ -1,4 +1,4 @@
-"""Golden vectors through a pipe: `vectors gen` and `vectors ver`."""
+"""Commands `fp9 vectors gen` and `fp9 vectors ver`, which stream golden vectors through a pipe."""
 
 from __future__ import annotations
 
@@ -76,4 +76,4 @@ def ver(name: str, source: TextIO, settings: tuple[str, ...], as_json: bool) -> 
 
 
 COMMANDS = (gen, ver)
-"""Commands for streams of vectors, under `vectors`."""
+"""Commands of the group `vectors` that read or write streams."""

@@ -1,4 +1,4 @@
-"""Base of all commands: their classes with `--json` and `--debug`, the UNIT argument, errors, tables."""
+"""Base classes and parameter types of all commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Group(click.Group):
-    """Commands under one name; prints help if no command is given. `page` is as in `Command`."""
+    """Group of commands. Prints help if no command is given. `page` is as in `Command`."""
 
     def __init__(self, *args: Any, page: str | None = None, **settings: Any) -> None:
         super().__init__(*args, **({"epilog": _documentation(page)} | settings))
@@ -34,7 +34,7 @@ class Group(click.Group):
 
 
 class Commands(Group):
-    """Top group of commands: turns every user error into one sentence and exit code 2."""
+    """Top group of commands. A user error becomes one sentence and exit code 2."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -53,9 +53,9 @@ class Commands(Group):
 
 
 class Command(click.Command):
-    """Command with `--json` (passed on as `as_json`), `--quiet`, `--debug` and progress display.
+    """Command with `--json` (passed on as `as_json`), `--quiet`, `--debug` and a progress display.
 
-    `page` is its documentation page, as a path under docs/.
+    `page` is the path of its documentation page under docs/.
     """
 
     def __init__(self, *args: Any, page: str | None = None, **settings: Any) -> None:
@@ -65,7 +65,7 @@ class Command(click.Command):
         self.params.append(_debug_option())
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command with progress display."""
+        """Run the command and display its progress."""
         with under_way(ctx):
             return super().invoke(ctx)
 
@@ -91,16 +91,16 @@ def _debug_option() -> click.Option:
 
 
 SEED = click.IntRange(0)
-"""Parameter type of seeds, as NumPy's generators take them."""
+"""Parameter type of random seeds."""
 
 
 class Integer(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type: an integer of 0 or more, decimal or with the prefix 0x or 0b."""
+    """Parameter type: a nonnegative integer, decimal or with the prefix 0x or 0b."""
 
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the integer in a text; any other text is a usage error."""
+        """Return the integer that a text gives. Any other text is a usage error."""
         try:
             number = int(str(value), 0)
         except ValueError:
@@ -117,7 +117,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
     _MOST = 7 * 24 * 3600
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number in a text; any other text is a usage error."""
+        """Return the number that a text gives. Any other text is a usage error."""
         try:
             seconds = float(value)
         except ValueError:
@@ -144,7 +144,7 @@ def settings_option(function: _Function) -> _Function:
 
 
 def load_unit(name: str, settings: Iterable[str] = ()) -> Unit:
-    """Return the unit that a UNIT argument and its settings describe."""
+    """Return the unit that a command's UNIT argument and `--set` options describe."""
     from fp9.units import toml as unitfile  # slow to load
 
     return unitfile.load(name, settings)

@@ -1,4 +1,4 @@
-"""Command `fp9 help`: documentation pages and glossary entries in the terminal, by topic."""
+"""Command `fp9 help`: show documentation pages and glossary entries in the terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def _home() -> Traversable:
 
 
 def topics() -> dict[str, str]:
-    """Return pages by title and glossary entries by term; keys are lower case with hyphens."""
+    """Return the texts of documentation pages by title, and of glossary entries by term.
+
+    Titles and terms are in lower case, with hyphens.
+    """
     found = {}
     for folder in FOLDERS:
         for page in sorted((_home() / folder).iterdir(), key=lambda path: path.name):
@@ -46,7 +49,7 @@ def _key(title: str) -> str:
 
 
 def matching(words: str) -> list[str]:
-    """Return the topic with this name, or else every topic whose name contains all the words."""
+    """Return the topic with exactly this name. If there is none, return all topics whose names contain every word."""
     key, names = _key(words), topics()
     parts = [part.removesuffix("s") for part in key.split("-")]
     return [key] if key in names else [name for name in names if all(part in name for part in parts)]
@@ -103,7 +106,6 @@ def _first_sentence(text: str) -> str:
 
 
 def _help_of_command(words: tuple[str, ...]) -> str | None:
-    """Return the help of a command given by its words; None if there is no such command."""
     context = click.get_current_context().find_root()
     command: click.Command | None = context.command
     for word in words:

@@ -1,4 +1,4 @@
-"""Parameter types for names, with shell completion: UNIT, FORMAT, ENGINE and choices."""
+"""Parameter types for names such as UNIT, FORMAT and ENGINE. The shell completes them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from fp9.system.files import STANDARD_OUTPUT
 
 
 class Words(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type: one of some names; the library checks it, and the shell completes it.
+    """Parameter type: a name. The library checks it, and the shell completes it.
 
-    `names` is a list, or a function that returns it and is called only for completion. With `files`, the shell
+    `names` is a list, or a function that returns the list and is called only for completion. With `files`, the
+    shell
     completes paths if no name starts with the text.
     """
 
@@ -27,20 +28,20 @@ class Words(click.ParamType):  # type: ignore[type-arg]
         self._files = files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that start with the text, else files."""
+        """Return the names that start with the text. If there are none, complete a file path."""
         names = self._names() if callable(self._names) else self._names
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
 
 
 class OutFile(click.Path):
-    """Parameter type: a file to write; `-` is standard output, which then contains nothing else."""
+    """Parameter type: a file to write. `-` means standard output, which then contains nothing else."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, and note in the context if it is standard output."""
+        """Return the path. If it is standard output, record this in the command's context."""
         path = super().convert(value, param, ctx)
         if ctx is not None and str(path) == STANDARD_OUTPUT:
             ctx.meta[TAKEN] = True
@@ -72,12 +73,12 @@ def _engines() -> Iterable[str]:
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type: `FIELD=VALUE` of the command's unit; the shell completes fields, and values after `=`."""
+    """Parameter type: `FIELD=VALUE` of the command's unit. The shell completes fields, and values after `=`."""
 
     name = "text"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the settings that start with the text; none if the unit is not known yet."""
+        """Return the settings that start with the text. Return none if the unit is not known yet."""
         from fp9.units import CATALOGUE, form  # slow to load
 
         # Where the option has no value yet, click leaves what stands before it among the arguments that nobody took.

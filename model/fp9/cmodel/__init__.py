@@ -1,4 +1,4 @@
-"""Golden model as C: one freestanding generated header for a unit, or for formats and engines."""
+"""The golden model as C. Each unit, or set of formats and engines, gives one freestanding header."""
 
 from fp9.cmodel import dpi
 from fp9.cmodel.bench import bench
@@ -12,15 +12,14 @@ from fp9.units.toml import names_in
 
 
 def has_model(unit: Unit) -> bool:
-    """Return whether this kind of unit has a C model."""
+    """Return whether fp9 can write a C model of the unit."""
     return model_text.of(type(unit)) is not None
 
 
 def files(unit: Unit) -> dict[str, str]:
-    """Return the C files of a unit by name: the golden model's header, a bench that reads vectors, and the DPI-C
-    import.
+    """Return a unit's C files by name: the golden model's header, a bench that reads vectors, and the DPI-C import.
 
-    A unit that computes the results of several operations together has no import. Raises ValueError for a unit
+    There is no DPI-C import if the unit computes several operations' results together. Raises ValueError for a unit
     without a C model.
     """
     made = {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}
@@ -30,9 +29,11 @@ def files(unit: Unit) -> dict[str, str]:
 
 
 def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
-    """Return the header of formats and engines, by its file name; formats and engines are names separated by commas.
+    """Return the header for some formats and engines, by its file name.
 
-    Raises ValueError for unknown names, and for a `name` that is not a C identifier.
+    `formats` and `engines` are names separated by commas. Raises ValueError for unknown names, and for a `name`
+    that
+    is not a C identifier.
     """
     check_name(name)
     found = [format(text) for text in names_in(formats)]

@@ -1,4 +1,4 @@
-"""C bench of a unit's header: it reads a `.vec` file and prints the first operation with a wrong result."""
+"""C bench for a unit's header. It reads a `.vec` file and prints the first operation with a wrong result."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fp9.units import Port, Unit
 
 
 def bench(unit: Unit) -> str:
-    """Return the C99 program `NAME_bench FILE.vec`.
+    """Return the C99 source of the program that runs as `NAME_bench FILE.vec`.
 
-    It prints PASS, or FAIL with operands and results as numbers and exit code 1.
+    The program prints PASS. If a result differs, it prints FAIL and the operands, and exits with code 1.
     """
     text = model_text(unit)
     inputs, outputs = unit.inputs, unit.outputs
@@ -42,7 +42,7 @@ def bench(unit: Unit) -> str:
 
 
 def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
-    """Return the statement that prints a port: an operand, or a result beside the expected result."""
+    """Return the C statement that prints a port. A result is printed beside the expected result."""
     number = _number(unit, port)
     if not expected:
         return f'    show("{port.name}", {value}, {number(value)});'
@@ -54,9 +54,7 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 
 
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
-    """Return a function that writes the C expression of a port's number; an undefined number if the port has no
-    format.
-    """
+    """Return a function that writes the C expression for a port's number. A port without a format has none."""
     bias = any(other.name == f"{port.name.rstrip('0123456789')}_bias" for other in unit.inputs)
     if not port.formats or bias:
         return lambda value: "fp9_plain()"

@@ -1,4 +1,4 @@
-"""C models of units that convert: decoder, upcast, cast."""
+"""C models of the converting units: decoder, upcast and cast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9.units import SCALE_BITS, Cast, Decoder, Upcast, significand_bits
 
 
 def decoder(unit: Decoder) -> ModelText:
-    """Return the C model of a decoder: the fields of an operand."""
+    """Return the C model of a decoder, which splits an operand into fields."""
     words = {
         "name": unit.name,
         "select": select("code", unit.inputs),
@@ -31,7 +31,7 @@ def decoder(unit: Decoder) -> ModelText:
 
 
 _MEANING = "(out.nan ? 0 : 1u) | (out.nan || out.inf ? 0 : 4u | (out.zero ? 0 : 2u)) | 0x38"
-"""Mask of the decoder's outputs that carry meaning, in port order."""
+"""C mask of the decoder outputs that carry meaning. Bits are in port order."""
 
 _DECODER = """\
     fp9_number x = @{name}_code(in->code, @{select});
@@ -46,7 +46,7 @@ _DECODER = """\
 
 
 def upcast(unit: Upcast) -> ModelText:
-    """Return the C model of an upcast: an operand converted to the result's format."""
+    """Return the C model of an upcast, which converts an operand to the result's format."""
     result = unit.result
     words = {
         "name": unit.name,
@@ -69,7 +69,7 @@ _UPCAST = """\
 
 
 def cast(unit: Cast) -> ModelText:
-    """Return the C model of a cast: each lane's operand, scaled and rounded once.
+    """Return the C model of a cast, which scales each lane's operand and rounds it once.
 
     With `amax`, the model also holds the largest finite magnitude since the last clear.
     """
@@ -134,7 +134,7 @@ def _lane(unit: Cast) -> str:
 
 
 def _threshold(unit: Cast) -> list[str]:
-    """Return the statements for hybrid rounding's threshold: the source's last bits, followed by ones."""
+    """Return the C statements that compute hybrid rounding's threshold: the last bits of the source, then ones."""
     taken, ones = HiFloat8.threshold_bits(unit.source)
     value = f"(x & 0x{(1 << taken) - 1:X}) << {ones} | 0x{(1 << ones) - 1:X}" if ones else f"x & 0x{(1 << taken) - 1:X}"
     return [

@@ -1,4 +1,4 @@
-"""C functions of an engine for any number of products: `fp9_ENGINE_step` and `fp9_ENGINE_dot`."""
+"""C functions `fp9_ENGINE_step` and `fp9_ENGINE_dot` of an engine, for any number of products."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fp9.engines import Engine, Scaling
 from fp9.formats import Format
 
 MOST_PRODUCTS = 1 << 30
-"""Most products of an exact sum."""
+"""Largest number of products in an exact sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """C functions of an engine, and the formats and shared parts that they need."""
+    """C functions of an engine. `formats` and `parts` are what they need from the header."""
 
     functions: str
     formats: tuple[Format, ...]
@@ -27,9 +27,9 @@ class EngineText:
 
 
 def engine_text(engine: Engine, operands: Sequence[Format], scales: Sequence[Format]) -> EngineText:
-    """Return the C functions of an engine for given formats of factors and of scales.
+    """Return the C functions of an engine for operands and scales in these formats.
 
-    Raises ValueError for an engine with groups, zero_bypass or random bits, and if no format can be a factor.
+    Raises ValueError for an engine with groups, zero_bypass or random bits, and if no format can be an operand.
     """
     _check(engine, operands)
     name = "fp9_" + re.sub("[^a-z0-9]+", "_", engine.name.lower().replace("=-", "_minus_")).strip("_")
@@ -63,7 +63,7 @@ def _check(engine: Engine, operands: Sequence[Format]) -> None:
 
 
 def _terms(engine: Engine, operands: Sequence[Format], scales: Sequence[Format]) -> Weights:
-    """Return the weights of products, including scaled products if scales multiply them."""
+    """Return the weights of the products. Scales are included if they multiply products."""
     sides = weights(operands)
     products = sides + sides
     if scales and (engine.step.scaling is Scaling.PRODUCTS or engine.step.exact):
@@ -102,7 +102,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def _place(engine: Engine) -> str:
-    """Return the C expression of the chunk index of a step's term i, with `interleave` neighbours at a time."""
+    """Return the C expression for the index, within its chunk, of term i of a step."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"
@@ -170,7 +170,6 @@ FP9_FN uint32_t @{name}_dot(
 
 
 def _exact(name: str, engine: Engine, terms: Weights) -> str:
-    """Return the C function that sums all products exactly and rounds once."""
     everything = joined([terms, weights([addend_format(engine)])])
     nan, invalid = nan_codes(engine)
     words = _words(name, engine) | {

@@ -1,4 +1,4 @@
-"""C models of units that multiply: mul, and with an addend fma, dot, mac."""
+"""C models of the multiplying units `Mul`, `Fma` and `Dot`, with parts that `Mac` uses too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9.units import Dot, Mul, with_every_bias
 
 
 def mul(unit: Mul) -> ModelText:
-    """Return the C model of a product of two operands, rounded once; a NaN result has the canonical code."""
+    """Return the C model of a `Mul`, which rounds the product of two operands once. NaN has the canonical code."""
     sides = (("a", unit.a), ("b", unit.b))
     words = {
         "name": unit.name,
@@ -41,7 +41,7 @@ _MUL = """\
 
 
 def dot(unit: Dot) -> ModelText:
-    """Return the C model of a dot: one step, or one chunk that is then added to c."""
+    """Return the C model of a `Dot`. It is one step, or one chunk that is then added to c."""
     engine, name = unit.engine, unit.name
     lines = [
         *term_lines(unit),
@@ -61,7 +61,7 @@ def dot(unit: Dot) -> ModelText:
 
 
 def _joins(unit: Dot) -> bool:
-    """Return whether the products are summed alone and then added to c."""
+    """Return whether the products are summed first and the sum is then added to c."""
     engine = unit.engine
     return not engine.step.exact and (
         engine.chunk.length is not None or (engine.step.scaling is Scaling.SUMS and unit.scale is not None)
@@ -100,12 +100,14 @@ def flag_lines(unit: Dot | Mul, value: str) -> list[str]:
 
 
 def count_of(unit: Dot) -> int:
-    """Return the number of terms of an operation: its products, or its groups of products."""
+    """Return the number of terms in an operation. A term is a product, or the sum of a group of products."""
     return unit.products // (unit.engine.step.group or 1)
 
 
 def term_lines(unit: Dot) -> list[str]:
-    """Return the statements that fill `term` with an operation's products, scaled if scales multiply products."""
+    """Return the C statements that write an operation's products to `term`. Scales are applied if they multiply
+    products.
+    """
     # An accumulator takes a step as it comes; a whole chunk is dealt to its steps.
     order = list(range(unit.products)) if unit.has_state else unit.engine.order(unit.products)
     lines = []

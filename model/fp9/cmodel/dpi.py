@@ -1,4 +1,4 @@
-"""DPI-C import of a unit's C model for SystemVerilog benches: the C functions, and the package that imports them."""
+"""DPI-C import of a unit's C model for SystemVerilog test benches: C functions and a SystemVerilog package."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from fp9.units import Unit
 
 
 def function(unit: Unit) -> str:
-    """Return the name of a unit's function in SystemVerilog."""
+    """Return the SystemVerilog name of a unit's function."""
     return f"{unit.name}_model"
 
 
 def source(unit: Unit) -> str:
-    """Return the C or C++ source of the functions that the package imports.
+    """Return the C source of the functions that the package imports. It is valid C++ too.
 
-    Raises ValueError for a unit that computes the results of several operations together.
+    Raises ValueError for a unit that computes several operations' results together.
     """
     text = model_text(unit)
     if text.group > 1:
@@ -73,7 +73,7 @@ EXPORTED void @{name}_dpi_model(
 
 
 def imports(unit: Unit) -> str:
-    """Return the SystemVerilog package `NAME_dpi`, which imports the functions."""
+    """Return the source of the SystemVerilog package `NAME_dpi`, which imports the C functions."""
     ports = [f"    input longint unsigned {port.name}" for port in unit.inputs]
     ports += [f"    output longint unsigned {port.name}" for port in unit.outputs]
     ports += ["    output longint unsigned meaning"]

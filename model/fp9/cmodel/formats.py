@@ -1,4 +1,4 @@
-"""C functions of number formats: the fields of each format as constants, decode and encode."""
+"""C functions that decode and encode number formats. A format's fields become constants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Kind, PowerOfTwo, ScaledI
 
 
 class Layout(NamedTuple):
-    """Fields of the C struct `fp9_layout`, in its order; a code that does not exist is -1."""
+    """Fields of the C struct `fp9_layout`, in its order. A code is -1 if the format does not have it."""
 
     bits: int
     fraction_bits: int
@@ -32,7 +32,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(fmt: Format) -> Layout:
-    """Return the layout of a format with fixed fields; HiFloat8 has its own functions."""
+    """Return the layout of a format with fixed fields. HiFloat8 has none and uses its own functions."""
     fraction_bits, lowest, subnormals = _grid(fmt)
     nan, infinity = fmt.nan_code(False), fmt.inf_code(False)
     last_place = fmt.quantum(fmt.min_normal_exponent)
@@ -58,7 +58,9 @@ def layout_of(fmt: Format) -> Layout:
 
 
 def _grid(fmt: Format) -> tuple[int, int, bool]:
-    """Return fraction bits, lowest exponent with a full significand, and whether there are subnormal numbers."""
+    """Return the number of fraction bits, the lowest exponent with a full significand, and whether there are
+    subnormals.
+    """
     match fmt:
         case FixedFormat() | UnsignedFloat():
             return fmt.fraction_bits, fmt.lowest_exponent, fmt.subnormals
@@ -76,13 +78,14 @@ def _nan_at_zero(fmt: Format) -> int:
 
 
 def is_tapered(fmt: Format) -> bool:
-    """Return whether a format has its own source, `parts/hif8.h`."""
+    """Return whether the format is HiFloat8, whose source is `parts/hif8.h`."""
     return isinstance(fmt, HiFloat8)
 
 
 def format_text(fmt: Format) -> str:
-    """Return the C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode`; empty for HiFloat8, a shared
-    part.
+    """Return the C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode`.
+
+    The text is empty for HiFloat8, whose functions are a shared part.
     """
     if is_tapered(fmt):
         return ""

@@ -1,4 +1,4 @@
-"""C models of the dual-format floating-point unit: each operation is modelled as a single-operation unit."""
+"""C model of the dual-format floating-point unit. Each operation uses the model of a single-operation unit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9.units import Fpu, FpuOp
 
 
 def fpu(unit: Fpu) -> ModelText:
-    """Return the C model of an fpu: two products of 8-bit operands, one product of 16-bit operands, and casts."""
+    """Return the C model of an `Fpu`: two products of 8-bit operands, one product of 16-bit operands, and casts."""
     engine, wide = unit.engine, weights([unit.engine.result.format])
     pair = step(f"{unit.name}_fmma", engine, weights(unit.a) + weights(unit.b), 2)
     single = step(f"{unit.name}_fma", engine.changed(name=f"{engine.name}, 16 bits", products=1), wide + wide, 1)

@@ -1,4 +1,4 @@
-"""C headers of formats and engines: conversions from and to FP32, classes, neighbours, steps and dot products."""
+"""C headers for formats and engines: conversions from and to FP32, classes, neighbours, and dot products."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FP32 = fixed_format("fp32")
 
 
 def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
-    """Return the header `fp9_NAME.h` of formats, and of engines with these formats as operands.
+    """Return the text of `fp9_NAME.h`, a header for formats, and for engines with operands in these formats.
 
     Raises ValueError for engines without formats, and for engine parameters that the C model does not support.
     """

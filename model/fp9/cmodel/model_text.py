@@ -1,4 +1,4 @@
-"""C text of a unit's model before it becomes a header: its requirements and its own functions."""
+"""C text of a unit's model, before it becomes a header."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from fp9.formats import Format
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
-    """Formats and shared parts that a model's functions need, its functions, and its state.
+    """C functions and state of a unit's model, and the formats and shared parts that they need.
 
-    `state` is the body of the struct that passes data from one operation to the next; empty without state. `reset`
-    holds the statements that initialise it as the hardware's reset does. `body` holds the statements of
-    `NAME_model`. `meaning` is an expression whose bit i is 1 if output i of `out` carries meaning; empty if every
-    output always does.
+    - `body`: the statements of `NAME_model`.
+    - `state`: the body of the struct that passes data from one operation to the next. It is empty without state.
+    - `reset`: the statements that initialise the state as the hardware's reset does.
+    - `meaning`: an expression whose bit i is 1 if output i of `out` carries meaning. It is empty if all outputs
+    always
+      do.
     """
 
     formats: tuple[Format, ...]

@@ -1,4 +1,4 @@
-"""C expressions of operands: the number of a port's code, in the format that the select ports choose."""
+"""C expressions that decode operands. Select ports choose the format."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from fp9.units import BIAS_BITS, Port
 
 
 def struct_of(name: str, ports: Sequence[Port]) -> str:
-    """Return a C struct with the ports in their order."""
+    """Return a C struct with one field per port."""
     lines = [f"    {c_type(port.width)} {port.name}; /* [{port.width}] {port.doc} */" for port in ports]
     return "\n".join(["typedef struct {", *lines, f"}} {name};", ""])
 
 
 def c_type(width: int) -> str:
-    """Return the smallest unsigned type for a port's width."""
+    """Return the smallest unsigned C type that holds `width` bits."""
     return next(f"uint{bits}_t" for bits in (8, 16, 32, 64) if width <= bits)
 
 
 def signed(port: str, width: int) -> str:
-    """Return a C expression of the two's complement number in a port."""
+    """Return a C expression that reads a port as two's complement."""
     half = 1 << (width - 1)
     return f"((int)({port} ^ {half}) - {half})"
 
 
 def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool = False) -> str:
-    """Return a C function `NAME(code, format, bias)` that decodes a code; `format` is an index into `formats`.
+    """Return the C function `NAME(code, format, bias)`, which decodes a code. `format` is an index into `formats`.
 
     With `bypass`, NaN-Inf of a merged format gets the significand 1, which `fp9_bypassed` reads.
     """
@@ -57,7 +57,7 @@ def _extra_bias(fmt: Format) -> int:
 
 
 def select(operand: str, ports: Sequence[Port]) -> str:
-    """Return the C arguments that follow a code in a call of a reader."""
+    """Return the format and bias arguments for a call of a reader."""
     names = {port.name for port in ports}
     chosen = f"in->{operand}_format" if f"{operand}_format" in names else "0"
     bias = signed(f"in->{operand}_bias", BIAS_BITS) if f"{operand}_bias" in names else "0"
@@ -65,7 +65,7 @@ def select(operand: str, ports: Sequence[Port]) -> str:
 
 
 def extra_parts(formats: Sequence[Format], bias_port: bool, bypass: bool) -> list[str]:
-    """Return the shared parts that readers of these formats need."""
+    """Return the names of the shared parts that readers of these formats need."""
     return ["moved"] * (bias_port and any(fmt.programmable_bias for fmt in formats)) + ["bypass"] * bypass
 
 

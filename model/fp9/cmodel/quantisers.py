@@ -1,4 +1,4 @@
-"""C models of quantisers: the scale of a block, and its elements."""
+"""C models of quantisers, which compute a block's scale and elements."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from fp9.units import TENSOR_SCALE, Quantiser
 
 
 def quantiser(unit: Quantiser) -> ModelText:
-    """Return the C model of a quantiser; if a block takes several operations, the model computes all of them
-    at once.
-    """
+    """Return the C model of a quantiser. If a block takes several operations, the model computes them all at once."""
     block, lanes = unit.block, unit.width
     words = {
         "name": unit.name,
@@ -43,7 +41,7 @@ def quantiser(unit: Quantiser) -> ModelText:
 
 
 def _tried(unit: Quantiser, words: dict[str, object], rule: ScaleRule) -> str:
-    """Return the C function of a scale rule that tries two divisors and compares the errors of the elements."""
+    """Return the C function for a rule that tries two divisors and compares the element errors."""
     first, second = map(int, rule.tries)
     products = weights([unit.block.element]) + weights([unit.block.scale]) + weights([TENSOR_SCALE])
     mixed = weights([unit.source]) + products
@@ -102,7 +100,7 @@ _TENSOR = """\
 
 
 def _rule(unit: Quantiser, number: int, rule: ScaleRule) -> str:
-    """Return the branch of a scale rule: amax divided by the rule's divisor, rounded once."""
+    """Return the C branch for a rule. It divides amax by the rule's divisor and rounds once."""
     test = "" if number == len(unit.rules) - 1 else f"if (rule == {number}) "
     if rule.tries:
         return f"    {test}return {unit.name}_tried(number, amax, whole); /* {rule.name} */"

@@ -1,4 +1,4 @@
-"""Weights of exact sums: the exponents of all bits that terms can have, from the records."""
+"""Exponent ranges of the terms of exact sums."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ LIMB = 64
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Range of terms: multiples of 2^`lowest`, below 2^`highest` in magnitude."""
+    """Exponent range of terms. Terms are multiples of 2^`lowest`, with magnitudes below 2^`highest`."""
 
     lowest: int
     highest: int
 
     def __add__(self, other: Weights) -> Weights:
-        """Return the weights of products of two terms."""
+        """Return the range of products, each with one factor from either range."""
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:
-        """Return the bits of a magnitude that holds the sum of so many terms."""
+        """Return the number of bits that hold the magnitude of a sum of `terms` terms."""
         return self.highest - self.lowest + terms.bit_length()
 
     def limbs(self, terms: int) -> int:
-        """Return the number of 64-bit words of a two's complement number that holds the sum of so many terms."""
+        """Return the number of 64-bit words that hold a sum of `terms` terms in two's complement."""
         return self.bits(terms) // LIMB + 1
 
 
 def weights(formats: Iterable[Format]) -> Weights:
-    """Return the weights of all numbers of some formats."""
+    """Return the exponent range of all numbers of some formats."""
     each = [_weights(fmt) for fmt in formats]
     return joined(each)
 
@@ -43,12 +43,12 @@ def _weights(fmt: Format) -> Weights:
 
 
 def _largest(fmt: Format) -> Fraction:
-    """Return the largest magnitude of a code; for integers, this code never results from a cast."""
+    """Return the largest magnitude of any code. It includes the lowest integer, which no cast produces."""
     if fmt.twos_complement:
         return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
     return fmt.max_magnitude
 
 
 def joined(each: Sequence[Weights]) -> Weights:
-    """Return the weights that cover terms of several kinds."""
+    """Return the range that covers all given ranges."""
     return Weights(min(w.lowest for w in each), max(w.highest for w in each))

@@ -1,4 +1,4 @@
-"""C functions of an engine's step: round(sum of products + c), for each way in which engines add."""
+"""C function of an engine's step, round(sum of products + c)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 
 NARROW = 60
-"""Bits of an exact sum that fit in a 64-bit integer, with the spare bits that `fp9_add` needs."""
+"""Largest width of an exact sum in a 64-bit integer. The remaining bits are spare bits for `fp9_add`."""
 
 _CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Truncation.JAM: "FP9_CUT_JAM"}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """C text of a step's function, and the shared parts that it needs."""
+    """C text of a step function, and the shared parts that it needs."""
 
     text: str
     parts: tuple[str, ...]
 
 
 def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool = False) -> Step:
-    """Return the C function `NAME_step` for at most `count` terms with these weights; with `grouped`, terms are group
-    sums.
+    """Return the C function `NAME_step` for at most `count` terms in the range `products`.
 
-    It takes the terms and the addend as numbers, returns a code of the engine's result, and sets flags.
+    The function takes the terms and the addend as numbers. It returns the result's code and sets flags. With
+    `grouped`, each term is the sum of a group of products.
     """
     words = _words(name, engine) | {"count": count}
     if engine.window.width is None:
@@ -64,16 +64,16 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def nan_codes(engine: Engine) -> tuple[str, str]:
-    """Return the NaN codes of a result: with a NaN operand, and without."""
+    """Return two result codes: for NaN from a NaN operand, and for NaN from an invalid operation."""
     own = engine.result.format.nan_code(False) if engine.nan.code is None else engine.nan.code
     assert own is not None, "an engine's result has a NaN"
     return f"0x{own:X}", f"0x{own if engine.nan.invalid_code is None else engine.nan.invalid_code:X}"
 
 
 def layout(engine: Engine) -> str:
-    """Return the C function that gives the layout of an exact engine's result.
+    """Return the C function that returns the layout of an exact engine's result.
 
-    Raises ValueError for a result without fixed fields, such as HiFloat8: it has no layout.
+    Raises ValueError for a result without fixed fields, such as HiFloat8.
     """
     if not isinstance(engine.result.format, FixedFormat):
         raise ValueError(
@@ -166,7 +166,7 @@ def _top(engine: Engine, inside: bool) -> str:
 
 
 def _zeros(engine: Engine, inside: bool) -> str:
-    """Return the statements that give zeros the engine's zero exponent; empty if it has none."""
+    """Return the C statements that apply the engine's zero exponent. They are empty if the engine has none."""
     if engine.window.zero_exponent is None:
         return ""
     zero = f"top = {engine.window.zero_exponent}"

@@ -1,4 +1,4 @@
-"""Pieces of C text: the parts that every header shares, names of formats and roundings, comments."""
+"""Building blocks of C text: shared parts, names, lists and comments."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def part(name: str) -> str:
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:
-    """Return a template with each `@{name}` replaced by the word of that name."""
+    """Return the template with each `@{name}` replaced by `words[name]`."""
     return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
 
 
 def identifier(fmt: Format) -> str:
-    """Return a format's name as part of a C identifier: `hfp8_143_bias_4`, `f_1_4_3_b_10`."""
+    """Return a format's name in the form of a C identifier: `hfp8_143_bias_4`, `f_1_4_3_b_10`."""
     text = re.sub("[^a-z0-9]+", "_", fmt.name.lower().replace("=-", "_minus_")).strip("_")
     return text if text[0].isalpha() else f"f_{text}"
 
@@ -44,11 +44,11 @@ def comment(text: str) -> str:
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """Return a C expression that selects a value by a port; indices after the last value select the last."""
+    """Return a C expression in which a port selects a value. Too large an index selects the last value."""
     *before, last = values
     return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last
 
 
 def listed(values: Iterable[object], indent: int = 8) -> str:
-    """Return values separated by commas, wrapped to the header's width."""
+    """Return the values separated by commas, and wrapped to `WIDTH` columns."""
     return ("\n" + " " * indent).join(textwrap.wrap(", ".join(map(str, values)), WIDTH - 2 - indent))

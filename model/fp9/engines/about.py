@@ -1,4 +1,4 @@
-"""Description of each accumulator preset: the instruction or design, its source, and the devices that have it."""
+"""Descriptions of the accumulator presets: what each one models, its source, and the devices that have it."""
 
 from __future__ import annotations
 
@@ -50,9 +50,11 @@ _ABOUT: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """Preset with the instruction or design that it models, the source of its parameters, and its devices.
+    """A preset and what it models.
 
-    `devices`: product and instruction, as `fp9.engine` takes them.
+    `stands_for`: the instruction or design. `source`: where its parameters come from. `devices`: each a product and
+    an
+    instruction, as `fp9.engine` takes them.
     """
 
     engine: Engine
@@ -67,28 +69,33 @@ class Accumulator:
 
     @property
     def terms_per_step(self) -> int | None:
-        """Return the number of products that one step adds; None if the whole sum is one step."""
+        """Return the number of products that one step adds. Return None if the whole sum is one step."""
         return None if self.engine.step.exact else self.engine.step.products
 
     @property
     def aligned_bits(self) -> int | None:
-        """Return the fraction bits that alignment keeps below the largest exponent of a step; None for exact steps."""
+        """Return the number of fraction bits below a step's largest exponent that alignment keeps.
+
+        Return None if steps are exact.
+        """
         return self.engine.window.width
 
     @property
     def result(self) -> str:
-        """Return the format of results."""
+        """Return the name of the result format."""
         return self.engine.output.name
 
     @property
     def rounding(self) -> str:
-        """Return the rounding of a step, followed by the rounding of the total if there are chunks."""
+        """Return the rounding of a step. If there are chunks, add the rounding of the total."""
         own, total = self.engine.result.rounding.value, self.engine.output_rounding.value
         return own if self.engine.chunk.length is None else f"{own}, then {total}"
 
     @property
     def chunk(self) -> int | None:
-        """Return the number of products after which a sum is added to the total; None if there are no chunks."""
+        """Return the number of products in a chunk, whose sum is then added to the total. Return None without
+        chunks.
+        """
         return self.engine.chunk.length
 
     def __str__(self) -> str:
@@ -105,7 +112,7 @@ def accumulators() -> tuple[Accumulator, ...]:
 
 
 def about(name: str) -> Accumulator:
-    """Return the record of a preset, found by its name or by a device's name.
+    """Return the record of a preset, found by the preset's name or a device's name.
 
     Raises ValueError for names with parameters.
     """

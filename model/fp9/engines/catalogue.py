@@ -1,4 +1,4 @@
-"""Presets by name, and the search for an engine: by name, with parameters changed in the name."""
+"""Presets by name. A name may also change parameters of a preset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
 
 
 def _mma(name: str, result: FixedFormat) -> Engine:
-    """Return FP8 through the FP16 tensor core: 32 elements in two interleaved steps of 16, two neighbours at a time."""
+    """Return the engine for FP8 on the FP16 tensor core.
+
+    It sums 32 elements in two steps of 16, which take two neighbouring elements in turn.
+    """
     step, chunk = Step(16, scaling=Scaling.SUMS), Chunk(32, interleave=2)
     if result is _FP16:
         return Engine(name, Result(result, _R.RNE), step, Window(25, zero_exponent=-21), chunk)
@@ -31,7 +34,7 @@ def _mma(name: str, result: FixedFormat) -> Engine:
 
 
 def _rvbna(products: int) -> Engine:
-    """Return an engine with a window of 23 bits plus one for each doubling of the products.
+    """Return an engine with a window of 23 + log2(products) bits.
 
     The whole step is one chunk. Step and total are rounded to odd.
     """
@@ -41,7 +44,7 @@ def _rvbna(products: int) -> Engine:
 
 
 _X86_NAN = 0xFFC00000
-"""Result of invalid operations on x86: the quiet NaN with the sign bit set."""
+"""NaN code of invalid operations on x86. It is quiet and has the sign bit set."""
 _X86_RESULT = Result(_FP32, _R.RNE, flush=True, flush_addend=True)
 
 ENGINES: dict[str, Engine] = {
@@ -100,7 +103,7 @@ ENGINES: dict[str, Engine] = {
 }
 
 ALIASES = {"G": "products", "K": "window", "L": "chunk"}
-"""Parameters by the letters that the literature uses."""
+"""Letters that the literature uses for parameters."""
 
 _PLAIN = {plain(name): name for name in ENGINES}
 _CALL = re.compile(r"\s*([^()]*[^()\s])\s*(?:\(\s*(.*?)\s*\))?\s*")
@@ -108,9 +111,10 @@ _SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
 
 
 def engine(name: str | Engine) -> Engine:
-    """Return the preset of a name, with any parameters given in the name; an `Engine` is returned unchanged.
+    """Return the preset of a name. The name may change parameters. An `Engine` is returned unchanged.
 
-    Names of devices are accepted too (`fp9.engines.DEVICES`), with an instruction if a device has several.
+    A device's name is accepted too (`fp9.engines.DEVICES`). If the device has several instructions, add one of
+    them.
 
     >>> engine("h100 wgmma").name, engine("L40S").name, engine("mi300x").name
     ('hopper', 'ada', 'cdna3')
@@ -147,7 +151,7 @@ def _parse(name: str) -> Engine:
 
 
 def _preset(name: str) -> str | None:
-    """Return the preset of a name in any letter case, or of a device's name; raise ValueError for an ambiguous name."""
+    """Return the preset that a name means in any letter case. Raises ValueError for an ambiguous name."""
     return _PLAIN.get(plain(name)) or DEVICE_NAMES.find(name)
 
 
@@ -169,7 +173,6 @@ def _settings(name: str, text: str) -> dict[str, Any]:
 
 
 def _value(name: str, field: str, text: str) -> object:
-    """Return a parameter's value: a choice or format by name, none, true, false, or an integer."""
     if field in ("result", "promotion"):
         return None if text == "none" else format(text)
     if field in _CHOICES:

@@ -1,4 +1,4 @@
-"""Devices and their instructions: the accumulator that sums FP8 products in each, and the names to find it."""
+"""Devices, their instructions, and the accumulator that each instruction uses for FP8 products."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FP32, FP16 = "fp32", "fp16"
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Instruction of a device: its names, the format of its results, and the engine of its sums."""
+    """Instruction of a device. `result` is the format of its results, and `engine` is the preset that models it."""
 
     names: tuple[str, ...]
     result: str
@@ -19,13 +19,16 @@ class Instruction:
 
     @property
     def name(self) -> str:
-        """Return the first name, followed by the result format unless that is FP32."""
+        """Return the instruction's first name. The result format follows if it is not FP32."""
         return self.names[0] if self.result == FP32 else f"{self.names[0]} {self.result}"
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Architecture: its products, its instructions with FP8 or FP4 operands, and the source of the claim."""
+    """Architecture, with its products and its instructions for FP8 or FP4 operands.
+
+    `source` says where the accumulators are documented or measured.
+    """
 
     architecture: str
     products: tuple[str, ...]
@@ -77,8 +80,9 @@ DEVICES = (
 
 
 def _candidates() -> dict[str, dict[str, str]]:
-    """Return a map from every name of device, instruction and result to its possible engines and their unambiguous
-    names.
+    """Return for every possible device name the engines that it can mean.
+
+    Each engine comes with an unambiguous name.
     """
     found: dict[str, dict[str, str]] = {}
     for device in DEVICES:
@@ -104,11 +108,11 @@ def _synonyms() -> Synonyms:
 
 
 DEVICE_NAMES = _synonyms()
-"""Names of engines by product, instruction and result: "h100 wgmma", "l40s", "mi300x", "h200 mma fp16"."""
+"""Synonyms of presets, made from product, instruction and result: "h100 wgmma", "l40s", "mi300x", "h200 mma fp16"."""
 
 
 def devices_of(engine: str) -> list[str]:
-    """Return product and instruction of every device that has an engine, such as "h100 wgmma"."""
+    """Return the devices that use an engine, each as product and instruction, such as "h100 wgmma"."""
     return [
         f"{product} {instruction.name}"
         for device in DEVICES

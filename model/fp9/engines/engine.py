@@ -1,5 +1,5 @@
-"""Parameters of the dot engine: which sums are exact, where they are rounded, and to which format (numerics.md,
-sums).
+"""Accumulator models (engines): which sums are exact, where they are rounded, and to which format
+(numerics.md, sums).
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ from fp9.rounding import Overflow, Rounding
 
 
 class MacOp(IntEnum):
-    """Operation of an accumulator in one step; every operation outputs the accumulator afterwards."""
+    """Operation of an accumulator. Every operation also outputs the accumulator's new value."""
 
     ACCUMULATE = 0
-    """acc = round(sum of products + acc); with chunks, chunk = round(sum of products + chunk)"""
+    """acc = round(sum of products + acc). With chunks, chunk = round(sum of products + chunk)"""
     LOAD = 1
-    """acc = round(sum of products + c): starts a new sum; with operands of +0, loads c. With chunks, acc = c and
-    chunk = round(sum of products)"""
+    """acc = round(sum of products + c). Starts a new sum; operands of +0 load c. With chunks, acc = c and
+    chunk = round(sum of products)
+    """
     CLEAR = 2
     """acc = +0, and chunk = +0"""
     HOLD = 3
-    """acc is unchanged and is read"""
+    """acc does not change"""
     FOLD = 4
-    """only with chunks: add an open chunk to the accumulator before it is full, at the end of a sum of any length"""
+    """only with chunks: add an incomplete chunk to the accumulator, to end a sum of any length"""
 
 
 MAX_WINDOW = 40
-"""Most fraction bits of a window. With at most MAX_PRODUCTS products, the sum of a step is an integer of 53 bits."""
+"""Largest number of fraction bits in a window. A step with MAX_PRODUCTS products then sums to at most 53 bits."""
 MAX_PRODUCTS = 1 << 10
 MAX_EXPONENT = 1 << 9
-"""Largest magnitude of exponents of results and of `zero_exponent`.
+"""Largest magnitude of a result's exponent and of `zero_exponent`.
 
-With operands in FP32's exponent range, float64 then represents every product and addend in units of a window's
-last place.
+If operands have FP32's exponent range, float64 then holds every product and addend in units of a window's last
+place.
 """
 
 _FP32 = fixed_format("fp32")
@@ -69,7 +70,7 @@ class Engine:
     """R = code where S is NaN: the code, and which sums are NaN."""
 
     def __hash__(self) -> int:
-        """Return a fast hash, since strategies are looked up by engine at every call.
+        """Return a hash that is fast to compute, since every call looks up strategies by engine.
 
         Choices are hashed by identity, because their own hash is slow. The name alone is not enough: a search
         tries hundreds of engines with the same name.
@@ -109,9 +110,9 @@ class Engine:
         return {name: parameter.of(self) for name, parameter in PARAMETERS.items()}
 
     def changed(self, name: str | None = None, **parameters: Any) -> Engine:
-        """The engine with other values of some parameters, which have the names of `fp9.engines.PARAMETERS`.
+        """Return a copy with other parameters. Their names are those of `fp9.engines.PARAMETERS`.
 
-        Raises ValueError for parameters that do not fit together, TypeError for one that there is not.
+        Raises ValueError for parameters that do not fit together. Raises TypeError for an unknown parameter.
 
         >>> Engine(step=Step(4)).changed(window=20, name="mine").window.width
         20
@@ -226,7 +227,7 @@ class Engine:
 
     @property
     def output(self) -> FixedFormat:
-        """Return the format of the total and of C: `chunk.promotion` if given, else `result.format`."""
+        """Return the format of the total. It is `chunk.promotion` if given, else `result.format`."""
         return self.chunk.promotion or self.result.format
 
     @property
@@ -236,13 +237,17 @@ class Engine:
 
     @property
     def addend_format(self) -> FixedFormat:
-        """Return the format of C's codes: FP32 if the total is FP32 with fewer fraction bits."""
+        """Return the format of the addend's codes.
+
+        It is FP32 if the total is FP32 with fewer fraction bits. Otherwise it is the total's format.
+        """
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
     @property
     def within_chunk(self) -> Engine:
-        """Return the engine of the steps within one chunk, whose addend is the chunk; the engine itself if there are
-        no chunks.
+        """Return the engine that sums one chunk. Its addend is the chunk's sum so far.
+
+        Without chunks, return the engine itself.
         """
         if self.chunk.length is None:
             return self
@@ -251,18 +256,19 @@ class Engine:
 
     @property
     def nans_of_steps(self) -> tuple[int | None, int | None]:
-        """Return `code` and `invalid_code` of a step's NaN; (None, None) with chunks, where they apply to the
-        total.
+        """Return the step's NaN codes `code` and `invalid_code`.
+
+        With chunks, return (None, None), since the codes then apply to the total only.
         """
         return (self.nan.code, self.nan.invalid_code) if self.chunk.length is None else (None, None)
 
     @property
     def steps_of_chunk(self) -> int:
-        """Return the number of steps in a chunk; 0 if there are no chunks."""
+        """Return the number of steps in a chunk. Return 0 if there are no chunks."""
         return (self.chunk.length or 0) // self.step.products
 
     def order(self, depth: int) -> list[int]:
-        """Return the indices of a sum of `depth` products in the order in which steps take them.
+        """Return the indices of `depth` products in the order in which the steps add them.
 
         If the last chunk is not full, its steps take the elements that exist.
         """
@@ -273,16 +279,14 @@ class Engine:
 
     @property
     def joining(self) -> Engine:
-        """Return the engine of the step that adds a chunk to the total: an exact sum of two numbers, rounded once."""
+        """Return the engine that adds a chunk to the total. It sums two numbers exactly and rounds once."""
         result = replace(self.result, format=self.output, rounding=self.output_rounding)
         nan = NanPolicy(self.nan.code, self.nan.invalid_code)
         return Engine(f"{self.name}: join", result, nan=nan)
 
     @property
     def is_fused(self) -> bool:
-        """Return whether the engine is plain steps: one exact sum and one rounding each, without chunks or zero
-        bypass.
-        """
+        """Return whether each step is one exact sum with one rounding, without chunks or zero bypass."""
         return (
             self.window.width is None and not self.step.exact and self.chunk.length is None and not self.nan.zero_bypass
         )
@@ -295,8 +299,9 @@ class Engine:
         return self.result.overflow is Overflow.INF and not flushes and own_nan and self.nan.infinity_run is None
 
     def steps(self, depth: int) -> int:
-        """Return the number of roundings for `depth` products: one for each step, and one for each chunk added to the
-        total.
+        """Return the number of roundings for `depth` products.
+
+        Each step rounds once. Each chunk rounds once more when it is added to the total.
         """
         if self.step.exact:
             return 1
@@ -309,8 +314,9 @@ class Engine:
 
 
 def is_accumulator(fmt: Format) -> bool:
-    """Return whether steps can round to a format: fixed fields, with NaN and infinity or a merged NaN-Inf at
-    the top.
+    """Return whether a step's result can have this format.
+
+    The format must have fixed fields. NaN and infinity, or a merged NaN-Inf, must be its highest codes.
     """
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
 
@@ -320,7 +326,7 @@ def _has_subnormals(fmt: Format) -> bool:
 
 
 def alignment_exponent(fmt: Format, exponent: int) -> int:
-    """Return the exponent that aligns a number of `fmt` in [2^exponent, 2^(exponent+1)); its significand is below 2.
+    """Return the exponent by which alignment treats a number of `fmt` in [2^exponent, 2^(exponent+1)).
 
     Subnormal numbers have the format's lowest exponent. Integers have the exponent of the largest integer.
     """
@@ -330,6 +336,6 @@ def alignment_exponent(fmt: Format, exponent: int) -> int:
 
 
 NO_EXPONENT = -128
-"""Byte in place of the alignment exponent of a zero; it is below the exponents of all 8-bit numbers."""
+"""Byte that stands for the alignment exponent of zero. It is below the exponents of all 8-bit numbers."""
 
 _INTEGER_FRACTION_BITS = 6

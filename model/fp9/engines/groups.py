@@ -1,6 +1,7 @@
-"""The groups of an engine's fields: its step, window, chunk, result and NaN policy, each field with its formula.
+"""Field groups of an engine: step, window, chunk, result and NaN policy. Each field has a formula.
 
-The formulas write a[k] and b[k] for operands, p[k] = a[k] * b[k] for their product, and C for the addend. floor_n(x)
+The formulas write a[k] and b[k] for operands, p[k] = a[k] * b[k] for their product, and C for the addend.
+floor_n(x)
 keeps n fraction bits of x below the largest exponent of a step.
 """
 
@@ -14,7 +15,7 @@ from fp9.rounding import Overflow, Rounding, choice
 
 
 class Truncation(Enum):
-    """Treatment of the bits below the window in alignment."""
+    """How alignment treats the bits below the window."""
 
     ZERO = "zero"
     """dropped from the magnitude: rounds toward zero"""
@@ -25,7 +26,7 @@ class Truncation(Enum):
 
 
 class Addend(Enum):
-    """Alignment of the addend C with the products if there is a window."""
+    """How the addend C is aligned with the products. It applies only to engines with a window."""
 
     INSIDE = "inside"
     """aligned with the products; its exponent counts for the window"""
@@ -36,13 +37,13 @@ class Addend(Enum):
 
 
 class Scaling(Enum):
-    """Point at which power-of-two scales of the operands are applied."""
+    """Where power-of-two scales of the operands are applied."""
 
     PRODUCTS = "products"
     """added to the exponent of every product, before alignment"""
     SUMS = "sums"
-    """each chunk (or all of K, without chunks) is summed from +0, and its sum is scaled when it is added to
-    the total
+    """each chunk is summed from +0, and its sum is scaled when it is added to the total; without chunks, all of K
+    is one chunk
     """
 
 
@@ -54,7 +55,7 @@ class Result:
     """What a step rounds to: R = round(C + p[0] + ... + p[G-1]), a number of `format`."""
 
     format: FixedFormat = _FP32
-    """R is a number of this format. Steps take an accumulator format, an exact sum any format with a NaN."""
+    """R is a number of this format. Steps take an accumulator format. An exact sum takes any format with a NaN."""
     rounding: Rounding = Rounding.RNE
     """R = rounding(S) for the sum S of a step."""
     overflow: Overflow = Overflow.INF
@@ -77,7 +78,7 @@ class Step:
     products: int = 1
     """G in S = C + p[0] + ... + p[G-1]. A sum over K takes K / G steps, rounded up."""
     exact: bool = False
-    """S = C + p[0] + ... + p[K-1] for the whole sum, rounded once (Kulisch); `products` then changes no result."""
+    """S = C + p[0] + ... + p[K-1] for the whole sum, rounded once (Kulisch). `products` then has no effect."""
     group: int | None = None
     """g: s * t * (p[0] + ... + p[g-1]) is one term of the window, for scales s and t of g products (NVFP4).
 
@@ -104,7 +105,9 @@ class Window:
     interleaved: int | None = None
     """J: S = floor_J(floor_n(p[0] + p[2] + ... + p[1] + p[3] + ...) + floor_n(C)) (CDNA3).
 
-    Even and odd products are two sums, whose terms a window of n bits of their own cuts. None: one sum."""
+    Even products and odd products are summed separately. A window of n bits cuts the terms of each sum. None: one
+    sum.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "truncation", choice(Truncation, self.truncation, "truncation"))
@@ -118,11 +121,15 @@ class Chunk:
     length: int | None = None
     """L: products of a chunk, a multiple of the products of a step. None: steps add to the total itself."""
     promotion: FixedFormat | None = None
-    """total = round(total + chunk) is a number of this format, rounded to its default. None: the result's format."""
+    """total = round(total + chunk) is a number of this format, rounded by its default rounding. None: the result's
+    format.
+    """
     interleave: int | None = None
-    """I: element k belongs to step (k // I) mod (L / G). With I = 2 and two steps, k mod 4 < 2 come first.
+    """I: element k belongs to step (k // I) mod (L / G). With I = 2 and two steps, elements with k mod 4 < 2 come
+    first.
 
-    Elements that the last chunk lacks are +0. None: element k belongs to step k // G."""
+    Missing elements of the last chunk are +0. None: element k belongs to step k // G.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "promotion", None if self.promotion is None else format(self.promotion))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fp9.formats import Format
 
 OPERAND_EXPONENTS = (-149, 128)
-"""Exponent range of operands, as in FP32: numbers are multiples of 2^first and below 2^second."""
+"""Exponent range of operands, as in FP32. Numbers are multiples of 2^first, with magnitudes below 2^second."""
 
 
 def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
-    """Raise ValueError for an operand format with numbers outside `OPERAND_EXPONENTS`.
+    """Raise ValueError if an operand format has numbers outside `OPERAND_EXPONENTS`.
 
-    The error message begins with `where`; `role` follows the word "given".
+    The message begins with `where`. `role` follows the word "given" in it.
     """
     lowest, highest = OPERAND_EXPONENTS
     if not fmt.lies_within(lowest, highest):

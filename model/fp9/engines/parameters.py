@@ -1,4 +1,4 @@
-"""Parameters of engines: short names that change a preset, `hopper(window=20)`, and the fields that they mean."""
+"""Engine parameters: short names, as in `hopper(window=20)`, and the engine fields that they change."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from fp9.engines.groups import Chunk, NanPolicy, Result, Step, Window
 
 GROUPS: dict[str, type[Any]] = {"result": Result, "step": Step, "window": Window, "chunk": Chunk, "nan": NanPolicy}
-"""The groups of an engine's fields, by the name of the group."""
+"""Class of each field group, by the group's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of presets' names, and the field of an engine that it means."""
+    """Short name of an engine field, for use in a preset's name."""
 
     name: str
     group: str
@@ -22,21 +22,21 @@ class Parameter:
 
     @property
     def path(self) -> str:
-        """The field as unit files and Python have it, such as `window.width`."""
+        """Return the field's path in unit files and Python, such as `window.width`."""
         return f"{self.group}.{self.field}"
 
     @property
     def type(self) -> Any:
-        """The type of the field."""
+        """Return the field's type."""
         return typing.get_type_hints(GROUPS[self.group])[self.field]
 
     @property
     def default(self) -> Any:
-        """The value of an engine that does not give the field."""
+        """Return the field's default value."""
         return getattr(GROUPS[self.group](), self.field)
 
     def of(self, engine: Any) -> Any:
-        """The value that an engine has."""
+        """Return the field's value in an engine."""
         return getattr(getattr(engine, self.group), self.field)
 
 
@@ -66,4 +66,4 @@ PARAMETERS: dict[str, Parameter] = {
         ("infinity_run", "nan.infinity_run"),
     )
 }
-"""Every parameter by its name; each field of a group has one."""
+"""All parameters by name. Each field of a group has one."""

@@ -1,4 +1,4 @@
-"""Scales that an engine accepts: their format, the products that share a scale, and the formats in groups."""
+"""Checks of scales: which scale formats, block lengths and operand formats an engine accepts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fp9.formats import Format, floor_log2, format
 from fp9.formats.host import BINARY64
 
 SCALE_BITS = 8
-"""Most bits of a scale format."""
+"""Largest width of a scale format in bits."""
 
 
 def format_of_scales(
     engine: Engine, name: Format | str | None, block: int | None, field: str = "scale_format"
 ) -> Format | None:
-    """Return the format of scale codes, or None for exponents; `field` is its name in errors.
+    """Return the format of scale codes. Return None if scales are exponents. `field` names the argument in errors.
 
     Raises ValueError for formats and blocks that the engine does not accept. No source defines an infinite scale:
     in MX and NVFP4, NaN is the only special scale.
@@ -67,7 +67,10 @@ def _check_block(engine: Engine, block: int) -> None:
 
 
 def check_grouped(engine: Engine, a: Format, b: Format) -> None:
-    """Raise ValueError for formats with specials, or too wide, which an engine with scaled groups does not accept."""
+    """Raise ValueError for operand formats that an engine with scaled groups does not accept.
+
+    These formats have infinities or NaN, or too many bits.
+    """
     assert engine.step.group is not None and engine.window.width is not None, "an engine with groups has a window"
     for operand, fmt in (("a", a), ("b", b)):
         if fmt.has_nan or fmt.has_inf:

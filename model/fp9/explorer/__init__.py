@@ -1,4 +1,4 @@
-"""Numerics explorer: numbers, formats and sums of the model, as a local web page.
+"""Numerics explorer: a local web page about numbers, formats and sums.
 
 Other packages use `serve`. `numbers`, `precision` and `sums` return the page's contents as records. `shared_text`
 returns `look.css` and `tables.js`, which all pages of fp9 share.
@@ -8,7 +8,7 @@ from importlib.resources import files
 
 
 def shared_text(name: str) -> str:
-    """Return the text of a file of the page, such as its style or script."""
+    """Return the text of one of the page's files, such as its style sheet or script."""
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""One number in every format: codes by fields, neighbours, and the rounding decision; also precision over magnitude."""
+"""One number in every format: its code by fields, its neighbours, and the rounding decision."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Record = dict[str, Any]
 Bits = RandomBits | HybridBits | None
 
 OWN = "own"
-"""Name of the rounding choice that uses each format's default."""
+"""Choice of rounding that means each format's default rounding."""
 
 RANDOM_WIDTH = 16
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
@@ -39,7 +39,7 @@ _HALF = 0.5
 
 
 def parse(text: str) -> Exact:
-    """Return the exact number of a decimal; raise ValueError for any other text."""
+    """Return the exact value of a decimal number in text. Raises ValueError for any other text."""
     word = text.strip().lower()
     if word in _SPECIAL:
         return _SPECIAL[word]
@@ -49,7 +49,7 @@ def parse(text: str) -> Exact:
 
 
 def record(text: str, rounding: str = OWN, overflow: str = "saturate", random: int = 0) -> Record:
-    """Return a number cast to every named format, with a rounding and an overflow policy.
+    """Cast a number to every named format, and return the results as a record.
 
     `random` holds the 16 random bits of `sr`. Raises ValueError for unknown texts, roundings and policies.
     """
@@ -86,7 +86,7 @@ def _cast(x: Exact, fmt: Format, rounding: Rounding | None, overflow: Overflow, 
 
 
 def _random_bits(x: Exact, rounding: Rounding, random: int) -> tuple[Exact, Bits]:
-    """Return the number and the bits that a rounding needs.
+    """Return the number to round, and the random bits of the rounding.
 
     Hybrid rounding takes its bits from the number rounded to FP32.
     """
@@ -105,10 +105,9 @@ def _relative(x: Exact, fmt: Format, code: int) -> float | None:
 
 
 def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) -> Record | None:
-    """Return the neighbours of a finite number, its position between them (0 to 1), and the threshold for rounding
-    up.
+    """Return a number's two neighbours in the format, its position between them (0 to 1), and the rounding threshold.
 
-    All are magnitudes.
+    Neighbours are given as magnitudes. Return None if the number is not finite.
     """
     if x.kind is not Kind.FINITE or (x.negative and not fmt.signed):
         return None
@@ -126,7 +125,9 @@ def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) 
 
 
 def _threshold(x: Exact, fmt: Format, rounding: Rounding, bits: Bits) -> float | None:
-    """Return the position between neighbours from which the rounding goes up; None if the position has no effect."""
+    """Return the position between neighbours above which the rounding goes up. Return None if there is no such
+    position.
+    """
     if isinstance(bits, RandomBits):
         return 1 - bits.value / (1 << bits.width)
     if isinstance(bits, HybridBits) and isinstance(fmt, HiFloat8) and fmt.is_stochastic_at(floor_log2(x.magnitude)):
@@ -138,7 +139,7 @@ def _threshold(x: Exact, fmt: Format, rounding: Rounding, bits: Bits) -> float |
 
 
 class Field(NamedTuple):
-    """Run of bits of a code, from the left: sign, exponent, fraction, dot, integer or zeros."""
+    """A named field of a code, and its bits. Names are sign, exponent, fraction, dot, integer and zeros."""
 
     name: str
     bits: str
@@ -174,9 +175,7 @@ def _(fmt: ScaledInteger, code: int) -> dict[str, int]:
 
 @_widths.register
 def _(fmt: HiFloat8, code: int) -> dict[str, int]:
-    """Return HiFloat8's field widths; the dot field gives the number of exponent bits, the length of |E| (HiF8 Table
-    2).
-    """
+    """Return HiFloat8's field widths. The dot field gives the number of exponent bits (HiF8 Table 2)."""
     value = abs(fmt.value_of(code & 0x7F)) if fmt.kind_of(code & 0x7F) is Kind.FINITE else None
     if value is None and code & 0x7F == fmt.INF:
         value = abs(fmt.value_of(fmt.max_code)) * Fraction(3, 2)
@@ -188,12 +187,12 @@ def _(fmt: HiFloat8, code: int) -> dict[str, int]:
 
 
 def split(code: int, fmt: Format) -> list[Field]:
-    """Return a code's bits by fields; empty fields are left out.
+    """Return the fields of a code, from left to right. Empty fields are omitted.
 
     >>> from fp9.formats import format
     >>> split(0x41, format("hif8"))
-    [Field(name='sign', bits='0'), Field(name='dot', bits='10'), Field(name='exponent', bits='000'), \
-Field(name='fraction', bits='01')]
+    [Field(name='sign', bits='0'), Field(name='dot', bits='10'), Field(name='exponent', bits='000'),
+    Field(name='fraction', bits='01')]
     """
     text, fields = f"{code:0{fmt.bits}b}", []
     for name, width in _widths(fmt, code).items():
@@ -207,7 +206,7 @@ Field(name='fraction', bits='01')]
 
 
 def precision() -> list[Record]:
-    """Return for every format the significand bits in each binade, from its smallest to its largest number."""
+    """Return the number of significand bits in each binade of every format."""
     return [{"name": fmt.name, "bits": fmt.bits, "points": _points(fmt)} for fmt in every_format()]
 
 

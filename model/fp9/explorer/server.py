@@ -1,4 +1,4 @@
-"""Web server of the explorer's page and its requests, for this machine only."""
+"""Web server for the explorer's page and its requests. It accepts connections from this machine only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fp9.rounding import Overflow, Rounding
 
 HOST = "127.0.0.1"
 ANSWERS = "fp9.explorer"
-"""Group of entry points through which packages answer `/api/NAME`: a function from texts to a record."""
+"""Entry point group through which packages answer `/api/NAME`. The function takes texts and returns a record."""
 
 _FILES = ("page.html", "look.css", "page.css", "tables.js", "page.js", "unit.js")
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -27,11 +27,11 @@ _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: standard error belongs to the command."""
+        """Log nothing, since the command uses standard error."""
 
 
 def application() -> Bottle:
-    """Return the page as a WSGI application: `/`, its files, and JSON under `/api/`."""
+    """Return a WSGI application that serves the page at `/`, its files, and JSON under `/api/`."""
     app = Bottle()
     for name in _FILES:
         app.route("/" if name == _FILES[0] else f"/{name}", callback=_file(name))
@@ -45,9 +45,9 @@ def application() -> Bottle:
 
 
 def serve(port: int) -> WSGIServer:
-    """Return a server of the page on a port (0: any free port); `serve_forever` runs it.
+    """Return a server for the page. Port 0 means any free port. Call `serve_forever` to run it.
 
-    Raises OSError if the port is taken.
+    Raises OSError if the port is in use.
     """
     return make_server(HOST, port, application(), handler_class=_Quiet)
 
@@ -59,7 +59,7 @@ def _file(name: str) -> Callable[[], HTTPResponse]:
 
 
 def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
-    """Return a handler that sends an answer as JSON; a ValueError or TypeError becomes status 400 with its message."""
+    """Return a request handler that sends JSON. A ValueError or TypeError becomes status 400 with its message."""
 
     def respond() -> HTTPResponse:
         try:
@@ -72,7 +72,7 @@ def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
 
 
 def _asked(point: EntryPoint) -> Any:
-    """Return the answer of another package, which is loaded at its first request."""
+    """Return another package's answer. The package is loaded at its first request."""
     try:
         answer = point.load()
     except ModuleNotFoundError as error:

@@ -1,6 +1,4 @@
-"""Sum of two vectors' products by an engine: its steps, the bits that its window drops, and results of other
-engines.
-"""
+"""Dot product of two vectors, step by step: the terms, the bits that the window drops, and other engines' results."""
 
 from __future__ import annotations
 
@@ -22,11 +20,11 @@ Record = dict[str, Any]
 Codes = tuple[list[int], list[int]]
 Formats = tuple[Format, Format]
 MOST = 32
-"""Most products of a sum that is explained."""
+"""Largest number of products that the page shows."""
 
 
 def record(a: str, b: str, format_a: str, format_b: str, name: str, c: str = "0") -> Record:
-    """Return the sum of c and the products of two vectors, by an engine and by all presets.
+    """Return c plus the dot product of two vectors, computed by one engine step by step and by all presets.
 
     The vectors are decimals separated by blanks or commas. Numbers are first cast to the formats, to nearest,
     saturating. Raises ValueError for input that does not fit.
@@ -110,7 +108,7 @@ def _other(
 
 
 def _drawn(taken: oracle.Taken) -> Record:
-    """Return one rounding of the sum: its terms, the part of each that the window keeps, and the result."""
+    """Return one step of the sum: its terms, the bits of each term that the window keeps, and the result."""
     used = taken.engine
     joins = taken.part is not None
     terms = [taken.part] if taken.part is not None else list(taken.products)
@@ -150,5 +148,5 @@ def _decimal(value: float) -> str:
 
 
 def fmt_value(code: int, fmt: Format) -> str:
-    """Return the number of a code as text."""
+    """Return a code's number as text."""
     return _decimal(fmt.to_float(code))
