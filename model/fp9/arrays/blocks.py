@@ -78,9 +78,7 @@ class BlockArray(Array):
         return dequantise(self.codes, self.scales, self.format, self.axis, **how)
 
     def reshape(self, *shape: Any) -> BlockArray:
-        """Return the same elements in another shape. The last axis must keep its length, since blocks extend
-        along it.
-        """
+        """Return the same elements in another shape. The last axis, along which blocks extend, keeps its length."""
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         codes = self.codes.reshape(given)
         if self.square or self.axis != self.ndim - 1 or codes.shape[-1] != self.shape[-1]:

@@ -1,7 +1,7 @@
 """Conversion of arrays to elements and scales of blocks by a named rule, and back.
 
-If elements are rounded to nearest even, vector kernels compute the codes. Otherwise the casts of `fp9.encode`
-round each quotient of number and scale, as float64. Tests check that both give the same codes.
+If elements are rounded to nearest even, vector kernels compute the codes. Otherwise the casts of
+`fp9.encode` round each quotient of number and scale, as float64. Tests check that both give the same codes.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
 
 
 _ROOM_FOR_TRIES = 256.0
-"""Largest block scale in the first try of rule 4over6 (arXiv 2512.02010). The second try multiplies it by 1.5, and
-the largest E4M3 number is 448.
+"""Largest block scale in the first try of rule 4over6 (arXiv 2512.02010). The second try multiplies it by 1.5,
+and the largest E4M3 number is 448.
 """
 
 # --- arguments ------------------------------------------------------------------------------------------------------
@@ -147,8 +147,8 @@ the largest E4M3 number is 448.
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
     """Return x as float32 if that is exact. Otherwise return float64 numbers rounded to odd at 44 bits.
 
-    Rounding a quotient by a scale gives the same result. Midpoints of two elements or scales, times a scale and a
-    tensor scale, have at most 32 bits. float64 quotients distinguish them from numbers of 44 bits.
+    Rounding a quotient by a scale gives the same result. Midpoints of two elements or scales, times a scale and
+    a tensor scale, have at most 32 bits. float64 quotients distinguish them from numbers of 44 bits.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -134,11 +134,10 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
     """Return for each number and factor the smallest float32 pattern that rounds to at least number times factor.
 
-    The shape is (factors, numbers - 1), since the first number has no limit. If the factor is 0 or NaN, no float32
-    reaches the limit. Otherwise the limit is the smallest float32 above the midpoint of two neighbours. It equals
-    the midpoint if a tie rounds up to the even code. Midpoints are exact: the product of a number and both scales
-    has
-    at most 53 bits.
+    The shape is (factors, numbers - 1), since the first number has no limit. If the factor is 0 or NaN, no
+    float32 reaches the limit. Otherwise the limit is the smallest float32 above the midpoint of two neighbours.
+    It equals the midpoint if a tie rounds up to the even code. Midpoints are exact: the product of a number and
+    both scales has at most 53 bits.
     """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):

@@ -1,6 +1,4 @@
-"""Layout of blocks in an array: along any axis, or as squares over the last two axes. The last blocks may be
-shorter.
-"""
+"""Layout of blocks in an array, along any axis or as squares. The last blocks may be shorter."""
 
 from __future__ import annotations
 
@@ -54,9 +52,9 @@ class Layout:
         return not self.square and self.axis in (-1, len(self.shape) - 1) and self.shape[-1] % self.length == 0
 
     def blocks(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the array as contiguous blocks (blocks, block_size), in the order of the scales. Short blocks are
-        padded
-        with zeros.
+        """Return the array as contiguous blocks (blocks, block_size), in the order of the scales.
+
+        Short blocks are padded with zeros.
         """
         if self.divides:
             return np.ascontiguousarray(array).reshape(-1, self.length)
@@ -98,8 +96,9 @@ class Layout:
         return np.ascontiguousarray(moved).reshape(-1)
 
     def _counts(self) -> tuple[int, ...]:
-        """Return the number of blocks along the last axis. For square blocks, return the number along the last two
-        axes.
+        """Return the number of blocks along the last axis.
+
+        For square blocks, return the numbers along the last two axes.
         """
         if self.square:
             return self.scales_shape[-1], self.scales_shape[-2]

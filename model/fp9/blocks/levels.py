@@ -33,9 +33,9 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
     """Return the bit of every group, as one array (blocks, groups) for each level.
 
-    Let q be the group's largest number divided by all scales above the level. Let n be the number of levels from
-    this one to the lowest. The bit is set if q is at least 2^n, since the lower levels cannot scale such a q into
-    range.
+    Let q be the group's largest number divided by all scales above the level. Let n be the number of levels
+    from this one to the lowest. The bit is set if q is at least 2^n, since the lower levels cannot scale such a
+    q into range.
     """
     if not block.levels:
         return []
@@ -50,8 +50,9 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Return scale codes with the level bits above them. For HiF4 this is a uint32 of 8 E6M2 bits, then 8, then 16
-    bits.
+    """Return scale codes with the level bits above them.
+
+    For HiF4 this is a uint32: 8 bits of E6M2, then 8 level bits, then 16 level bits.
     """
     if not bits:
         return codes

@@ -1,4 +1,6 @@
-"""Quantisation of blocks of any format by any rule. A cast rounds each quotient of number and scale, as float64."""
+"""Quantisation of blocks of any format by any rule. A cast rounds each quotient of number and scale, as
+float64.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +83,8 @@ def _where(rows: NDArray[np.bool_], ours: NDArray[Any], others: NDArray[Any]) ->
 def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients) -> Iterator[_Try]:
     """Yield each try of a rule, with the sums for its error.
 
-    Let t be the tensor scale and d an element times its block scale. Errors sum (x - d t)^2 are compared as
-    t sum d^2 - 2 sum x d. float64 holds both sums exactly.
+    Let t be the tensor scale and d an element times its block scale. Errors sum (x - d t)^2 are compared as t
+    sum d^2 - 2 sum x d. float64 holds both sums exactly.
     """
     for divisor in how.rule.tries:
         codes = scale_codes(amax, how.block, how.rule, how.scale, divisor)

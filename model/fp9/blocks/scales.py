@@ -1,5 +1,6 @@
-"""Scale codes of blocks, computed exactly from amax by a rule. float64 quotients are precise enough for every
-rounding.
+"""Scale codes of blocks, computed exactly from amax by a rule.
+
+float64 quotients are precise enough for every rounding.
 """
 
 from __future__ import annotations
@@ -37,10 +38,8 @@ def scale_codes(
     """Return the scale codes of blocks, shape (blocks,), from their amax.
 
     `amax` holds float32 numbers, infinities and NaN as float64. `divisor` replaces the largest element. A block
-    with
-    an infinity or a NaN has scale NaN. A block of zeros has the smallest scale. Scales saturate at both ends of
-    their
-    format.
+    with an infinity or a NaN has scale NaN. A block of zeros has the smallest scale. Scales saturate at both
+    ends of their format.
     """
     finite = np.isfinite(amax)
     sizes = np.where(finite, amax, 1.0)

@@ -1,8 +1,8 @@
 """Progress display on standard error: what a command is doing, how far it is, and how long it will take.
 
-Nothing is shown for commands that end within a second, with `--quiet`, or if standard error is not a terminal.
-A command reports its steps (`progress_bar`) or its current work (`doing`). Otherwise the display uses the duration
-of the last run.
+Nothing is shown for commands that end within a second, with `--quiet`, or if standard error is not a
+terminal. A command reports its steps (`progress_bar`) or its current work (`doing`). Otherwise the display
+uses the duration of the last run.
 """
 
 from __future__ import annotations
@@ -163,8 +163,9 @@ def doing(what: str) -> None:
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
     """Context with a function that shows progress.
 
-    The function takes the finished work, the number of finished steps, and the number of all steps. With `keep`,
-    finished work stays on the screen as a line. This also holds without a terminal, but not with `--quiet`.
+    The function takes the finished work, the number of finished steps, and the number of all steps. With
+    `keep`, finished work stays on the screen as a line. This also holds without a terminal, but not with
+    `--quiet`.
     """
     work = _work()
 

@@ -120,10 +120,9 @@ def cast_records(
     """Cast numbers, given as text, to `target`. Return their codes, the numbers of these codes, and the errors.
 
     If `source` is None, numbers are float64. For hybrid rounding they are fp32, since the rounding takes random
-    bits
-    from the source. With a source format, a text that starts with 0x is a code. Other numbers are first rounded to
-    the source format. `random_bits`: integers of `random_width` bits for a rounding that needs them, one for each
-    value.
+    bits from the source. With a source format, a text that starts with 0x is a code. Other numbers are first
+    rounded to the source format. `random_bits`: integers of `random_width` bits for a rounding that needs them,
+    one for each value.
 
     Raises ValueError for texts that are not numbers, for policies that do not fit, and for a wrong number of
     random bits.
@@ -169,7 +168,9 @@ def _numbers(texts: list[str], held: Format | None) -> NDArray[Any]:
 
 
 def _held_code(text: str, held: Format) -> int:
-    """Return the code that the text gives directly, or the code of its number. Infinity stays if the format has one."""
+    """Return the code that the text gives directly, or the code of its number. Infinity stays if the format has
+    one.
+    """
     if text.lower().startswith("0x"):
         return _parse_code(text, held)
     overflow = Overflow.INF if held.has_inf else Overflow.SATURATE

@@ -17,8 +17,7 @@ class Words(click.ParamType):  # type: ignore[type-arg]
     """Parameter type: a name. The library checks it, and the shell completes it.
 
     `names` is a list, or a function that returns the list and is called only for completion. With `files`, the
-    shell
-    completes paths if no name starts with the text.
+    shell completes paths if no name starts with the text.
     """
 
     name = "text"

@@ -17,10 +17,11 @@ def has_model(unit: Unit) -> bool:
 
 
 def files(unit: Unit) -> dict[str, str]:
-    """Return a unit's C files by name: the golden model's header, a bench that reads vectors, and the DPI-C import.
+    """Return a unit's C files by name: the golden model's header, a bench that reads vectors, and the DPI-C
+    import.
 
-    There is no DPI-C import if the unit computes several operations' results together. Raises ValueError for a unit
-    without a C model.
+    There is no DPI-C import if the unit computes several operations' results together. Raises ValueError for a
+    unit without a C model.
     """
     made = {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}
     if unit.group > 1:
@@ -32,8 +33,7 @@ def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
     """Return the header for some formats and engines, by its file name.
 
     `formats` and `engines` are names separated by commas. Raises ValueError for unknown names, and for a `name`
-    that
-    is not a C identifier.
+    that is not a C identifier.
     """
     check_name(name)
     found = [format(text) for text in names_in(formats)]

@@ -54,7 +54,10 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 
 
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
-    """Return a function that writes the C expression for a port's number. A port without a format has none."""
+    """Return a function that writes the C expression for a port's number.
+
+    A port without a format gives `fp9_plain()`, which means no number.
+    """
     bias = any(other.name == f"{port.name.rstrip('0123456789')}_bias" for other in unit.inputs)
     if not port.formats or bias:
         return lambda value: "fp9_plain()"

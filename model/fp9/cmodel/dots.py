@@ -105,8 +105,9 @@ def count_of(unit: Dot) -> int:
 
 
 def term_lines(unit: Dot) -> list[str]:
-    """Return the C statements that write an operation's products to `term`. Scales are applied if they multiply
-    products.
+    """Return the C statements that write an operation's products to `term`.
+
+    Scales are applied if they multiply products.
     """
     # An accumulator takes a step as it comes; a whole chunk is dealt to its steps.
     order = list(range(unit.products)) if unit.has_state else unit.engine.order(unit.products)

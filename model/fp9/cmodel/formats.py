@@ -58,9 +58,7 @@ def layout_of(fmt: Format) -> Layout:
 
 
 def _grid(fmt: Format) -> tuple[int, int, bool]:
-    """Return the number of fraction bits, the lowest exponent with a full significand, and whether there are
-    subnormals.
-    """
+    """Return the number of fraction bits, the lowest normal exponent, and whether there are subnormal numbers."""
     match fmt:
         case FixedFormat() | UnsignedFloat():
             return fmt.fraction_bits, fmt.lowest_exponent, fmt.subnormals

@@ -52,9 +52,8 @@ _ABOUT: dict[str, tuple[str, str]] = {
 class Accumulator:
     """A preset and what it models.
 
-    `stands_for`: the instruction or design. `source`: where its parameters come from. `devices`: each a product and
-    an
-    instruction, as `fp9.engine` takes them.
+    `stands_for`: the instruction or design. `source`: where its parameters come from. `devices`: each a product
+    and an instruction, as `fp9.engine` takes them.
     """
 
     engine: Engine
@@ -93,9 +92,7 @@ class Accumulator:
 
     @property
     def chunk(self) -> int | None:
-        """Return the number of products in a chunk, whose sum is then added to the total. Return None without
-        chunks.
-        """
+        """Return the number of products in a chunk, or None without chunks."""
         return self.engine.chunk.length
 
     def __str__(self) -> str:

@@ -1,5 +1,6 @@
-"""Accumulator models (engines): which sums are exact, where they are rounded, and to which format
-(numerics.md, sums).
+"""Accumulator models (engines): which sums are exact, where sums are rounded, and to which format.
+
+The rules are in numerics.md, section on sums.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ class MacOp(IntEnum):
     ACCUMULATE = 0
     """acc = round(sum of products + acc). With chunks, chunk = round(sum of products + chunk)"""
     LOAD = 1
-    """acc = round(sum of products + c). Starts a new sum; operands of +0 load c. With chunks, acc = c and
-    chunk = round(sum of products)
+    """acc = round(sum of products + c). Starts a new sum; operands of +0 load c. With chunks, acc = c and chunk =
+    round(sum of products)
     """
     CLEAR = 2
     """acc = +0, and chunk = +0"""
@@ -37,8 +38,8 @@ MAX_PRODUCTS = 1 << 10
 MAX_EXPONENT = 1 << 9
 """Largest magnitude of a result's exponent and of `zero_exponent`.
 
-If operands have FP32's exponent range, float64 then holds every product and addend in units of a window's last
-place.
+If operands have FP32's exponent range, float64 then holds every product and addend in units of a window's
+last place.
 """
 
 _FP32 = fixed_format("fp32")
@@ -72,8 +73,8 @@ class Engine:
     def __hash__(self) -> int:
         """Return a hash that is fast to compute, since every call looks up strategies by engine.
 
-        Choices are hashed by identity, because their own hash is slow. The name alone is not enough: a search
-        tries hundreds of engines with the same name.
+        Choices are hashed by identity, because their own hash is slow. The name alone is not enough: a search tries
+        hundreds of engines with the same name.
         """
         numbers = (
             self.step.products,

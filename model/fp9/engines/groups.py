@@ -1,8 +1,7 @@
 """Field groups of an engine: step, window, chunk, result and NaN policy. Each field has a formula.
 
 The formulas write a[k] and b[k] for operands, p[k] = a[k] * b[k] for their product, and C for the addend.
-floor_n(x)
-keeps n fraction bits of x below the largest exponent of a step.
+floor_n(x) keeps n fraction bits of x below the largest exponent of a step.
 """
 
 from __future__ import annotations
@@ -105,8 +104,8 @@ class Window:
     interleaved: int | None = None
     """J: S = floor_J(floor_n(p[0] + p[2] + ... + p[1] + p[3] + ...) + floor_n(C)) (CDNA3).
 
-    Even products and odd products are summed separately. A window of n bits cuts the terms of each sum. None: one
-    sum.
+    Even products and odd products are summed separately. A window of n bits cuts the terms of each sum. None:
+    one sum.
     """
 
     def __post_init__(self) -> None:

@@ -18,8 +18,8 @@ def format_of_scales(
 ) -> Format | None:
     """Return the format of scale codes. Return None if scales are exponents. `field` names the argument in errors.
 
-    Raises ValueError for formats and blocks that the engine does not accept. No source defines an infinite scale:
-    in MX and NVFP4, NaN is the only special scale.
+    Raises ValueError for formats and blocks that the engine does not accept. No source defines an infinite
+    scale: in MX and NVFP4, NaN is the only special scale.
     """
     if block is not None:
         _check_block(engine, block)

@@ -105,7 +105,8 @@ def _relative(x: Exact, fmt: Format, code: int) -> float | None:
 
 
 def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) -> Record | None:
-    """Return a number's two neighbours in the format, its position between them (0 to 1), and the rounding threshold.
+    """Return a number's two neighbours in the format, its position between them (0 to 1), and the rounding
+    threshold.
 
     Neighbours are given as magnitudes. Return None if the number is not finite.
     """
@@ -125,9 +126,7 @@ def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) 
 
 
 def _threshold(x: Exact, fmt: Format, rounding: Rounding, bits: Bits) -> float | None:
-    """Return the position between neighbours above which the rounding goes up. Return None if there is no such
-    position.
-    """
+    """Return the position between the neighbours from which the rounding goes up, or None."""
     if isinstance(bits, RandomBits):
         return 1 - bits.value / (1 << bits.width)
     if isinstance(bits, HybridBits) and isinstance(fmt, HiFloat8) and fmt.is_stochastic_at(floor_log2(x.magnitude)):

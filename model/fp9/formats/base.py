@@ -1,4 +1,4 @@
-"""The interface of formats: codes, values, spacing, limits."""
+"""Interface of number formats."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Kind(Enum):
 
 
 class Format(abc.ABC):
-    """A set of codes of `bits` bits and their meanings."""
+    """A number format: its codes of `bits` bits, and what each code means."""
 
     name: str
     default_rounding: Rounding
     source: str
 
     def __hash__(self) -> int:
-        """Return the hash of the name alone, for fast look-up of cached tables."""
+        """Return the hash of the name, so that look-ups of cached tables are fast."""
         return hash(self.name)
 
     # --- what a code means -------------------------------------------------------------------------------------
@@ -50,11 +50,11 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def value_of(self, code: int) -> Fraction:
-        """Return the exact value of a code of zero or a finite number."""
+        """Return the exact value of a code that is zero or a finite number."""
 
     @abc.abstractmethod
     def is_negative(self, code: int) -> bool:
-        """Return the sign of a code; False if the sign has no meaning."""
+        """Return whether a code has a negative sign. Return False if the sign has no meaning."""
 
     # --- how the numbers are spaced ------------------------------------------------------------------------------
 
@@ -62,13 +62,13 @@ class Format(abc.ABC):
     def quantum(self, exponent: int) -> int:
         """Return the base-2 logarithm of the ulp for magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
 
-        Above the largest number the last spacing rule continues, so that overflow can be decided after rounding.
-        Below the smallest number the spacing of the smallest binade applies.
+        Above the largest number, the spacing continues by the same rule, so that overflow can be decided after
+        rounding. Below the smallest number the spacing of the smallest binade applies.
         """
 
     @property
     def can_underflow(self) -> bool:
-        """Return whether small results lose relative precision. Results of a fixed-point format do not."""
+        """Return whether small results lose relative precision. In a fixed-point format they do not."""
         return True
 
     @property
@@ -89,18 +89,18 @@ class Format(abc.ABC):
     @property
     @abc.abstractmethod
     def precision(self) -> int:
-        """Return the width of the longest significand, including the leading 1."""
+        """Return the number of bits of the longest significand, including the leading 1."""
 
     @property
     def flushes(self) -> bool:
-        """Return whether the format has no subnormal numbers: only zero is below the lowest binade."""
+        """Return whether the format has no subnormal numbers, so that only zero is below the lowest binade."""
         return False
 
     # --- which code a number or special has ------------------------------------------------------------------------
 
     @abc.abstractmethod
     def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
-        """Return the code of a representable finite number; `negative` also selects -0 if the format has two zeros."""
+        """Return the code of a representable finite number. If the format has two zeros, `negative` also selects -0."""
 
     @abc.abstractmethod
     def inf_code(self, negative: bool) -> int | None:
@@ -118,7 +118,7 @@ class Format(abc.ABC):
 
     @property
     def max_magnitude(self) -> Fraction:
-        """Return the largest finite number, exactly."""
+        """Return the exact value of the largest finite number."""
         return _max_magnitude(self)
 
     @functools.cached_property
@@ -138,7 +138,7 @@ class Format(abc.ABC):
 
     @property
     def smallest_normal(self) -> float:
-        """Return the smallest positive number of full precision."""
+        """Return the smallest positive number with full precision."""
         return max(self.smallest, math.ldexp(1.0, self.min_normal_exponent))
 
     @property
@@ -153,7 +153,7 @@ class Format(abc.ABC):
 
     @property
     def smallest_subnormal(self) -> float:
-        """Return the smallest positive number, under the name used by finfo."""
+        """Return the smallest positive number. This is its name in finfo."""
         return self.smallest
 
     @property
@@ -173,7 +173,7 @@ class Format(abc.ABC):
 
     @property
     def twos_complement(self) -> bool:
-        """Return whether negative numbers are two's complement, not sign and magnitude."""
+        """Return whether negative numbers are stored in two's complement."""
         return False
 
     @property
@@ -183,7 +183,7 @@ class Format(abc.ABC):
 
     @property
     def native_dtype(self) -> str | None:
-        """Return the name of the host type with the same bits as this format's codes, or None.
+        """Return the host type with the same bit layout as this format. Return None if there is none.
 
         The host types are NumPy's and bfloat16.
         """
@@ -191,7 +191,7 @@ class Format(abc.ABC):
 
     @property
     def padded_dtype(self) -> str | None:
-        """Return `native_dtype`, or the type that has fraction bits at the position of the format's padding."""
+        """Return the host type that holds a code's bits and padding, with padding as more fraction bits."""
         return self.native_dtype
 
     def offers(self, rounding: Rounding) -> bool:
@@ -215,9 +215,9 @@ class Format(abc.ABC):
 
     @property
     def ends_at_zero(self) -> bool:
-        """Return whether zero is the lower end of the range, to which the overflow policy applies.
+        """Return whether zero is the lower end of the range.
 
-        If not, numbers below zero become NaN in a format without sign.
+        If so, the overflow policy applies to negative numbers. Otherwise they become NaN in an unsigned format.
         """
         return False
 
@@ -228,21 +228,21 @@ class Format(abc.ABC):
 
     @property
     def has_inf(self) -> bool:
-        """Return whether the format has infinities with codes of their own."""
+        """Return whether infinities have their own codes."""
         return self.inf_code(False) is not None
 
     @property
     def table(self) -> NDArray[np.float64]:
-        """Return all codes decoded to float64, shape (2**bits,), for formats of at most 16 bits.
+        """Return the float64 number of every code, shape (2**bits,).
 
-        Raises ValueError for wider formats.
+        Raises ValueError for formats of more than 16 bits.
         """
         if self.bits > 16:
             raise ValueError(f"{self.name} has 2**{self.bits} codes; a table is kept for formats of at most 16 bits")
         return _table(self)
 
     def to_float(self, code: int) -> float:
-        """Return one code decoded to a float, including infinities and NaN with the code's sign."""
+        """Return the number of one code as a float. Infinities and NaN keep the code's sign."""
         kind = self.kind_of(code)
         if kind is Kind.NAN:
             return -math.nan if self.is_negative(code) else math.nan
@@ -274,6 +274,6 @@ def pow2(exponent: int) -> Fraction:
 
 
 def floor_log2(magnitude: Fraction) -> int:
-    """Return the exponent of the binade that contains a positive magnitude."""
+    """Return floor(log2(magnitude)), exactly."""
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
     return exponent if pow2(exponent) <= magnitude else exponent - 1

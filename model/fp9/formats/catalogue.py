@@ -1,4 +1,4 @@
-"""The named formats, the families with parameters, and look-up of formats."""
+"""The named formats, the families with parameters, and the function that finds a format by name."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ NAMED: dict[str, Format] = {
 }
 
 HFP8_BIASES = range(-8, 9)
-"""Extra biases of hfp8_143 for which every code is an FP9 number (ISSCC21)."""
+"""Extra biases of hfp8_143. With these, every number of the format is an FP9 number (ISSCC21)."""
 
 
 def _hfp8_143(bias: int = 4, reserve_top: bool = True) -> Format:
@@ -105,7 +105,7 @@ FAMILIES: dict[str, Callable[..., Format]] = {
 }
 
 _MODULE = re.compile(r"^(?:[a-z]\w*\.)+", re.IGNORECASE)
-"""Matches the modules before a dtype's name, as in torch.float8_e5m2."""
+"""Matches the module names before a dtype's name, as in torch.float8_e5m2."""
 
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
 _P3109 = re.compile(r"binary(\d+)p(\d+)([su])([ef])")
@@ -117,10 +117,10 @@ _DESCRIPTION = re.compile(
 def format(name: str | Format | object) -> Format:
     """Return the format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)" or "1.4.3,b=10".
 
-    A `Format` is returned unchanged; a NumPy, ml_dtypes, en_dtypes or torch dtype gives the format of its name.
-    "1.E.p,b=B" is Graphcore's family: subnormals, NaN only at 0x80. Other fixed-field formats add "specials=ieee"
-    (or nan_only, negative_zero, merged, none, finite, p3109, p3109_finite) and "subnormals=false". Names such as
-    "binary6p3uf" are IEEE P3109's.
+    A `Format` is returned unchanged. A NumPy, ml_dtypes, en_dtypes or torch dtype gives the format of its name.
+    "1.E.p,b=B" is Graphcore's family. It has subnormals, and its only NaN is 0x80. Other fixed-field formats
+    add "specials=ieee" (or nan_only, negative_zero, merged, none, finite, p3109, p3109_finite) and
+    "subnormals=false". Names such as "binary6p3uf" are IEEE P3109's.
 
     Raises ValueError for an unknown name or parameter, TypeError for an object that is not a name.
     """
@@ -133,7 +133,7 @@ def format(name: str | Format | object) -> Format:
 
 
 def fixed_format(name: str | Format | object) -> FixedFormat:
-    """Return the fixed-field format of a name. Raises ValueError for formats without fixed fields."""
+    """Return the format of a name. Raises ValueError if its fields are not fixed."""
     found = format(name)
     if not isinstance(found, FixedFormat):
         raise ValueError(f"{found.name} given; give a format of fixed fields, such as fp32 or e4m3")
@@ -141,7 +141,9 @@ def fixed_format(name: str | Format | object) -> FixedFormat:
 
 
 def dtype_name(dtype: object) -> str | None:
-    """Return the name of a NumPy, ml_dtypes, en_dtypes or torch dtype (or scalar type), else None."""
+    """Return the name of a NumPy, ml_dtypes, en_dtypes or torch dtype or scalar type. Return None for other
+    objects.
+    """
     kind = type(dtype)
     if kind.__module__ == "torch" and kind.__name__ == "dtype":
         return str(dtype).removeprefix("torch.")
@@ -209,7 +211,7 @@ def _described(name: str, given: dict[str, str | None]) -> Format:
 
 
 def with_bias(fmt: Format, bias: int) -> Format:
-    """Return the format of the same family with another `bias` parameter (for hfp8_143: the extra bias).
+    """Return the format of the same family with another `bias` parameter. For hfp8_143 this is the extra bias.
 
     Raises ValueError if the format has no such parameter or the bias is out of range.
     """

@@ -1,6 +1,6 @@
-"""Zero-copy exchange of codes and numbers with other packages: ml_dtypes and en_dtypes arrays, torch tensors.
+"""Exchange of codes and numbers with ml_dtypes, en_dtypes and torch, without a copy.
 
-No package is imported unless one of its objects is given or requested.
+A package is imported only if one of its objects is given or requested.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _is_torch(thing: object, kind: str) -> bool:
 
 
 def tensor_numbers(x: Any) -> NDArray[Any]:
-    """Return an array of numbers; a torch tensor is not copied, and bfloat16 becomes ml_dtypes' type."""
+    """Return numbers as a NumPy array, without copying a torch tensor. bfloat16 becomes ml_dtypes' type."""
     if not _is_torch(x, "Tensor"):
         return np.asarray(x)
     tensor = x.detach()
@@ -35,7 +35,8 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
 
 
 def carried(codes: Any) -> Format | None:
-    """Return the format that codes carry: an fp9 array or operand, or an array or tensor of another package's type.
+    """Return the format that an array itself states. It may be an fp9 array or operand, or another package's
+    array.
 
     Return None for plain integers, float64 and objects that are not arrays.
     """
@@ -47,9 +48,9 @@ def carried(codes: Any) -> Format | None:
 
 
 def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") -> Format:
-    """Return the named format, or else the format that the codes carry; `what` is the parameter's name.
+    """Return the format `fmt`. If it is None, return the format that the array `codes` states.
 
-    Raises TypeError if there is neither.
+    Raises TypeError if there is neither. `what` is the parameter's name in the message.
     """
     found = carried(codes) if fmt is None else format(fmt)
     if found is None:
@@ -58,7 +59,7 @@ def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") ->
 
 
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
-    """Return the integers of an array of codes; another package's 8-bit floats become bytes.
+    """Return codes as an array of integers. Another package's 8-bit floats become bytes.
 
     Raises ValueError if the array's dtype belongs to another format.
     """
@@ -97,7 +98,7 @@ def _check_named(name: str | None, fmt: Format) -> None:
 
 
 def as_dtype(codes: NDArray[Any], fmt: Format | str, package: str = "ml_dtypes") -> Any:
-    """Return codes as an array of ml_dtypes or en_dtypes, or as a torch tensor, sharing their memory.
+    """Return codes as an array of ml_dtypes or en_dtypes, or as a torch tensor. The memory is shared.
 
     Raises ValueError if the package has no type for the format.
     """

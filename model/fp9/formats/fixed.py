@@ -15,7 +15,7 @@ from fp9.rounding import Rounding
 
 
 class Specials(Enum):
-    """The codes of a fixed-field format that are not numbers."""
+    """Which codes of a fixed-field format are zero, infinity or NaN."""
 
     IEEE = "top exponent: infinity where the fraction is 0, NaN elsewhere"
     NAN_ONLY = "NaN where all bits but the sign are 1, no infinity"

@@ -40,7 +40,7 @@ class HiFloat8(Format):
     Below it, hybrid rounding is to nearest, ties away.
     """
     CERTAIN_OVERFLOW: ClassVar[Fraction] = Fraction(40960)
-    """Smallest magnitude that overflows in hybrid rounding with any threshold."""
+    """Smallest magnitude that overflows under hybrid rounding for every threshold."""
 
     @property
     def bits(self) -> int:
@@ -55,17 +55,15 @@ class HiFloat8(Format):
 
     @classmethod
     def is_stochastic_at(cls, exponent: int) -> bool:
-        """Return whether hybrid rounding of magnitudes in [2^exponent, 2^(exponent+1)) uses a threshold."""
+        """Return whether hybrid rounding compares with a threshold for magnitudes in [2^exponent, 2^(exponent+1))."""
         return abs(exponent) >= cls.STOCHASTIC_FROM and exponent >= -cls.DENORMAL_OFFSET
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return the numbers of source bits and of ones in hybrid rounding's threshold T (HiF8 section 3.2).
+        """Return the number of source bits in hybrid rounding's threshold T, and the number of ones below them.
 
-        The ones are below the source bits.
-
-        T14 is the low 14 bits of FP32; T2 = {src[0], 1} for FP16 and BF16 (CANN `Cast`). Raises ValueError for
-        other sources.
+        The source is HiF8 section 3.2. T14 is the low 14 bits of FP32. T2 = {src[0], 1} for FP16 and BF16 (CANN
+        `Cast`). Raises ValueError for other sources.
         """
         match source.native_dtype:
             case "float32":
@@ -91,7 +89,7 @@ class HiFloat8(Format):
 
     @staticmethod
     def fraction_bits_at(exponent: int) -> int:
-        """Return the number of fraction bits at `exponent`; 0 in the denormal range."""
+        """Return the number of fraction bits at an exponent. It is 0 in the denormal range."""
         size = abs(exponent)
         if exponent < HiFloat8.LOWEST_NORMAL:
             return 0
@@ -132,7 +130,7 @@ class HiFloat8(Format):
 
 
 def _hif8_magnitude(code: int) -> Fraction:
-    """Return the value of a 7-bit HiF8 magnitude code that is not infinity (HiF8 Tables 2 and 3)."""
+    """Return the value of a 7-bit magnitude code other than infinity (HiF8 Tables 2 and 3)."""
     if code < 0b0000_111 + 1:
         return Fraction(0) if code == 0 else pow2(code - HiFloat8.DENORMAL_OFFSET)
     # The dot field is a prefix code: (number of exponent bits, width of the dot field).

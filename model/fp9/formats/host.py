@@ -1,4 +1,6 @@
-"""The host's floats, binary32 and binary64 (IEEE 754-2019 section 3.4), as masks and numbers for kernels."""
+"""The host's float types binary32 and binary64 (IEEE 754-2019 section 3.4): their masks and constants for
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class HostFloat:
-    """A binary interchange format of the host: sign, `exponent_bits`, `fraction_bits`."""
+    """An IEEE 754 binary interchange format."""
 
     exponent_bits: int
     fraction_bits: int
 
     @property
     def precision(self) -> int:
-        """Return the significand width, including the leading 1."""
+        """Return the number of significand bits, including the leading 1."""
         return self.fraction_bits + 1
 
     @property
@@ -39,7 +41,7 @@ class HostFloat:
 
     @property
     def hidden(self) -> int:
-        """Return the hidden leading 1 above the fraction, which is also the pattern of the smallest normal number."""
+        """Return the bit above the fraction. It is also the pattern of the smallest normal number."""
         return 1 << self.fraction_bits
 
     @property
@@ -59,7 +61,10 @@ class HostFloat:
 
     @property
     def invalid_nan(self) -> int:
-        """Return the pattern of a NaN from operands without NaN; it differs from `quiet_nan` and every decoded NaN."""
+        """Return the NaN pattern that marks invalid operations.
+
+        It differs from `quiet_nan` and from every decoded NaN.
+        """
         return self.quiet_nan | 1
 
     @property

@@ -15,7 +15,10 @@ from fp9.rounding import Rounding
 
 @dataclass(frozen=True)
 class ScaledInteger(Format):
-    """An 8-bit two's complement integer n, -127..127, that means n * 2^-bias (GC 1.0.7). Casts never produce 0x80."""
+    """An 8-bit two's complement integer n that means n * 2^-bias (GC 1.0.7).
+
+    n is in -127..127. Casts never produce 0x80.
+    """
 
     name: str
     bias: int
@@ -42,9 +45,9 @@ class ScaledInteger(Format):
 
     @property
     def sign_magnitude(self) -> FixedFormat:
-        """Return the float format with the same numbers and a negative zero.
+        """Return a float format with the same numbers, and a negative zero in addition.
 
-        Its single exponent bit keeps the spacing.
+        It has one exponent bit, so that the spacing is constant.
         """
         fraction_bits = self.precision - 1
         return FixedFormat(self.name, 1, fraction_bits, self.bias - fraction_bits + 1, True, Specials.FINITE)

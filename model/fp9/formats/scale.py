@@ -1,4 +1,4 @@
-"""Shared scales of microscaling blocks: powers of two without sign (MX E8M0)."""
+"""E8M0, the scale format of MX blocks: powers of two without a sign."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9.rounding import Rounding
 
 @dataclass(frozen=True)
 class PowerOfTwo(Format):
-    """A format of 8 exponent bits: the code e means 2^(e-127), 0xFF is NaN; it has no sign, zero or infinity.
+    """A format of 8 exponent bits. The code e means 2^(e-127); 0xFF is NaN. There is no sign, zero or infinity.
 
     Zero and negative numbers become NaN. Positive numbers below 2^-127 become 2^-127.
     """
@@ -86,7 +86,7 @@ class PowerOfTwo(Format):
 
 
 def exact_exponent(magnitude: Fraction) -> int | None:
-    """Return the exponent of a power of two, or None for other magnitudes."""
+    """Return the exponent if the magnitude is a power of two, else None."""
     wide, narrow = max(magnitude.numerator, magnitude.denominator), min(magnitude.numerator, magnitude.denominator)
     if narrow != 1 or wide & (wide - 1):
         return None

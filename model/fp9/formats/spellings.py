@@ -1,4 +1,4 @@
-"""Names of the formats in other packages, vendor documents and standards."""
+"""Names that other packages, vendor documents and standards use for the formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALIASES = {
     "float32": "fp32",
     "float": "fp32",
 }
-"""Names of dtypes of NumPy, ml_dtypes, en_dtypes and torch, by which arrays carry their format."""
+"""dtype names of NumPy, ml_dtypes, en_dtypes and torch. An array with such a dtype states its format."""
 
 _EIGHT_BITS = {
     "e4m3": "OCP, weights and activations",
@@ -180,7 +180,7 @@ FORMAT_NAMES = Synonyms(
         "p3109": {f"binary8p{p}se": f"precision {p}" for p in (3, 4, 5)},
     },
 )
-"""Names of the formats in other sources; an ambiguous name raises an error that lists the choices."""
+"""Names that other sources use for the formats. An ambiguous name raises an error that lists the choices."""
 
 BLOCK_NAMES = Synonyms(
     "block format",
@@ -212,4 +212,4 @@ BLOCK_NAMES = Synonyms(
         "mxf8f6f4": {"mxfp8_e4m3": "FP8", "mxfp6_e2m3": "FP6", "mxfp4": "FP4"},
     },
 )
-"""Names of the block formats (`fp9.scaling.BLOCK_FORMATS`), their own and those in other sources."""
+"""Names of the block formats (`fp9.scaling.BLOCK_FORMATS`), in fp9 and in other sources."""

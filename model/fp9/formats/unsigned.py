@@ -1,4 +1,6 @@
-"""Floating point without a sign: scales with a fraction (NVIDIA's UE4M3 and UE5M3, HiF4's E6M2), P3109's formats."""
+"""Floating point without a sign: NVIDIA's scales UE4M3 and UE5M3, HiF4's scale E6M2, and unsigned P3109
+formats.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,14 @@ from fp9.rounding import Rounding
 class UnsignedFloat(Format):
     """A float without a sign: `exponent_bits` and `fraction_bits`.
 
-    All ones is NaN; an infinity is the code below it.
+    The code with all bits 1 is NaN. If there is an infinity, its code is one less.
 
     Numbers are 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is 2^(1-bias) (m/2^p), and 0 is zero. Without
     `subnormals`, e = 0 is an ordinary binade, and there is no zero.
 
-    Negative numbers become NaN, or follow the overflow policy if the format `ends_at_zero`; -0 becomes zero. In a
-    format without zero, zero becomes NaN, and positive numbers below the smallest become the smallest, as in E8M0.
+    Negative numbers become NaN. If the format `ends_at_zero`, they follow the overflow policy instead. -0
+    becomes zero. In a format without zero, zero becomes NaN, and positive numbers below the smallest number
+    become the smallest number, as in E8M0.
     """
 
     name: str

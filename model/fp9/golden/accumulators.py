@@ -1,4 +1,4 @@
-"""Golden results of accumulators (see `units.Mac`): the operations in order, from reset."""
+"""Golden results of accumulators (see `units.Mac`). They run all operations in order, from reset."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _operations(unit: Mac, inputs: Columns) -> NDArray[np.uint8]:
 
 
 def _fused(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-    """Compute one product per operation and an accumulator, with a specialised kernel."""
+    """Compute operations with one product each, with a specialised kernel."""
     engine = EngineKernel(unit.engine)
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     operations, c = _operations(unit, inputs), engine.addends(inputs["c"])
@@ -54,7 +54,7 @@ def _fused(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.ui
 
 
 def _kulisch(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-    """Compute an exact fixed-point sum of the products, rounded after every operation."""
+    """Compute a fixed-point sum of the products. The sum is exact and is rounded after every operation."""
     lowest = product_range(unit.a, unit.b, unit.bias_port).ulp
     operations, factors = _operations(unit, inputs), factor_values(unit, inputs)
     rounding = EngineKernel(unit.engine).rounding

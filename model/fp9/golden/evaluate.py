@@ -1,4 +1,4 @@
-"""The entry point of the golden model: `evaluate`, by the kind of unit."""
+"""Entry point of the golden model: `evaluate` computes a unit's expected results."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ evaluate: Hook[[Columns], Results] = Hook(
         Mac: accumulators.mac,
     },
 )
-"""Return golden results: an array of shape (n,) for each output, from an array of shape (n,) for each input.
+"""Return the golden results of a unit: one array of shape (n,) per output, from one array of shape (n,) per
+input.
 
-Element i is operation i. A unit with state processes the operations in order, from reset. Raises ValueError for a
-kind of unit without a golden model.
+Element i belongs to operation i. A unit with state processes the operations in order, from reset. Raises
+ValueError for a kind of unit without a golden model.
 """

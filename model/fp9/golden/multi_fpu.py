@@ -37,16 +37,13 @@ if TYPE_CHECKING:
 _Op = MultiFpuOp
 _LANE_MASK = (1 << NARROW_BITS) - 1
 _ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.MUL, _Op.CONVERT)
-"""Operations whose exact result is rounded."""
 
 
 class Operand(NamedTuple):
-    """Operands with individual formats, as arrays of shape (n,).
+    """Operands as arrays of shape (n,). Each operand may have another format.
 
-    The arrays are codes, numbers, masks of signalling NaN, and properties of the formats.
-
-    `nan_code` is the canonical NaN. `one_zero` and `one_nan` are true if zero and NaN have no sign. `normal` is the
-    smallest normal magnitude.
+    `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN.
+    `one_zero` and `one_nan` are true if zero and NaN have no sign. `normal` is the smallest normal magnitude.
     """
 
     codes: Codes
@@ -80,7 +77,7 @@ def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
 
 
 def _vector(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return the results of one operation in each lane, and the flags of all lanes."""
+    """Return the results of all lanes, and the flags that any lane raises."""
     result, flags = np.zeros(len(inputs["a"]), np.uint32), np.zeros(len(inputs["a"]), np.uint8)
     for lane in range(unit.lanes):
         codes = {name: inputs[name] >> NARROW_BITS * lane & _LANE_MASK for name in unit.operands}
@@ -132,7 +129,10 @@ def _isin(unit: MultiFpu, op: NDArray[Any], *some: MultiFpuOp) -> Bools:
 def _operation(
     op: MultiFpuOp, operands: dict[str, Operand], minus: Bools
 ) -> tuple[Codes | int, NDArray[Any] | int, NDArray[np.float64] | int]:
-    """Return codes, flags other than the rounding's, and the exact results that remain to be rounded."""
+    """Return result codes, flags, and exact sums.
+
+    If the operation rounds, the sums remain to be rounded, and the flags of that rounding are missing.
+    """
     a = operands["a"]
     if op in _ROUNDED:
         exact, invalid = _summed(op, operands, minus)
@@ -146,7 +146,7 @@ def _operation(
 
 
 def _operand(unit: MultiFpu, column: NDArray[Any], formats: NDArray[Any]) -> Operand:
-    """Return the operands of a port's codes, decoded format by format."""
+    """Return a port's codes as operands."""
     count, words = len(column), column.astype(np.uint32)
     codes, numbers, signaling = words.copy(), np.zeros(count), np.zeros(count, np.bool_)
     for index in np.unique(formats):
@@ -201,7 +201,7 @@ def _summed(
 
 
 def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> NDArray[np.float64]:
-    """Return x + y rounded to odd; with `minus`, cancellation gives -0."""
+    """Return x + y rounded to odd. Where `minus` is set, x + (-x) is -0."""
     total = x + y
     part = total - x
     error = (x - (total - part)) + (y - part)
@@ -217,7 +217,7 @@ def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> ND
 
 
 def _injected(op: MultiFpuOp, a: Operand, c: Operand) -> Codes:
-    """Return the codes of a with another sign; zeros and NaN without a sign keep their codes."""
+    """Return the codes of a with a sign from c. A zero or NaN without a sign keeps its code."""
     bits = c.codes & c.sign
     if op is _Op.SGNJN:
         bits = bits ^ a.sign
@@ -227,13 +227,13 @@ def _injected(op: MultiFpuOp, a: Operand, c: Operand) -> Codes:
 
 
 def _without_needless_sign(x: Operand, codes: Codes) -> Codes:
-    """Return the codes, with the encoder's code for zero or NaN that has no sign."""
+    """Clear the sign of a zero or NaN in formats that have only one."""
     codes = np.where(x.one_zero & (x.numbers == 0), np.uint32(0), codes)
     return np.where(x.one_nan & x.nan, x.nan_code, codes)
 
 
 def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return the smaller or larger number; a number is preferred to a NaN, and -0 is less than +0."""
+    """Return the minimum or maximum. A number is preferred to a NaN. -0 is less than +0."""
     before = (a.numbers < c.numbers) | ((a.numbers == c.numbers) & np.signbit(a.numbers))
     takes_a = ~a.nan & (c.nan | (before if op is _Op.MIN else ~before))
     codes = np.where(takes_a, _without_needless_sign(a, a.codes), _without_needless_sign(c, c.codes))
@@ -242,7 +242,7 @@ def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return truth values, false if an operand is NaN."""
+    """Return truth values. A comparison with NaN is false."""
     if op in (_Op.EQ, _Op.EQ_SIGNALING):
         truth = a.numbers == c.numbers
     else:
@@ -252,9 +252,9 @@ def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _classified(a: Operand) -> Codes:
-    """Return class masks of RISC-V.
+    """Return class masks as RISC-V's `fclass` does.
 
-    The bits are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN, quiet NaN.
+    From bit 0: -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN, quiet NaN.
     """
     magnitude = np.abs(a.numbers)
     rank = np.select([magnitude == 0, magnitude < a.normal, np.isinf(magnitude)], [0, 1, 3], 2)

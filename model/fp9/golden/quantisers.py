@@ -1,4 +1,4 @@
-"""Golden results of quantisers: `fp9.blocks.quantise`, called by port names."""
+"""Golden results of quantisers. They call `fp9.blocks.quantise` with the port values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def quantiser(unit: Quantiser, inputs: Columns) -> Results:
     """Return the golden results of a `Quantiser`.
 
-    If a block spans several operations, the last one selects the rule.
+    If a block spans several operations, the last operation selects the rule.
     """
     operations = np.stack([decode_native(inputs[x], unit.source) for x in unit.lane_names("x")], axis=1)
     numbers = operations.reshape(-1, unit.block.length)
@@ -44,7 +44,7 @@ def quantiser(unit: Quantiser, inputs: Columns) -> Results:
 def _over_tensor_scales(
     unit: Quantiser, numbers: NDArray[Any], rule: ScaleRule, codes: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return elements and scales of blocks with one tensor scale each.
+    """Return elements and scales of blocks. Each block has its own tensor scale.
 
     A NaN tensor scale makes the block's scale NaN.
     """

@@ -1,4 +1,4 @@
-"""Formats and policies chosen by a unit's select and bias ports, and the operations that choose them."""
+"""Formats and policies that a unit's select and bias ports choose, operation by operation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def chosen(inputs: Columns, port: str, count: int) -> NDArray[Any] | int:
-    """Return the values of a select port, or one integer if all agree.
+    """Return the values of a select port. Return one integer if all operations have the same value.
 
-    The port is absent if there is no choice. A value beyond the last name means the last.
+    If there is no port, the value is 0. Too large a value means the last choice.
     """
     values = inputs.get(port, _NO_CHOICE)
     if values.size and (values == values[0]).all():
@@ -34,7 +34,7 @@ _NO_CHOICE = np.zeros(1, dtype=np.uint8)
 
 
 def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
-    """Yield each value that occurs and the positions where it occurs, as a slice if it is the only value.
+    """Yield each distinct value, with the indices where it occurs. A single integer occurs everywhere.
 
     Values must not be negative.
     """
@@ -46,7 +46,10 @@ def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
 
 
 def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, Where]]:
-    """Yield the formats that occur on an operand, with its extra bias applied, and their positions."""
+    """Yield each format that an operand has in some operation, with the indices of these operations.
+
+    The extra bias is already applied to the format.
+    """
     bias = inputs.get(f"{operand}_bias")
     for i, here in places(chosen(inputs, f"{operand}_format", len(formats))):
         if bias is None or not formats[i].programmable_bias:
@@ -60,7 +63,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Return `among`, a selection of the elements selected by `here`, as a selection of all elements."""
+    """Return the selection of all elements that selects what `among` selects from `here`."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()
@@ -82,7 +85,10 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
 
 
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers of all a and all b, (n, products) each; both are 0 where the engine's zero bypass applies."""
+    """Return the numbers of all a and all b, (n, products) each.
+
+    Where the engine's zero bypass applies, both numbers are 0.
+    """
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.nan.zero_bypass:
         bypassed = (np.isnan(a) & merged_a & (b == 0)) | (np.isnan(b) & merged_b & (a == 0))
@@ -93,7 +99,7 @@ def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64]
 def _numbers(
     unit: Dot | Mul, inputs: Columns, operand: str, formats: tuple[Format, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the numbers of an operand's codes, (n, lanes), and whether NaN and infinity share one code, (n, 1)."""
+    """Return the numbers of an operand, (n, lanes), and whether its format merges NaN and infinity, (n, 1)."""
     lanes = unit.lane_names(operand)
     values = np.empty((len(inputs[lanes[0]]), len(lanes)), dtype=np.float64)
     merged = np.zeros((len(values), 1), dtype=np.bool_)
@@ -105,5 +111,5 @@ def _numbers(
 
 
 def wide(values: NDArray[Any] | int) -> NDArray[np.int64] | int:
-    """Return select values as integers that do not overflow in arithmetic."""
+    """Return select values as 64-bit integers, so that arithmetic does not overflow."""
     return values if isinstance(values, int) else values.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Golden results of units without an accumulator: the model's array functions, called by port names."""
+"""Golden results of units without an accumulator. They call the model's array functions with the port values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Unpacked(NamedTuple):
-    """The decoded fields for all codes of a format, shape (2**bits,) each."""
+    """The fields of every code of a format, shape (2**bits,) each."""
 
     sign: NDArray[np.uint8]
     exponent: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Unpacked(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def unpacked(fmt: Format, significand_bits: int) -> Unpacked:
-    """Return the fields of every code, from the format's exact values."""
+    """Return the fields of every code. They are computed from the format's exact values."""
     rows = [_unpack(fmt, code, significand_bits) for code in range(1 << fmt.bits)]
     sign, exponent, significand, zero, inf, nan = np.array(rows, dtype=np.int64).T
     return Unpacked(
@@ -105,7 +105,7 @@ def cast(unit: Cast, inputs: Columns) -> Results:
 def _cast_lane(
     unit: Cast, inputs: Columns, source: NDArray[Any], lane: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return one lane's codes and flags, computed in groups of equal selections."""
+    """Return the codes and flags of one lane. Operations with the same format and policy are cast together."""
     key: NDArray[Any] | int = 0
     choices = list(itertools.product(unit.targets, unit.roundings, unit.overflow))
     for port, offers in (("target", unit.targets), ("rounding", unit.roundings), ("overflow", unit.overflow)):
@@ -126,13 +126,13 @@ def _cast_lane(
 
 
 def _scale(bits: NDArray[Any]) -> int | NDArray[np.int32]:
-    """Return the exponents of the scale port, or one integer if all are equal."""
+    """Return the exponents of the scale port. Return one integer if all are equal."""
     exponents = signed(bits, SCALE_BITS).astype(np.int32)
     return int(exponents[0]) if exponents.size and (exponents == exponents[0]).all() else exponents
 
 
 def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
-    """Return the largest finite magnitude since the last clear, over all lanes, as source codes."""
+    """Return the largest finite magnitude of all lanes since the last clear, as codes of the source format."""
     magnitudes = [inputs[x].astype(np.int64) & unit.source.magnitude_mask for x in unit.lane_names("x")]
     largest = np.max([np.where(m <= unit.source.max_code, m, 0) for m in magnitudes], axis=0)
     cleared = np.asarray(inputs["amax_clear"], dtype=bool)
@@ -148,7 +148,7 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
 
 
 def mul(unit: Mul, inputs: Columns) -> Results:
-    """Return the golden results of a `Mul`: the product, which float64 holds exactly, rounded once."""
+    """Return the golden results of a `Mul`. float64 holds the product exactly, and it is rounded once."""
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     with np.errstate(invalid="ignore"):
         product = a * b
@@ -210,7 +210,7 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 
 
 def fpu(unit: Fpu, inputs: Columns) -> Results:
-    """Return the golden results of an `Fpu`: each operation as a unit with only this operation computes it."""
+    """Return the golden results of an `Fpu`. A single-operation unit computes each operation."""
     wide = unit.engine.result.format
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
     operation = chosen(inputs, "op", len(unit.operations))

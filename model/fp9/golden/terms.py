@@ -1,4 +1,4 @@
-"""Terms of an accumulator's steps: factors of products with their scales, or sums of groups of products."""
+"""Terms that an accumulator adds in a step: scaled products, or scaled sums of groups of products."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Numbers (n, terms), and the powers of two that align them, 0 for zeros; `powers` is empty without a window."""
+    """Numbers (n, terms), and the powers of two that align them.
+
+    The power of a zero is 0. `powers` is empty if the engine has no window.
+    """
 
     numbers: Floats
     powers: Floats
 
 
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
-    """Return the factors of all terms of each operation; for a group, its scaled sum and 1."""
+    """Return two factors for each term of each operation. For a group they are the scaled sum and 1."""
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None
     sides = [
@@ -46,7 +49,7 @@ def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
 
 
 def _grouped(group: int, sides: list[Terms], scales: list[Terms]) -> tuple[Terms, Terms]:
-    """Return the sums of groups times both scales, aligned by the scales alone.
+    """Return group sums times both scales. The scales alone align them.
 
     A group of zero products has power 0.
     """
@@ -67,7 +70,6 @@ def _powers(unit: Dot, inputs: Columns, operand: str) -> Floats:
 
 
 def _scales(unit: Dot, inputs: Columns, operand: str) -> Terms:
-    """Return the scale of every lane, and its power of two."""
     assert unit.scale is not None
     codes: NDArray[Any] = np.stack([inputs[name] for name in unit.scale_names(operand)], axis=1)
     codes = np.repeat(codes, unit.products_of_scales, axis=1)

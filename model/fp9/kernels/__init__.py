@@ -1,4 +1,4 @@
-"""Numba kernels: compiled loops over arrays of numbers, codes and tables."""
+"""Numba kernels: compiled loops over arrays."""
 
 from fp9.kernels.compiled import kernel
 

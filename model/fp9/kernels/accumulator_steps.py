@@ -1,4 +1,4 @@
-"""Numba kernel of accumulator units: a sequence of operations, with or without an open chunk (see `units.Mac`)."""
+"""Numba kernel for accumulator units, which run a sequence of operations (see `units.Mac`)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def accumulate(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s,
     op, a, b, power_a, power_b, c, c_codes, limbs, codes, flags,
 ):  # fmt: skip
-    """Write the accumulator's code and flags after each of the operations `op` (n,), starting from reset.
+    """Run the operations `op` (n,) from reset, and write the accumulator's code and flags after each one.
 
-    Operands and their alignment powers are flat arrays with s.products numbers for each operation. `c` holds the
-    addends as numbers, `c_codes` their codes. `limbs` is work space for exact sums.
+    Operands and their alignment powers are flat arrays with s.products numbers for each operation. `c` holds
+    the addends as numbers, `c_codes` their codes. `limbs` is work space for exact sums.
     """
     chunk, filled = 0.0, 0
     total, code = 0.0, np.uint32(0)

@@ -1,7 +1,8 @@
-"""Numba kernels of block casts: compute amax, scale and elements of each block while it is in the cache.
+"""Numba kernels for block casts. They compute amax, scale and elements of a block while it is in the cache.
 
-All kernels take float32 patterns (uint32) of shape (blocks, length). Magnitude patterns have the same order as the
-numbers. The largest pattern of a block therefore shows whether the block has an infinity or a NaN.
+All kernels take float32 patterns (uint32) of shape (blocks, length). As integers, magnitude patterns have
+the same order as the numbers, with infinity and NaN last. The largest pattern of a block therefore shows
+whether the block has an infinity or a NaN.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ _S = np.int32
 _MAGNITUDE, _INF, _WIDTH = U(BINARY32.magnitude), U(BINARY32.infinity), U(BINARY32.fraction_bits)
 _FRACTION, _ZERO, _ONE, _WIDEST = U(BINARY32.fraction), U(0), U(1), U(31)
 _LIFT = 24
-"""Binades by which a subnormal amax is scaled up, so that its exponent appears in the exponent field."""
+"""A subnormal amax is multiplied by 2^_LIFT, so that its exponent field is not 0."""
 
 
 class Steps(NamedTuple):
-    """Rule for a power-of-two scale of a block with amax 2^e (1 + f / 2^23); all fields are int64.
+    """Rule for the scale of a block with amax 2^e (1 + f / 2^23). All fields are int64.
 
     The code is e + `offset`, clamped to 0..`largest`. It is one higher if f reaches `from_even` (even code) or
     `from_odd` (odd code). `nan` is the code of NaN.
@@ -37,7 +38,7 @@ class Steps(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Element format in terms of float32 fields, each a uint32 (see `round32.encode_nearest_even`)."""
+    """Constants that encode float32 patterns in the element format (see `round32.encode_nearest_even`)."""
 
     magic: np.uint32
     offset: np.uint32
@@ -48,18 +49,18 @@ class Grid(NamedTuple):
 
 
 _TILE = 1 << 14
-"""Patterns in a tile. Amax, scales and elements of a tile are computed in three vectorised loops."""
+"""Number of patterns in a tile. Amax, scales and elements of a tile are computed in three vectorised loops."""
 
 _ROW = 16
-"""Patterns that a loop of fixed length processes at once."""
+"""Number of patterns that a loop of fixed length processes at once."""
 
 
 @called
 def _tops(lanes, half, tops):
-    """Write the largest magnitude of each block of 2^n patterns to `tops`.
+    """Write each block's largest magnitude to `tops`. Blocks have 2^n patterns.
 
-    `lanes` (lanes,) holds the blocks one after another. Neighbours are compared pairwise until one number for each
-    block is left. `half` (lanes / 2,) is work space.
+    `lanes` (lanes,) holds the blocks one after another. Neighbours are compared pairwise until one number for
+    each block is left. `half` (lanes / 2,) is work space.
     """
     count = lanes.size // 2
     for i in range(count):
@@ -80,7 +81,7 @@ def _clear(tops, codes):
 
 @inlined
 def _power_code(top, s):
-    """Return the code of a power-of-two scale for the pattern of a finite amax; 0 for zero."""
+    """Return the power-of-two scale code for a finite amax pattern. Return 0 for zero."""
     if top == _ZERO:
         return 0
     lifted = top
@@ -102,7 +103,7 @@ def _reciprocal(code):
 
 @called
 def _shared(tops, s, scales, reciprocals):
-    """Write the codes of power-of-two scales and their reciprocals; the reciprocal is 0 if amax is not finite."""
+    """Write the scale codes and the reciprocals of the scales. The reciprocal is 0 if amax is not finite."""
     for b in range(tops.size):
         finite = tops[b] < _INF
         code = _power_code(tops[b], s) if finite else s.nan
@@ -112,7 +113,7 @@ def _shared(tops, s, scales, reciprocals):
 
 @called
 def _nearest_even(blocks, reciprocals, g, out):
-    """Write the codes of blocks (n, rows, 16) times their reciprocals, rounded to nearest even and saturated.
+    """Multiply blocks (n, rows, 16) by their reciprocals, round to nearest even, saturate, and write the codes.
 
     The format must have subnormals.
     """
@@ -151,7 +152,10 @@ def scaled_floats(patterns, s, g, scales, codes):
 
 @called
 def _integers(blocks, reciprocals, unit, largest, out):
-    """Write the integers nearest to the blocks times their reciprocals times `unit`, clamped to -largest..largest."""
+    """Multiply blocks by their reciprocals and `unit`, and write the nearest integers.
+
+    The integers are clamped to -largest..largest.
+    """
     for b in range(blocks.shape[0]):
         reciprocal = reciprocals[b]
         for i in range(blocks.shape[1]):
@@ -161,9 +165,9 @@ def _integers(blocks, reciprocals, unit, largest, out):
 
 @kernel
 def scaled_integers(patterns, s, unit, largest, scales, codes):
-    """Cast blocks to integers n / unit in two's complement, -largest..largest, with power-of-two scales.
+    """Cast blocks to two's complement integers n that mean n / unit, with power-of-two scales.
 
-    The length of a block is a power of two and at least 16.
+    n is in -largest..largest. The length of a block is a power of two and at least 16.
     """
     blocks, length = patterns.shape
     tile = max(1, _TILE // length)
@@ -182,7 +186,7 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
 
 
 class ScaleGrid(NamedTuple):
-    """Scale format in terms of float64 fields; its codes, from zero on, have the same order as their numbers."""
+    """Constants that round float64 numbers to a scale format. Codes have the order of their numbers, from zero on."""
 
     fraction_bits: int
     lowest: int  # exponent of the lowest number with full precision
@@ -193,7 +197,7 @@ class ScaleGrid(NamedTuple):
 
 @called
 def _rounded(tops, divisor, g, scales):
-    """Write the scale codes of amax / divisor; the NaN code if amax is infinity or NaN."""
+    """Write the scale code of amax / divisor for each block. If amax is infinite or NaN, write the NaN code."""
     for b in range(tops.size):
         quotient = np.float64(bits_float32(tops[b])) / divisor if tops[b] < _INF else 0.0
         exponent = max(np.int64(float64_bits(quotient) >> np.uint64(52)) - 1023, g.lowest)
@@ -205,7 +209,7 @@ def _rounded(tops, divisor, g, scales):
 
 @called
 def _counted(lanes, scales, limits, out):
-    """Write the codes of rows of 16 patterns by binary search in the limits of each row's scale.
+    """Encode rows of 16 patterns by binary search in the limits that belong to the row's scale.
 
     Each limit is selected before it is compared, so that LLVM can vectorise the search.
     """
@@ -227,10 +231,11 @@ def _counted(lanes, scales, limits, out):
 
 @kernel
 def counted(patterns, g, divisor, limits, scales, codes):
-    """Cast blocks to elements with seven magnitudes above zero (FP4); the scale is amax / divisor, rounded once.
+    """Cast blocks to FP4 elements, which have seven magnitudes above zero. The scale is amax / divisor, rounded
+    once.
 
-    The length of a block is a power of two and at least 16. `limits` (scales, 7), int32, holds for each scale code
-    the lowest patterns that become the codes 1 to 7. A block with an infinity or a NaN gets zero elements.
+    The length of a block is a power of two and at least 16. `limits` (scales, 7), int32, holds for each scale
+    code the lowest patterns that become the codes 1 to 7. A block with an infinity or a NaN gets zero elements.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

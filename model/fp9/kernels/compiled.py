@@ -23,16 +23,14 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from fp9.kernels.parts import Part
 
 _SOURCES = ("kernels", "formats", "engines", "rounding.py")
-"""Folders and files whose source kernels may contain: this package and the packages that it may import."""
+"""Files and folders with code that kernels may contain, because this package may import them."""
 
 
 _LOG = logging.getLogger("fp9")
 
 
 class _Announced(event.Listener):
-    """Listener that tells the user, once in each process, that kernels are being compiled and the first call
-    is slow.
-    """
+    """Listener that tells the user once that kernels are being compiled and that the first call is slow."""
 
     def on_start(self, _: event.Event) -> None:
         if not self._said:
@@ -83,7 +81,6 @@ event.register("numba:compile", _Undisturbed())  # type: ignore[no-untyped-call]
 
 @functools.cache
 def _stamp() -> str:
-    """Return the SHA-256 of all source files that a compiled kernel may contain."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for source_root in _SOURCES:
@@ -94,7 +91,7 @@ def _stamp() -> str:
 
 
 class _Stored(CompileResultCacheImpl):
-    """Cache location of a kernel; its stamp includes the kernel's own file, which may be in another package."""
+    """Cache location of a kernel. The stamp covers the kernel's own file too, which may be in another package."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -107,17 +104,17 @@ class _Cache(FunctionCache):
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Return a part of kernels that the compiler inlines at every call."""
+    """Decorate a function that kernels call. The compiler inlines it at every call."""
     return Part(function, forceinline=True)
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """Return a part of kernels that stays a function."""
+    """Decorate a function that kernels call. It stays a function in the compiled code."""
     return Part(function)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Return a kernel that is compiled at its first call, cached on disk, and releases the GIL.
+    """Decorate a kernel. It is compiled at its first call, cached on disk, and releases the GIL.
 
     Division by zero gives infinity.
     """

@@ -1,7 +1,8 @@
-"""Numba kernels that count zeros, overflows and underflows of a cast, from source patterns and result codes.
+"""Numba kernels that count zeros, overflows and underflows of a cast.
 
-The loops have no branches, so that LLVM vectorises them with as many lanes as the type of the numbers allows.
-Counting after a cast goes block by block. A block stays in the first-level cache over several loops.
+The loops have no branches, so that LLVM can vectorise them. A counter has the same type as the numbers,
+which gives the most lanes. Arrays are processed in blocks that stay in the first-level cache over several
+loops.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 
 
 class Limits(NamedTuple):
-    """Thresholds of the counts: patterns of the source type, and codes."""
+    """Thresholds for the counts. Some are source patterns, others are codes."""
 
     source_mask: Any  # takes the sign off a pattern
     overflow_plus: Any  # first magnitude that overflows, of positive numbers and of negative ones
@@ -31,9 +32,10 @@ class Limits(NamedTuple):
 
 
 Found = tuple[int, int, int, int, Any]
-"""Counts: zero sources, overflowing sources, zero codes, zero or subnormal codes; then the largest magnitude pattern.
+"""Counts of zero sources, overflowing sources, zero codes, and zero or subnormal codes. Then the largest
+magnitude.
 
-The largest pattern includes NaN.
+The largest magnitude is a source pattern, which may be a NaN.
 """
 
 
@@ -50,7 +52,7 @@ def _large(patterns, limits):
 
 @inlined
 def _look(patterns, codes, limits):
-    """Count one block of sources and its codes; overflows are counted only if the block has any."""
+    """Count one block. Overflows are counted only if the largest magnitude overflows."""
     pattern, mask = patterns.dtype.type, limits.source_mask  # a count of a block fits a pattern
     zero, one = pattern(0), pattern(1)
     top, zeros, large = zero, zero, zero
@@ -70,7 +72,7 @@ def _look(patterns, codes, limits):
 
 @kernel
 def count_all(patterns, codes, limits):
-    """Return the counts `Found` for source patterns (n,) and their codes (n,)."""
+    """Count source patterns (n,) and their codes (n,). The result is `Found`."""
     zeros, large, vanished, small, top = 0, 0, 0, 0, patterns.dtype.type(0)
     for start in range(0, patterns.size, BLOCK):
         found = _look(patterns[start : start + BLOCK], codes[start : start + BLOCK], limits)
@@ -81,8 +83,9 @@ def count_all(patterns, codes, limits):
 
 @inlined
 def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
-    """Encode and count one block in one loop; if `overflows` is false, unexpected overflows are counted in a second
-    loop.
+    """Encode and count one block in one loop.
+
+    If `overflows` is false but an overflow occurs, a second loop counts the overflows.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     nonzero, normal = U(limits.nonzero), U(limits.normal)
@@ -105,10 +108,10 @@ def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overfl
 
 @kernel
 def encode_nearest_even_counted(patterns, magic, offset, grid, edges, codes, limits):
-    """Run `encode_nearest_even` on float32 patterns and return the counts `Found`.
+    """Encode float32 patterns as `encode_nearest_even` does, and return the counts `Found`.
 
-    Overflow depends on the magnitude only, since the rounding is to nearest. Each block is expected to overflow if
-    the previous one did.
+    Overflow depends on the magnitude only, since the rounding is to nearest. Each block is expected to overflow
+    if the previous one did.
     """
     zeros, large, vanished, small, top = 0, 0, 0, 0, _ZERO
     overflows = False

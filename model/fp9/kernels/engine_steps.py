@@ -1,7 +1,8 @@
-"""Numba kernels of dot products over K for every engine and option, row by row (see `engines.Engine`).
+"""Numba kernels that compute dot products row by row, for every engine and option (see `engines.Engine`).
 
-Operands and accumulators are float64 numbers, which represent every code exactly. A window's unit is a power of
-two in float64, so that scaling is exact. A sum that float64 cannot represent is rounded to odd (see `fused`).
+Operands and accumulators are float64 numbers, which represent every code exactly. A window's unit is a
+power of two in float64, so that scaling is exact. A sum that float64 cannot represent is rounded to odd
+(see `fused`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ TRUNCATIONS = {Truncation.ZERO: _ZERO, Truncation.FLOOR: _FLOOR, Truncation.JAM:
 
 
 class Sums(NamedTuple):
-    """Engine parameters as numbers, for one pair of operand formats."""
+    """Engine parameters as numbers, for two operand formats."""
 
     products: int
     chunk: int  # products between two roundings into the total; joins says whether there are such
@@ -52,19 +53,21 @@ class Sums(NamedTuple):
 
 @inlined
 def power(x, lowest):
-    """Return 2^floor(log2|x|), but at least `lowest`; x is finite and not 0."""
+    """Return 2^floor(log2|x|), or `lowest` if that is larger. x is finite and not 0."""
     return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
 
 
 @inlined
 def as_addend(c, floor):
-    """Return the addend `c`, or a zero with its sign if |c| is below `floor`."""
+    """Return `c`, or a zero with its sign if |c| is below `floor`."""
     return math.copysign(0.0, c) if abs(c) < floor else c
 
 
 @inlined
 def _is_operand_nan(x):
-    """Return whether a factor is NaN because an operand or scale is NaN, not because infinity met a scale of zero."""
+    """Return whether a factor is NaN because of a NaN operand or scale. Infinity times a zero scale is not
+    counted.
+    """
     return x != x and float64_bits(x) != _INVALID_NAN
 
 
@@ -119,8 +122,10 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):
 
 @inlined
 def _largest(s, a, b, power_a, power_b, start, stop, stride):
-    """Return the power of two of the largest product, whether a zero takes part, the sum of special products, and
-    `quiet`.
+    """Return four results: the largest product's power of two, `zero`, `special` and `quiet`.
+
+    `zero` says whether a product is zero. `special` is the sum of the products that are not finite. `quiet`
+    says whether an operand was NaN.
     """
     top, zero, special, quiet = 0.0, False, 0.0, False
     for k in range(start, stop, stride):
@@ -137,9 +142,7 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
 
 @inlined
 def cut(s, x):
-    """Return `x` without its bits below 1, truncated as the engine does; x counts window units and is far
-    below 2^52.
-    """
+    """Return `x` without its bits below 1, truncated as the engine does. |x| is far below 2^52."""
     if s.truncation == _FLOOR:
         return np.floor(x)
     kept = np.trunc(x)
@@ -150,7 +153,7 @@ def cut(s, x):
 
 @inlined
 def _cut_sum(s, a, b, scale, start, stop, stride):
-    """Return the sum of the finite products, each scaled by `scale` and truncated, and whether bits were dropped."""
+    """Scale the products by `scale`, truncate each, and sum them. Return the sum and whether bits were dropped."""
     total, dropped = 0.0, False
     for k in range(start, stop, stride):
         p = _product(s, a[k], b[k]) * scale
@@ -162,7 +165,10 @@ def _cut_sum(s, a, b, scale, start, stop, stride):
 
 @called
 def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
-    """Return the pattern of the aligned sum, rounded to odd, whether bits were dropped, and `quiet`."""
+    """Return three results: the pattern of the sum, whether bits were dropped, and whether an operand was NaN.
+
+    The sum is rounded to odd.
+    """
     top, zero, special, quiet = _largest(s, a, b, power_a, power_b, start, stop, 1)
     if special != 0.0 or not math.isfinite(c):
         return float64_bits(special + c), False, quiet or c != c
@@ -187,7 +193,7 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
 
 @called
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
-    """Return the results of `_window_sum` for an engine that sums even and odd products separately.
+    """Compute `_window_sum` for an engine that sums even and odd products separately.
 
     The two halves are added with floor. Then C is added with floor.
     """
@@ -205,7 +211,7 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
 
 @called
 def join_halves(s, top_even, top_odd, even, odd, c):
-    """Return the pattern of the sum of two halves and C, and whether bits were dropped.
+    """Return the pattern of even + odd + C, and whether bits were dropped.
 
     `even` and `odd` count units of 2^-window times the powers `top_even` and `top_odd`.
     """
@@ -239,7 +245,10 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 
 @called
 def finish_aligned(t, bits, dropped, code, value, flags):
-    """Return code and flags after alignment: a zero sum has no sign, and dropped bits make the result inexact."""
+    """Round an aligned sum, and return its code and flags.
+
+    A zero sum has no sign. Dropped bits make the result inexact.
+    """
     if value == 0.0:
         code = np.uint32(0)
     if dropped:
@@ -252,7 +261,7 @@ def finish_aligned(t, bits, dropped, code, value, flags):
 
 @called
 def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
-    """Return code, number and flags of one step that starts from the accumulator's number `c`."""
+    """Compute one step that starts from the number `c`. Return the result's code, number and flags."""
     dropped, c = False, as_addend(c, s.addend_floor)
     if s.interleaved:
         bits, dropped, quiet = _joined_sum(s, a, b, power_a, power_b, start, stop, c)
@@ -313,11 +322,11 @@ def sum_rows(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
     a, b, power_a, power_b, c, scales, randoms, limbs, codes, flags,
 ):  # fmt: skip
-    """Write codes and flags of sums over the last axis.
+    """Sum the products of rows over the last axis, and write codes and flags.
 
-    `a` (m or 1, k), `b` (m, k) and their powers are float64; `c` (m,) holds the addends as numbers. `scales` (m or
-    1, chunks) multiplies the sums of chunks. `randoms` (m or 1, roundings or 1) holds random numbers of `width`
-    bits. `limbs` is work space for exact sums.
+    `a` (m or 1, k), `b` (m, k) and their powers are float64. `c` (m,) holds the addends as numbers. `scales` (m
+    or 1, chunks) multiplies the sums of chunks. `randoms` (m or 1, roundings or 1) holds random numbers of
+    `width` bits. `limbs` is work space for exact sums.
     """
     for i in range(b.shape[0]):
         ia = i if a.shape[0] > 1 else 0

@@ -1,4 +1,6 @@
-"""Numba building blocks that LLVM vectorises: sums rounded to odd, and branch-free rounding inside a wider float."""
+"""Numba functions that LLVM vectorises: sums rounded to odd, and rounding inside a wider float without
+branches.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from fp9.kernels.compiled import inlined
 
 
 class Rounder(NamedTuple):
-    """Constants that round a number inside a wider float: add to its pattern, then mask it; in the carrier's types."""
+    """Constants that round a number inside a wider float: `bias` is added to its pattern, which is then masked.
+
+    They have the wider float's types.
+    """
 
     drop: Any  # fraction bits that the format does not have
     bias: Any  # half a last place, less 1 for ties to even; 0 toward zero
@@ -56,7 +61,7 @@ def round32(x, t):
 
 @inlined
 def two_sum(x, y):
-    """Return x + y as the rounded sum and its error (Knuth)."""
+    """Return the rounded sum of x and y, and its error (Knuth)."""
     total = x + y
     back = total - x
     return total, (x - (total - back)) + (y - back)
@@ -82,7 +87,7 @@ def round64(x, t):
 
 
 def rounded(x: Any, t: Any) -> Any:
-    """Return `x` rounded by `round32` or `round64`, as its type requires."""
+    """Return `x` rounded by `round32` if it is float32, else by `round64`."""
     raise NotImplementedError("a part of kernels")
 
 
@@ -116,16 +121,16 @@ def _number_of(_context: Any, bits: Any, like: Any) -> Any:
 
 
 masked: Any = intrinsic(_masked)
-"""Return a number whose pattern is ANDed with a mask, an integer of the same width."""
+"""Return the number whose pattern is the AND of a number's pattern and a mask. The mask is an integer."""
 magnitude_bits: Any = intrinsic(_magnitude_bits)
-"""Return the pattern of |x|; as integers, patterns have the order of the numbers, with NaN last."""
+"""Return the pattern of |x|. As integers, these patterns have the order of the numbers, with NaN last."""
 number_of: Any = intrinsic(_number_of)
-"""Return the number of a pattern, in the type of another number."""
+"""Return the number of a pattern. Its type is that of the other argument."""
 
 
 @inlined
 def largest(x):
-    """Return the largest magnitude of an array; NaN counts as the largest.
+    """Return the largest magnitude in an array. NaN is larger than all numbers.
 
     Magnitudes are compared as integers, which LLVM vectorises.
     """
@@ -137,7 +142,7 @@ def largest(x):
 
 @inlined
 def rounded_sum(x, y, t):
-    """Return round(x + y); infinities, NaN and the sign of zero are as in plain addition."""
+    """Return round(x + y). Infinities, NaN and zeros are treated as in plain addition."""
     plain = x + y
     total = odd_sum(x, y)
     return round64(total if abs(plain) < np.inf else plain, t)
@@ -149,7 +154,7 @@ def _narrowed_sum(x, y, t):
 
 
 def joined(x: Any, y: Any, t: Any) -> Any:
-    """Return `rounded_sum`; if t is a float32, round to nearest even in float32.
+    """Return round(x + y). If t is a float32, the rounding is to nearest even in float32.
 
     The float32 case first rounds the sum to float64. The second rounding gives the same result as a single
     rounding (Figueroa, 1995: 53 bits are more than twice 24).
@@ -174,7 +179,7 @@ def odd_sum_of_three(x, y, z):
 
 @inlined
 def rounded_sum_of_three(x, y, z, t):
-    """Return round(x + y + z); special values and the sign of zero are as in `rounded_sum`."""
+    """Return round(x + y + z). Infinities, NaN and zeros are treated as in `rounded_sum`."""
     total = odd_sum_of_three(x, y, z)
     plain = (x + y) + z
     return round64(total if abs(plain) < np.inf and total != 0.0 else plain, t)

@@ -1,7 +1,7 @@
-"""Numba kernels of the dot engine: exact sums of a product and an addend, rounded once.
+"""Numba kernels for fused multiply-adds: the exact sum of a product and an addend is rounded once.
 
-The exact sum is stored in float64 *rounded to odd*: the last bit of an inexact sum is set. A later rounding to at
-most 24 bits then never sees a false tie or a false exact result. One rounding by the result format's table
+The exact sum is stored in float64 *rounded to odd*: the last bit of an inexact sum is set. A later rounding
+to at most 24 bits then never sees a false tie or a false exact result. Rounding to the result format
 follows. Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008.
 """
 
@@ -40,7 +40,7 @@ def sum_to_odd(p, c, mode):
 
 @called
 def finish(binades, order, t, mode, bits, random, width, quiet):
-    """Return code and flags of a sum's pattern, rounded once."""
+    """Round the sum of this pattern once, and return its code and flags."""
     if bits & MAGNITUDE > INF_BITS:
         return (np.uint32(t.nan[0]), np.uint8(0)) if quiet else (np.uint32(t.nan[1]), np.uint8(_INVALID))
     if bits & MAGNITUDE == INF_BITS:
@@ -53,7 +53,7 @@ def finish(binades, order, t, mode, bits, random, width, quiet):
 
 @inlined
 def fused(binades, order, t, mode, p, c, quiet):
-    """Return code and flags of round(p + c).
+    """Return the code and flags of round(p + c).
 
     `quiet` says that an operand was NaN. A NaN result then does not raise the invalid flag.
     """
@@ -62,7 +62,7 @@ def fused(binades, order, t, mode, p, c, quiet):
 
 @kernel
 def fma_array(binades, order, t, mode, a, b, c, codes, flags):
-    """Write codes and flags of round(a * b + c), elementwise, for float64 operands of shape (n,)."""
+    """Write the codes and flags of round(a * b + c), elementwise, for float64 operands of shape (n,)."""
     for i in range(a.size):
         quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(c[i])
         codes[i], flags[i] = fused(binades, order, t, mode, a[i] * b[i], c[i], quiet)
@@ -70,7 +70,7 @@ def fma_array(binades, order, t, mode, a, b, c, codes, flags):
 
 @inlined
 def code_value(table, t, code):
-    """Return the float64 number of a result code: from a table up to 16 bits, else from the format's fields."""
+    """Return a result code's number as float64. Formats of at most 16 bits use a table."""
     return table[code] if table.size > 1 else _value_of_fields(t, code)
 
 
@@ -92,7 +92,8 @@ def _value_of_fields(t, code):
 
 @kernel
 def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):
-    """Write codes and flags of an accumulator that starts at +0 and runs the operations `op` (`engines.MacOp`).
+    """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0. Write each code and its
+    flags.
 
     All arrays have shape (n,).
     """

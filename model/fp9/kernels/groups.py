@@ -1,4 +1,7 @@
-"""Numba kernels of grouped sums (NVFP4): integer products are summed exactly, scaled, and aligned by their scales."""
+"""Numba kernels for grouped sums (NVFP4).
+
+The integer products of a group are summed exactly. The sum is then scaled and aligned.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,10 @@ def _at(row, group):
 
 @called
 def _step(s, group, unit, mode, a, b, factors_a, factors_b, powers_a, powers_b, start, stop, c, terms):
-    """Return the pattern of the aligned sum, rounded to odd, whether bits were dropped, and whether an operand was
+    """Return three results: the pattern of the aligned sum, whether bits were dropped, and whether an operand was
     NaN.
+
+    The sum is rounded to odd.
     """
     top, zero, special = 0.0, c == 0.0, 0.0
     for begin in range(start, stop, group):
@@ -73,10 +78,10 @@ def grouped_rows(
     binades, order, t, mode, table, s, group, unit, width, a, b, factors_a, factors_b, powers_a, powers_b, c, randoms,
     codes, flags,
 ):  # fmt: skip
-    """Write codes and flags of sums over the last axis of int32 `a` (m or 1, k) and `b` (m, k), in units of `unit`.
+    """Sum the products of int32 rows `a` (m or 1, k) and `b` (m, k), in units of `unit`. Write codes and flags.
 
-    The sums start from the numbers `c` (m,). `factors` and `powers` (m or 1, groups or 1) are the scales and their
-    powers of two. The other arguments are as in `sum_rows`.
+    The sums start from the numbers `c` (m,). `factors` and `powers` (m or 1, groups or 1) are the scales and
+    their powers of two. The other arguments are as in `sum_rows`.
     """
     terms = np.empty(s.products // group)
     for i in range(b.shape[0]):
@@ -105,7 +110,7 @@ def grouped_rows(
 
 @inlined
 def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, t):
-    """Set row = round(row + group sums times their scales), each term truncated toward zero.
+    """Add scaled group sums to a row of accumulators, and round. Each term is truncated toward zero.
 
     All numbers but the accumulators are finite.
     """
@@ -125,10 +130,10 @@ def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, p
 
 @kernel
 def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, acc, t):
-    """Do one step of `grouped_rows` for all rows and columns, in float64; `acc` has shape (m, n).
+    """Do one step of `grouped_rows` for all rows and columns, in float64. `acc` has shape (m, n).
 
-    `sums` and `magnitudes` (groups, m, n) hold the sums of each group's products and of the products' magnitudes.
-    `factors` and `powers` have the shapes (m or 1, groups) and (groups, n).
+    `sums` (groups, m, n) holds the sum of each group's products. `magnitudes` holds the sum of the products'
+    magnitudes. `factors` and `powers` have the shapes (m or 1, groups) and (groups, n).
     """
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):

@@ -1,4 +1,4 @@
-"""Numba kernel that casts float32 to HiFloat8 with hybrid rounding, vectorised (see `round32`; numerics.md)."""
+"""Numba kernel that casts float32 to HiFloat8 with hybrid rounding (see `round32`; numerics.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INF_CODE = U(HiFloat8.INF)
 
 
 class HybridEdges(NamedTuple):
-    """Overflow thresholds of hybrid rounding, and the codes of special values; each a uint32."""
+    """Overflow thresholds of hybrid rounding, and the codes of special values. All fields are uint32."""
 
     strict: np.uint32  # 1 for F > T
     certain: np.uint32  # pattern from which overflow does not depend on T
@@ -33,9 +33,9 @@ class HybridEdges(NamedTuple):
 
 @kernel
 def encode_hybrid(patterns, edges, codes):
-    """Write hif8 codes of float32 patterns (uint32, shape (n,)), with hybrid rounding.
+    """Write the hif8 codes of float32 patterns (uint32, shape (n,)), with hybrid rounding.
 
-    Below 1, the exponent field is mirrored: `mirrored` has the field 127 + |E|. Thresholds on this field give the
+    `mirrored` has the exponent field 127 + |E|; below 1, the field is mirrored. Comparing this field gives the
     number of fraction bits: 3 below |E| = 4, 2 from 4, and 1 from 8.
     """
     for i in range(patterns.size):

@@ -1,4 +1,6 @@
-"""Numba kernel of a Kulisch accumulator: an exact fixed-point sum of products, rounded once after every operation."""
+"""Numba kernel for a Kulisch accumulator. It sums products exactly in fixed point and rounds after every
+operation.
+"""
 
 from __future__ import annotations
 

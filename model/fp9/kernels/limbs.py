@@ -1,4 +1,7 @@
-"""Numba kernels of exact sums: a fixed-point number in 32-bit limbs, each in an int64 with spare bits for carries."""
+"""Numba kernels for exact sums in fixed point.
+
+A number has 32-bit limbs. They are stored in int64, with spare bits for carries.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _BIAS, _FRACTION_BITS, _FRACTION = BINARY64.bias, BINARY64.fraction_bits, BINARY
 
 @inlined
 def deposit(limbs, base, x):
-    """Add a finite number that is a multiple of 2^base to the limbs."""
+    """Add a finite number to the limbs. It must be a multiple of 2^base."""
     bits = float64_bits(x)
     field = (bits & MAGNITUDE) >> _FRACTION_BITS
     mantissa = (bits & _FRACTION) | (np.int64(1) << _FRACTION_BITS if field else 0)
@@ -37,7 +40,7 @@ def deposit(limbs, base, x):
 
 @called
 def carry(limbs):
-    """Propagate carries: afterwards every limb but the last, which holds the sign, is in 0 .. 2^LIMB_BITS - 1."""
+    """Propagate carries. Every limb is then in 0 .. 2^LIMB_BITS - 1, except the last limb, which holds the sign."""
     for i in range(limbs.size - 1):
         limbs[i + 1] += limbs[i] >> LIMB_BITS
         limbs[i] &= _LIMB_MASK
@@ -45,7 +48,7 @@ def carry(limbs):
 
 @called
 def limbs_to_odd(limbs, base):
-    """Return the number in the limbs as float64, rounded to odd, and clear the limbs."""
+    """Return the number as float64, rounded to odd, and set the limbs to zero."""
     carry(limbs)
     negative = limbs[-1] < 0
     if negative:

@@ -1,9 +1,8 @@
-"""Numba kernels of matrix products, vectorised over columns; `fast` selects the kernel for an engine and its
-operands.
+"""Numba kernels for matrix products, vectorised over columns. `fast` selects the kernel.
 
-All kernels take `a` (m, k) and `b` (k, n) in the accumulators' type. They update the accumulators `acc` (m, n), as
-numbers, with the products begin..end-1 of K. Loops run over slices of rows, so that LLVM sees plain pointers and
-vectorises.
+All kernels take `a` (m, k) and `b` (k, n) in the accumulators' type. They add the products begin..end-1 of
+K to the accumulators `acc` (m, n), which are numbers. Loops run over slices of rows, so that LLVM sees
+plain pointers and vectorises.
 """
 
 from __future__ import annotations
@@ -18,12 +17,14 @@ from fp9.kernels.limbs import deposit, limbs_to_odd
 from fp9.rounding import FLAG_BITS, Flags
 
 TILE = 1024
-"""Columns in a tile. A row of accumulators and its temporaries stay in the first-level cache."""
+"""Number of columns in a tile. A row of accumulators and its temporaries stay in the first-level cache."""
 _INEXACT, _UNDERFLOW = int(Flags.INEXACT), int(Flags.UNDERFLOW)
 DOUBTFUL = 1 << FLAG_BITS
 """Mark of a sum that may have underflowed."""
 _BLOCK = 64
-"""Rows of b that are multiplied with all rows of a before the next block; they stay in the second-level cache."""
+"""Number of rows of b in a block. All rows of a use a block before the next one, so that it stays in the
+second-level cache.
+"""
 
 
 # --- rounded multiply-adds ------------------------------------------------------------------------------------------
@@ -33,9 +34,9 @@ _BLOCK = 64
 def rounded_chain(a, b, acc, begin, end, t):
     """Set acc = round(acc + a[:, k] * b[k]) for each k in order, in float32, rounded to nearest by `t`.
 
-    Exact for products and accumulators of p bits with 2 p + 2 <= 24. If float32 cannot represent a sum, its
-    smaller term is less than 2^-(p+2) of the larger. The double rounding then gives the larger term, as a single
-    rounding does.
+    The result is exact for products and accumulators of p bits with 2 p + 2 <= 24. If float32 cannot represent
+    a sum, its smaller term is less than 2^-(p+2) of the larger. The double rounding then gives the larger term,
+    as a single rounding does.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -62,9 +63,9 @@ def _marked_sum(row, marks, a0, b0, lowest, t):
 
 @kernel
 def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
-    """Do the same as `rounded_chain`, and collect flags in `marks` (int32).
+    """Do the same as `rounded_chain`, and set flags in `marks` (int32).
 
-    Marks hold the flags of finite sums, or DOUBTFUL. `lowest` is the smallest normal number.
+    A mark has the flags of a finite sum, or DOUBTFUL. `lowest` is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -87,14 +88,14 @@ def _pair(row, a0, a1, b0, b1, t):
 
 @inlined
 def _narrow_pair(row, a0, a1, b0, b1, t):
-    """Do the same as `_pair`, for products whose sum float64 represents exactly."""
+    """Do the same as `_pair`. float64 must represent the sum of both products exactly."""
     for j in range(row.size):
         row[j] = rounded_sum(a0 * b0[j] + a1 * b1[j], row[j], t)
 
 
 @kernel
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
-    """Set acc = round(acc + the next `step` products) in float64; `step` is 1 or 2.
+    """Set acc = round(acc + the next `step` products) in float64, where `step` is 1 or 2.
 
     `neutral` is a row of -0, which does not change a sum. `narrow` says that float64 represents the sum of two
     products exactly.
@@ -118,7 +119,7 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
 
 @inlined
 def _mark(marks, total, r, lowest):
-    """Return the flags of a sum `total`, rounded to odd, that was rounded to `r`.
+    """Return the flags of a sum that was rounded from `total` to `r`. `total` is rounded to odd.
 
     DOUBTFUL is set if `r` is the smallest normal number and |total| is less.
     """
@@ -147,9 +148,9 @@ def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
 
 @kernel
 def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
-    """Do the same as `rounded_pairs`, and collect flags in `marks` (int64).
+    """Do the same as `rounded_pairs`, and set flags in `marks` (int64).
 
-    Marks hold the flags of finite sums, or DOUBTFUL. `lowest` is the smallest normal number.
+    A mark has the flags of a finite sum, or DOUBTFUL. `lowest` is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -181,7 +182,7 @@ def join(totals, parts, scale_a, scale_b, t):
 
 @kernel
 def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
-    """Do the same as `join`, and collect marks as `rounded_pairs_flagged` does."""
+    """Do the same as `join`, and set marks as `rounded_pairs_flagged` does."""
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
         row, part, own = totals[i], parts[i], marks[i]
@@ -194,7 +195,7 @@ def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
 
 @kernel
 def join_parts(totals, first, second, t):
-    """Set totals = round(totals + first + second) with an exact sum; `second` may be None."""
+    """Set totals = round(totals + first + second). The sum is exact, and `second` may be None."""
     for i in range(totals.shape[0]):
         row, x = totals[i], first[i]
         if second is None:
@@ -208,8 +209,9 @@ def join_parts(totals, first, second, t):
 
 @kernel
 def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
-    """Do the same as `join_parts`, and set which sums are inexact and which nonzero sums are below the magnitude
-    `below`.
+    """Do the same as `join_parts`, and set which sums are `inexact`.
+
+    `tiny` is set for nonzero sums with magnitudes less than `below`.
     """
     for i in range(totals.shape[0]):
         row, x, met, small = totals[i], first[i], inexact[i], tiny[i]
@@ -230,7 +232,7 @@ def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
 
 @kernel
 def combine(binades, order, t, mode, table, base, limbs, parts, totals, flags):
-    """Set totals = round(totals + parts[0] + parts[1] + ...) with an exact sum, and the flags.
+    """Set totals = round(totals + parts[0] + parts[1] + ...), and write the flags. The sum is exact.
 
     `parts` has the shape (p, m, n).
     """

@@ -1,8 +1,8 @@
-"""Parts of kernels: functions that Numba translates but neither optimises separately nor compiles to machine code.
+"""Functions for kernels to call. Numba translates them, but does not optimise or compile them separately.
 
-By default Numba compiles every called function as if Python called it, with all functions below it. The innermost
-of five functions is then optimised five times, and its machine code is discarded. Only the kernel's machine code
-runs.
+By default Numba compiles every called function as if Python called it, together with all functions that it
+calls. In a chain of five calls, the innermost function is optimised five times. Only the kernel's machine
+code is used, and the rest is discarded.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _NO_CODE = 0
 
 
 class _Text(JITCodeLibrary):
-    """LLVM code of one function, simplified and ready to be linked into kernels.
+    """LLVM code of one function, ready to be linked into kernels.
 
-    Without the simplification, LLVM sees the loops as Numba wrote them and vectorises fewer of them.
+    The code is simplified. Otherwise LLVM sees the loops as Numba wrote them, and vectorises fewer of them.
     """
 
     def _optimize_final_module(self) -> None:
-        """Do nothing: the module is optimised as part of the kernel."""
+        """Do nothing, since the module is optimised as part of the kernel."""
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
@@ -34,7 +34,7 @@ class _Text(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Translation(NativeLowering):
-    """Numba's lowering without the final step to machine code."""
+    """Numba's lowering without compilation to machine code."""
 
     _name = "translation"
 
@@ -52,8 +52,6 @@ class _Translation(NativeLowering):
 
 
 class _Translator(CompilerBase):
-    """Numba's compiler with the lowering `_Translation`."""
-
     def define_pipelines(self) -> list[Any]:
         build, manager = DefaultPassBuilder, PassManager("part of kernels")
         front = build.define_untyped_pipeline, build.define_typed_pipeline
@@ -65,7 +63,7 @@ class _Translator(CompilerBase):
 
 
 class Part(CPUDispatcher):
-    """Function for kernels and other parts to call; Python code calls its `py_func`."""
+    """Function that kernels call. Python code must call its `py_func`."""
 
     def __init__(self, function: Any, **options: Any) -> None:
         wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}

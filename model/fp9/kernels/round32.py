@@ -1,11 +1,12 @@
-"""Numba kernels that LLVM vectorises: float32 patterns to codes at memory speed.
+"""Numba kernels that convert float32 patterns to codes. LLVM vectorises them.
 
-All arithmetic is on 32-bit lanes without branches or table look-ups. One vector register holds 16 (AVX-512) or 8
-(AVX2) elements. Numba widens uint32 sums to 64 bits; casts back to `U` in every step keep the lanes narrow. Shift
-amounts are masked to less than 32 for the same reason.
+All arithmetic is on 32-bit lanes without branches or table look-ups. One vector register holds 16 (AVX-512)
+or 8 (AVX2) elements. Numba widens uint32 sums to 64 bits. Casts back to `U` in every step keep the lanes
+narrow. Shift amounts are masked to less than 32 for the same reason.
 
-The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits keeps
-the upper bits of a; subnormal results lose more. `ordinal` numbers the format's magnitudes from zero upwards:
+The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits
+keeps the upper bits of a. Subnormal results keep fewer. `ordinal` numbers the format's magnitudes from zero
+upwards:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """
@@ -30,7 +31,7 @@ _ZERO, _ONE, _WORD, _WIDEST = U(0), U(1), U(32), U(31)
 
 
 class Grid(NamedTuple):
-    """Spacing of a fixed-field format in terms of float32 fields; each a uint32."""
+    """Spacing of a fixed-field format, expressed in float32's fields."""
 
     fraction_bits: np.uint32
     lowest: np.uint32  # exponent field of the lowest binade with full precision
@@ -39,7 +40,7 @@ class Grid(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Codes of zero, overflow, infinity and NaN; each a uint32. Bit 31 marks a code that takes the source's sign."""
+    """Codes of zero, overflow, infinity and NaN. If bit 31 is set, the code takes the source's sign."""
 
     max_ordinal: np.uint32
     sign_shift: np.uint32  # from float32's sign to the format's
@@ -50,7 +51,10 @@ class Edges(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Magnitude patterns of float32 at which a format's flags change; each a uint32."""
+    """Magnitudes at which flags change, as float32 patterns.
+
+    Inexact results below `tiny_below` underflow. Results from `overflow_from` on overflow.
+    """
 
     tiny_below: np.uint32  # inexact results below it underflow
     overflow_from: np.uint32
@@ -58,12 +62,12 @@ class Limits(NamedTuple):
 
 TAKES_SIGN = U(BINARY32.sign)
 QUIET_NAN, INVALID_NAN = U(BINARY32.quiet_nan), U(BINARY32.sign | BINARY32.quiet_nan)
-"""Patterns of NaN results: from a NaN operand, and from an invalid operation."""
+"""NaN patterns. The first results from a NaN operand, the second from an invalid operation."""
 
 
 @inlined
 def code_of(ordinal, magnitude, pattern, e, complement):
-    """Return the code of a rounded magnitude with its sign; or the code for overflow, infinity or NaN."""
+    """Return the signed code of a rounded magnitude. Overflow, infinity and NaN have their own codes."""
     code = e.zero if ordinal == _ZERO else U(ordinal | TAKES_SIGN)
     code = e.overflow if ordinal > e.max_ordinal else code
     code = e.infinite if magnitude == _INF else code
@@ -76,7 +80,7 @@ def code_of(ordinal, magnitude, pattern, e, complement):
 
 @inlined
 def narrowing(grid, magic):
-    """Return the arguments of `nearest_even` for a grid.
+    """Return three arguments of `nearest_even` for a grid.
 
     They are the number of bits that normal results drop, the lowest normal pattern, and the number of `magic`.
     """
@@ -94,11 +98,12 @@ def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
 
 @kernel
 def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
-    """Write codes of float32 patterns (uint32, shape (n,)), rounded to nearest even.
+    """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes.
 
-    The format has subnormals and a fraction. One float32 addition gives subnormal results: `magic` is 2^23 quanta
-    of the lowest binade. The last bit of the sum is then one quantum, and the addition rounds to even. For normal
-    results, `offset` (mod 2^32) subtracts the field of the lowest binade and adds half a quantum less 1.
+    The format has subnormals and a fraction. One float32 addition gives subnormal results: `magic` is 2^23
+    quanta of the lowest binade. The last bit of the sum is then one quantum, and the addition rounds to even.
+    For normal results, `offset` (mod 2^32) subtracts the field of the lowest binade and adds half a quantum
+    less 1.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):
@@ -162,16 +167,16 @@ ENCODE_FIXED = {
 }
 """Kernels that encode float32 patterns (uint32, shape (n,)) in fixed-field formats.
 
-Keys are the rounding, and whether codes are two's complement. Only sr reads `randoms`.
+A key is the rounding, and whether codes are in two's complement. Only sr reads `randoms`.
 """
 
 
 @kernel
 def encode_upper(patterns, table, codes):
-    """Write codes looked up by the upper 16 bits of float32 patterns; return whether there was a NaN.
+    """Look up codes by the upper 16 bits of float32 patterns. Return whether there was a NaN.
 
-    Use it for roundings that the lower 16 bits cannot change. The codes are not valid if there was a NaN: its only
-    nonzero fraction bits may be in the lower half.
+    Use it for roundings that the lower 16 bits cannot change. The codes are not valid if there was a NaN: its
+    only nonzero fraction bits may be in the lower half.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -183,8 +188,9 @@ def encode_upper(patterns, table, codes):
 
 @kernel
 def encode_upper_sticky(patterns, table, codes):
-    """Write codes looked up by the upper 16 bits of float32 patterns, rounded to odd: bit 0 is set if a lower bit is
-    set.
+    """Look up codes by the upper 16 bits of float32 patterns, after rounding to odd.
+
+    Rounding to odd sets bit 0 of the index if a lower bit is set.
     """
     for i in range(patterns.size):
         pattern = patterns[i]
@@ -193,10 +199,10 @@ def encode_upper_sticky(patterns, table, codes):
 
 @kernel
 def look_up_flagged(patterns, table, shift, codes, flags):
-    """Write codes and flags (from bit 16 of an entry) looked up by the upper bits of patterns.
+    """Look up codes and flags by the upper bits of patterns. Flags start at bit 16 of an entry.
 
-    Bit 0 of the index is a sticky bit for the lower bits. `shift` is 0 for 16-bit patterns, which are the index,
-    and 16 for float32 patterns.
+    Bit 0 of the index is a sticky bit for the lower bits. `shift` is 0 for 16-bit patterns, which are the
+    index, and 16 for float32 patterns.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):
@@ -208,7 +214,7 @@ def look_up_flagged(patterns, table, shift, codes, flags):
 
 @kernel
 def look_up(codes, table, numbers):
-    """Write the table entries of unsigned integers (n,); the table covers every value that occurs."""
+    """Write the table entries of the unsigned integers `codes` (n,). The table must have an entry for each."""
     for i in range(codes.size):
         numbers[i] = table[codes[i]]
 
@@ -231,10 +237,10 @@ def _narrowed(number):
 
 @kernel
 def narrow_to_odd(numbers, patterns):
-    """Write float64 numbers as float32 patterns, rounded to odd: bit 0 of an inexact pattern is set.
+    """Write float64 numbers as float32 patterns, rounded to odd. Bit 0 of an inexact pattern is set.
 
-    A later rounding is then not a double rounding. Numbers outside float32's range become its largest or smallest
-    pattern, both odd. Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
+    A later rounding is then not a double rounding. Numbers outside float32's range become its largest or
+    smallest pattern, both odd. Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
     """
     for i in range(numbers.size):
         patterns[i] = _narrowed(numbers[i])
@@ -242,7 +248,7 @@ def narrow_to_odd(numbers, patterns):
 
 @kernel
 def sums_to_odd(table_a, table_b, table_c, a, b, c, patterns):
-    """Write a * b + c, for the numbers of codes, as float32 patterns rounded to odd.
+    """Compute a * b + c from codes, and write it as float32 patterns rounded to odd.
 
     NaN becomes `QUIET_NAN` if an operand is NaN, else `INVALID_NAN`.
     """
@@ -264,7 +270,10 @@ _INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
 
 @kernel
 def raise_flags(patterns, grid, limits, flags):
-    """Write the flags of rounding float32 patterns to nearest or toward zero; NaN patterns are as in `sums_to_odd`."""
+    """Write the flags that rounding float32 patterns to nearest or toward zero raises.
+
+    `INVALID_NAN` raises the invalid flag.
+    """
     narrower = U(_WIDTH - grid.fraction_bits)
     smallest = U(grid.lowest << _WIDTH)
     for i in range(patterns.size):

@@ -1,4 +1,4 @@
-"""Numba kernels that round float64 bit patterns to codes with a format's rounding table (see `casts.tables`)."""
+"""Numba kernels that round float64 patterns to codes by a format's rounding table (see `casts.tables`)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MODES = {
     Rounding.SRC: SRC,
     Rounding.BIAS: BIAS,
 }
-"""Mode numbers of the kernels, by rounding."""
+"""Number of each rounding in the kernels."""
 
 HYBRID_STRICT, HYBRID_DOC = 1, 2
-"""Bits of the kernels' `hybrid_switches`."""
+"""Bits of the switches for hybrid rounding."""
 
 FRACTION_BITS, MAGNITUDE, INF_BITS = BINARY64.fraction_bits, BINARY64.magnitude, BINARY64.infinity
 _BIAS, _FRACTION, _HIDDEN = BINARY64.bias, BINARY64.fraction, BINARY64.hidden
@@ -37,7 +37,7 @@ _CERTAIN = int(np.float64(float(HiFloat8.CERTAIN_OVERFLOW)).view(np.int64))
 
 
 def switches_of(hybrid: Hybrid) -> int:
-    """Return the kernels' switches for a hybrid rounding."""
+    """Return the options of hybrid rounding as the kernels' switches."""
     return hybrid.strict * HYBRID_STRICT | hybrid.doc_overflow * HYBRID_DOC
 
 
@@ -49,7 +49,7 @@ def _dropped_field(rest: int, shift: int, width: int) -> int:
 
 @inlined
 def _nearest_field(rest, shift, width):
-    """Return the `shift` dropped bits rounded to `width` bits, ties to even."""
+    """Round the `shift` dropped bits to `width` bits, ties to even."""
     field, distance = _dropped_field(rest, shift, width), shift - width
     if not 0 < distance <= _WIDEST - 1:
         return field
@@ -92,7 +92,7 @@ def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switc
 
 @inlined
 def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
-    """Return whether an inexact result is tiny after rounding with an unbounded exponent."""
+    """Return whether an inexact result would be tiny after rounding with an unbounded exponent."""
     row = magnitude >> FRACTION_BITS
     if not t.can_underflow or row > t.lowest_row:
         return False
@@ -116,9 +116,7 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 
 @inlined
 def _biased(binades, t, mode, row, significand, random, width):
-    """Return row and significand after random bits were added below the last bit of a normal number, and the dropped
-    bits.
-    """
+    """Add random bits below a normal number's last bit. Return the new row and significand, and the dropped bits."""
     shift = binades[t.lowest_row, 0]
     kept = significand >> shift
     lost = significand - (kept << shift)
@@ -130,7 +128,7 @@ def _biased(binades, t, mode, row, significand, random, width):
 
 @inlined
 def round_bits(binades, order, t, mode, bits, random, width, switches):
-    """Return code and flags of one float64 pattern, with the rows and numbers `t` of a rounding table."""
+    """Round one float64 pattern by a rounding table. Return its code and flags."""
     magnitude = bits & MAGNITUDE
     negative = bits < 0
     side = 1 if negative else 0
@@ -177,9 +175,10 @@ def _signed_code(order, t, ordinal, negative):
 
 @kernel
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
-    """Round float64 patterns (int64, shape (n,)) into `codes`, and into `flags` if that has a size.
+    """Round float64 patterns (int64, shape (n,)) and write `codes`. Also write `flags` unless its size is 0.
 
-    `randoms` holds stochastic bits or hybrid thresholds: shape (n,), or one element for all patterns.
+    `randoms` holds stochastic bits or hybrid thresholds. Its shape is (n,), or it has one element for all
+    patterns.
     """
     for i in range(patterns.size):
         random = randoms[i] if randoms.size > 1 else randoms[0]

@@ -1,4 +1,4 @@
-"""Numba kernels of matrix products with an alignment window, in register tiles (see `window_tiles`)."""
+"""Numba kernels for matrix products with an alignment window, in register tiles (see `window_tiles`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from fp9.kernels.tiles.window_tiles import (
 
 
 class Aligned(NamedTuple):
-    """Parameters of an engine with a window; numbers in the carrier's types."""
+    """Parameters of an engine with a window. Numbers have the accumulators' type."""
 
     products: int
     window: int
@@ -55,7 +55,7 @@ def _tile(rows: int) -> Any:
         code: Code, a: Any, power_a: Any, depth: Any, b: Any, power_b: Any, acc: Any, row: Any,
         times: Any, first: Any, count: Any, window: Any, lowest: Any, zero: Any, *others: Any,
     ) -> None:  # fmt: skip
-        """Run one step on the accumulators of `rows` rows, `times` times.
+        """Run one step on the accumulators of `rows` rows, and repeat this for `times` groups of rows.
 
         With `Ends`, a step that fits the window is summed without alignment. With `Losses`, which follow, dropped
         bits are marked.
@@ -84,7 +84,7 @@ _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 @inlined
 def _close(s, t, row):
-    """Round the sums of a step; return whether one is out of the range of these kernels."""
+    """Round the sums of a step. Return whether a sum is out of these kernels' range."""
     if s.truncates:
         for j in range(row.size):
             row[j] = masked(row[j], t.mask)
@@ -97,7 +97,7 @@ def _close(s, t, row):
 
 @inlined
 def _mark(s, t, row, lost):
-    """Mark the sums of a step that rounding changes; return whether one of them may underflow."""
+    """Mark the sums that rounding changes. Return whether a sum may underflow."""
     tiny = False
     for j in range(row.size):
         lost[j] |= (masked(row[j], t.mask) if s.truncates else rounded(row[j], t)) != row[j]
@@ -107,7 +107,7 @@ def _mark(s, t, row, lost):
 
 @inlined
 def _edges(s, row):
-    """Return whether a number is NaN, too large or too small for these kernels."""
+    """Return whether a number is NaN, or too large or too small for these kernels."""
     met = False
     for j in range(row.size):
         size = abs(row[j])
@@ -117,7 +117,7 @@ def _edges(s, row):
 
 @called
 def _steps(s, t, some, others, marks):
-    """Run one step on all rows of a panel; `others` are the fields of `Ends`, of `Losses`, of both, or empty."""
+    """Run one step on all rows of a panel. `others` holds the fields of `Ends`, `Losses`, both or neither."""
     a, power_a, values, powers, panel, first, last, redo = some
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
     times = panel.shape[0] // ROWS
@@ -133,7 +133,7 @@ def _steps(s, t, some, others, marks):
 
 @inlined
 def _binades(products):
-    """Return about how many binades an accumulator of so many products may be above the products."""
+    """Return roughly log2 of the ratio between an accumulator and its largest product."""
     binades = 0
     while products >> binades:
         binades += 1
@@ -142,16 +142,17 @@ def _binades(products):
 
 @kernel
 def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
-    """Run steps of s.products products with a window on finite `a` (m, k) and `b` (k, n), and write accumulators to
-    `out`.
+    """Run steps of s.products products with a window, and write the accumulators to `out`.
 
-    `power_a` (bytes, a's shape) holds the exponents for alignment. `low_a` holds the exponents of the lowest bits;
-    None if the window is so short that few steps fit it. `power_b` and `low_b` are the same for b. `redo` (m,
-    panels) is set where sums left the range of these kernels; these sums are wrong. With the rounding `join`, each
-    `length` products are summed from zero, and the sum is added to an accumulator in float64. `lost` may be None.
-    Otherwise it holds the exponents of the lowest bits of a and b, followed by marks. Marks are integers of the
-    accumulators' shape, as wide as the carrier. A mark is set after an inexact step, and negative if an inexact
-    total was at most `tiny`.
+    `a` (m, k) and `b` (k, n) are finite. `power_a` (bytes, a's shape) holds the exponents for alignment.
+    `low_a` holds the exponents of the lowest bits. It is None if the window is so short that few steps fit it.
+    `power_b` and `low_b` are the same for b. `redo` (m, panels) is set where sums left these kernels' range;
+    these sums are wrong. With the rounding `join`, each `length` products are summed from zero, and the sum is
+    added to an accumulator in float64.
+
+    `lost` may be None. Otherwise it holds the exponents of the lowest bits of a and b, followed by marks. Marks
+    are integers of the accumulators' shape and width. A mark is set after an inexact step. It is negative if an
+    inexact total was at most `tiny`.
     """
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)
