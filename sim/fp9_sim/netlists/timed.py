@@ -1,8 +1,7 @@
-"""Glitches: changes of nets between the settled values of two clock cycles, with a delay for each cell.
+"""Simulation of glitches: changes of nets between the settled values of two clock cycles.
 
-Time advances in steps. The operations of a word are simulated side by side. A cell's output changes after its
-function
-has had the new value for as many steps as its delay. Shorter pulses are suppressed.
+Time advances in steps, and each cell has a delay. The 64 sequences in a word are simulated in parallel. A cell's
+output changes when its new value has lasted for the cell's delay. Shorter pulses are suppressed.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from fp9_sim.netlists.cells import CellNetlist, History
 def changes(
     netlist: CellNetlist, history: History, clocks: NDArray[np.int64], delays: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count the changes of every net in some clock cycles of a history, including glitches.
+    """Count how often every net changes in the given clock cycles of a history, including glitches.
 
-    `delays` are steps by net, at least 1. Raises ValueError if a circuit does not settle.
+    `delays` holds the delay of each net in steps, at least 1. Raises ValueError if a circuit does not settle.
     """
     rows, _ = netlist.rows()
     counts = np.zeros(netlist.nets, dtype=np.int64)

@@ -1,10 +1,9 @@
-"""Toggle counts of a unit's nets, with and without zero-operand gating, for operations with a given share of zeros.
+"""Toggle counts of a unit's nets, with and without zero-operand gating. The share of zero operands is given.
 
-Every submodule is mapped to two-input gates by itself, so that each net belongs to one submodule. A net toggles if
-its
-settled value differs from the previous clock cycle. Glitches, wires, loads and the clock are not counted. Toggles
-are
-therefore not power. They show which parts are active, and compare two netlists of one unit.
+Every submodule is mapped to two-input gates separately, so that each net belongs to one submodule. A net toggles if
+its settled value differs from the previous clock cycle. Glitches, wires, loads and the clock are not counted.
+Toggles
+are therefore not power. They show which parts are active, and compare two netlists of one unit.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ COUNT = 20_480
 
 _WORDS = 4
 _STREAMS = _WORDS * WORD
-"""Number of sequences that run side by side."""
+"""Number of sequences that are simulated in parallel."""
 
 _SCRIPT = """\
 read_rtlil unit.il
@@ -58,7 +57,7 @@ write_json gates.json
 
 @dataclass(frozen=True)
 class Toggles:
-    """Toggles of one operation, by submodule, with the netlist's numbers of gates and flip-flops.
+    """The mean number of toggles in one operation, by submodule, and the netlist's numbers of gates and flip-flops.
 
     `zeros` is the share of products with a zero operand.
     """
@@ -73,18 +72,18 @@ class Toggles:
 
     @property
     def total(self) -> float:
-        """Return the toggles of one operation in the whole unit."""
+        """Return the number of toggles in one operation, over the whole unit."""
         return sum(self.by_submodule.values())
 
 
 def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> tuple[Toggles, Toggles]:
-    """Return the toggles of a unit without and with `gate_zeros`, for the same seeded operations.
+    """Count a unit's toggles without and with `gate_zeros`, for the same seeded operations.
 
-    A product is zero with probability `zeros`: one of its operands, chosen at random, is +0. All other operands,
-    and the addend
-    of a unit without an accumulator, are random finite codes. The formats are the first that the unit offers, and a
-    `mac`
-    accumulates. Raises ValueError for a unit without the option, a share outside 0..1, or a count below 1.
+    A product is zero with probability `zeros`: one of its operands, chosen at random, is +0. All other operands are
+    random finite codes. So is the addend of a unit without an accumulator. The formats are the first that the unit
+    offers, and a `mac` accumulates. Raises ValueError for a unit without the option, a share outside 0..1, or a
+    count
+    below 1.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -102,7 +101,7 @@ def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> t
 
 
 def _operations(unit: Dot, zeros: float, clocks: int, rng: np.random.Generator) -> dict[str, NDArray[np.uint64]]:
-    """Return random values of every port, shape (clocks, streams)."""
+    """Return random values of every port, as arrays of shape (clocks, streams)."""
     shape = (clocks, _STREAMS)
     drawn = {port.name: _finite(port, shape, rng) for port in unit.inputs}
     for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
@@ -148,6 +147,9 @@ def _netlist(unit: Dot) -> CellNetlist:
 
 
 def submodule(cell: str) -> str:
-    """Return the submodule of a flattened cell, two levels deep, or `handshake` for a cell outside all submodules."""
+    """Return the submodule of a flattened cell, as a path of at most two levels.
+
+    A cell outside all submodules belongs to `handshake`.
+    """
     path = cell.removeprefix("$flatten").replace("\\", "").split(".$")[0]
     return ".".join(path.split(".")[:2]) if not path.startswith("$") else "handshake"

@@ -1,4 +1,6 @@
-"""A unit as a folder that works without fp9: RTL, file lists, golden vectors, self-checking benches, constraints."""
+"""A unit as a folder that works without fp9: RTL, file lists, golden vectors, self-checking test benches,
+constraints.
+"""
 
 from fp9_sim.packages.package import files, write_package
 

@@ -1,4 +1,4 @@
-"""SystemVerilog assertions of a unit's protocol, bound to every instance."""
+"""SystemVerilog assertions about a unit's handshake. They are bound to every instance of the unit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from fp9_sim.packages.verilog_bench import filled, width
 
 
 def assertions(unit: Unit) -> str:
-    """Return module `NAME_sva` and its bind: waiting results stay stable; none is lost, repeated or reordered."""
+    """Return the module `NAME_sva` and its bind statement.
+
+    It asserts that waiting results stay stable, and that no result is lost, repeated or reordered.
+    """
     waits = unit.handshake is Handshake.READY
     edge = f" or {'posedge' if unit.reset.active else 'negedge'} {unit.reset.port}" if unit.reset.is_async else ""
     results = "".join(f",\n  input logic {width(p)}{p.name}" for p in unit.outputs) if waits else ""

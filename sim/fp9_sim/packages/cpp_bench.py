@@ -1,4 +1,4 @@
-"""The self-checking C++ bench of a package, for Verilator."""
+"""The self-checking C++ test bench of a package, for Verilator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9_sim.packages.verilog_bench import MAX_SHOWN, PATIENCE, STALLED, filled,
 
 
 def cpp_bench(vectors: VectorSet) -> str:
-    """Return a C++ bench for these vectors. It reads them from its argument, the hex file NAME.vec."""
+    """Return a C++ test bench for these vectors. Its argument is the path of the hex file NAME.vec."""
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
     return filled(_HEAD, _words(vectors)) + filled(drive, _clocked_words(vectors) | {"drive": _drive(unit)})
@@ -40,7 +40,7 @@ def _drive(unit: Unit) -> str:
 
 
 def _check(unit: Unit) -> str:
-    """Return the comparison with one vector, which prints its operands and every wrong result."""
+    """Return code that compares the outputs with one vector. It prints the operands and every wrong result."""
     places = {p.name: place for place, p in enumerate((*unit.inputs, *unit.outputs))}
 
     def operand(name: str) -> str:
@@ -193,7 +193,7 @@ int main(int argc, char** argv) {
 
 
 def _clocked_words(vectors: VectorSet) -> dict[str, object]:
-    """Return the template words of a stream: how to drive it, and what to check."""
+    """Return the template words for a unit with stages: how to drive it, and what to check."""
     unit = vectors.unit
     waits = unit.handshake is Handshake.READY
     return {

@@ -1,4 +1,4 @@
-"""A bench that compares a unit with its golden model by DPI-C: random operations, and its clock."""
+"""A test bench that compares a unit with its golden model through DPI-C. It drives random operations."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from fp9.units import Handshake, Port, Unit
 from fp9_sim.packages.verilog_bench import connections
 
 EXAMPLE_COUNT = 2_000
-"""Random operations of the example's bench."""
+"""Number of random operations in the example test bench."""
 
 
 def bench(unit: Unit) -> str:
-    """Return SystemVerilog bench `NAME_dpi_tb`: random operations, each compared with the model's results.
+    """Return the SystemVerilog test bench `NAME_dpi_tb`. It compares random operations with the golden model.
 
     Its clock is an input (`clock`), so that Verilator runs it without coroutines.
     """
@@ -89,8 +89,9 @@ def _combinational(unit: Unit) -> list[str]:
 
 
 def _clocked(unit: Unit) -> list[str]:
-    """Return the drive of a unit with stages. Inputs change at the falling edge; a queue holds operations until their
-    results.
+    """Return code that drives a unit with stages.
+
+    Inputs change at the falling edge. A queue holds each operation until its result comes.
     """
     waits = unit.handshake is Handshake.READY
     return [
@@ -127,7 +128,7 @@ def _clocked(unit: Unit) -> list[str]:
 
 
 def clock(unit: Unit) -> str:
-    """Return a C++ program for Verilator that clocks the bench until it finishes."""
+    """Return a C++ program for Verilator that drives the clock until the test bench finishes."""
     top = f"{unit.name}_dpi_tb"
     return "\n".join(
         [

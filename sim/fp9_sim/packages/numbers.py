@@ -1,4 +1,4 @@
-"""Codes as decimal numbers in the benches of a package: decoding functions of formats, and the text of a failure."""
+"""Functions with which a package's test benches print codes as decimal numbers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fp9.formats import FixedFormat, Format, Kind, with_bias
 from fp9.units import Port, Unit
 
 TABLED_BITS = 8
-"""Largest code width with a lookup table, for formats without fixed fields."""
+"""Largest code width for which a format without fixed fields gets a lookup table."""
 
 _LINE = 4
-"""Table entries in a line."""
+"""Number of table entries in a line."""
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Parameters that decode a code with fixed fields. A magnitude is the code without its sign and its padding."""
+    """Parameters for decoding a format with fixed fields. A magnitude is a code without its sign and padding."""
 
     padding: int
     width: int
@@ -34,7 +34,7 @@ class Fields:
 
     @staticmethod
     def of(fmt: FixedFormat) -> Fields:
-        """The fields of a format."""
+        """Return the decoding parameters of a format."""
         infinity = fmt.inf_code(False)
         return Fields(
             fmt.padding,
@@ -49,7 +49,7 @@ class Fields:
 
 
 def functions(unit: Unit) -> dict[Format, str]:
-    """Return the formats of a unit's ports that a bench decodes, each with the name of its function."""
+    """Return the formats that a test bench decodes, each with the name of its decoding function."""
     ports = (*unit.inputs, *unit.outputs)
     formats = [*dict.fromkeys(fmt for port in ports for fmt in port.formats if _is_readable(fmt))]
     names = [f"value_{re.sub('[^a-z0-9]+', '_', fmt.name.lower()).strip('_')}" for fmt in formats]
@@ -62,7 +62,7 @@ def _is_readable(fmt: Format) -> bool:
 
 
 def _chosen(names: Iterable[str], select: str | None) -> str:
-    """Return an expression that selects one of several expressions by the value of `select`."""
+    """Return an expression that selects one of the expressions `names` by the value of `select`."""
     *before, last = names
     return "".join(f"{select} == {value} ? {name} : " for value, name in enumerate(before)) + last
 
@@ -72,8 +72,9 @@ def _quoted(text: str) -> str:
 
 
 def _moved(unit: Unit, port: Port, fmt: Format, signed: Callable[[Port], str]) -> str:
-    """Return an expression for the bias that a port adds to a format's bias. `signed` writes a signed port in the
-    language.
+    """Return an expression for the difference that a bias port adds to a format's bias.
+
+    `signed` writes a signed port in the language of the test bench.
     """
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
     if bias is None or not fmt.programmable_bias:
@@ -106,7 +107,7 @@ _INFINITY, _NAN = "63'h7ff0000000000000", "64'h7ff8000000000000"
 
 
 def verilog_functions(unit: Unit) -> str:
-    """Return a Verilog function for each format: from a code and a bias difference to the bits of a binary64."""
+    """Return a Verilog function for each format. It converts a code and a bias difference to binary64 bits."""
     parts = [_VERILOG_NUMBER]
     for fmt, name in functions(unit).items():
         lines = _verilog_fields(name, fmt) if isinstance(fmt, FixedFormat) else _verilog_table(name, fmt)
@@ -135,7 +136,7 @@ def _verilog_fields(name: str, fmt: FixedFormat) -> Iterator[str]:
 
 
 def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
-    """Yield the numbers of all codes as a constant, last code first."""
+    """Yield the lines of a Verilog constant with the numbers of all codes, last code first."""
     numbers = [f"64'h{int(np.float64(value).view(np.uint64)):016x}" for value in reversed(fmt.table.tolist())]
     yield f"  localparam [{64 * len(numbers) - 1}:0] {name.upper()} = {{"
     yield ",\n".join(f"    {', '.join(numbers[i : i + _LINE])}" for i in range(0, len(numbers), _LINE))
@@ -146,7 +147,9 @@ def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
 
 
 def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
-    """Return the `$display` format for `value` of a port, and its arguments. Operands are named `operand_PORT`."""
+    """Return the `$display` format that prints `value` of a port, and its arguments. Operands are named
+    `operand_PORT`.
+    """
 
     def signed(bias: Port) -> str:
         return f"$signed(operand_{bias.name})"
@@ -165,7 +168,7 @@ def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
 
 
 def cpp_functions(unit: Unit) -> str:
-    """Return a C++ function for each format: from a code and a bias difference to a double."""
+    """Return a C++ function for each format. It converts a code and a bias difference to a double."""
     parts = []
     for fmt, name in functions(unit).items():
         lines = _cpp_fields(fmt) if isinstance(fmt, FixedFormat) else _cpp_table(fmt)
@@ -202,7 +205,7 @@ def _literal(value: float) -> str:
 
 
 def cpp_shown(unit: Unit, port: Port, value: str, operand: Callable[[str], str]) -> tuple[str, str]:
-    """Return the `printf` format for `value` of a port, and its arguments. `operand` writes an input."""
+    """Return the `printf` format that prints `value` of a port, and its arguments. `operand` writes an input."""
 
     def signed(bias: Port) -> str:
         return f"signed_value({operand(bias.name)}, {bias.width})"

@@ -1,4 +1,4 @@
-"""The files of a package, and their output folder."""
+"""The files of a package, and the function that writes them to a folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fp9_sim.packages.verilog_bench import verilog_bench
 
 @dataclass(frozen=True)
 class _File:
-    """One file of a package: path, short description, content, and whether the unit has it."""
+    """One file of a package. `of` says whether the unit's package contains it."""
 
     path: str
     what: str
@@ -38,9 +38,9 @@ class _File:
 def write_package(unit: Unit, folder: Path, suite: str = "corner", seed: int = 0) -> list[Path]:
     """Write a unit's package into a folder and return the paths, README.md first.
 
-    All files are generated before the first is written. Raises ValueError for a unit without hardware or an unknown
-    suite,
-    MissingTool without Yosys, OSError if the folder cannot be written.
+    All files are generated before the first is written. Raises ValueError for a unit without hardware and for an
+    unknown
+    suite. Raises MissingTool without Yosys, and OSError if the folder cannot be written.
     """
     made = files(unit, generate(unit, suite, seed=seed))
     for path, content in made.items():
@@ -49,7 +49,7 @@ def write_package(unit: Unit, folder: Path, suite: str = "corner", seed: int = 0
 
 
 def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
-    """Return the contents of a package by path, README.md first. Raises as `write_package`."""
+    """Return the contents of a package's files by path, README.md first. Raises the errors of `write_package`."""
     name, clocked = unit.name, unit.stages > 0
     rtl, wrapper = f"rtl/{name}.v", f"rtl/{name}_axis.v"
     streams = stream_refusal(unit) is None
@@ -91,14 +91,14 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
 
 
 def _encoded(vectors: VectorSet) -> dict[str, bytes]:
-    """Return the vectors as hex lines and as a memory file, each with its manifest, by file name."""
+    """Return the vectors as hex lines and as a memory file, each with its manifest. Keys are file names."""
     with tempfile.TemporaryDirectory(prefix="fp9-package-") as name:
         paths = [export(vectors, Path(name), file_format=form) for form in ("vec", "memh")]
         return {path.name: path.read_bytes() for file in paths for path in (file, manifest_path(file))}
 
 
 def _timing(unit: Unit) -> tuple[str | None, str | None]:
-    """Return the timing diagram, or the reason why it is missing."""
+    """Return the timing diagram, and the reason if a tool for it is missing. Both may be None."""
     try:
         return timing_svg(unit) if picture(unit) else None, None
     except MissingTool as error:
@@ -106,7 +106,7 @@ def _timing(unit: Unit) -> tuple[str | None, str | None]:
 
 
 def _model_file(path: str) -> str:
-    """Return a short description of a file of the golden model."""
+    """Return a short description of a golden model file."""
     if path.endswith("_bench.c"):
         return "the golden model held to vectors, C"
     if path.endswith(".h"):
@@ -115,7 +115,6 @@ def _model_file(path: str) -> str:
 
 
 def _vector_file(path: str) -> str:
-    """Return a short description of a vector file."""
     if path.endswith(".json"):
         return "its manifest: columns, policies, digest, how the inputs were made"
     return "golden vectors for $readmemh" if path.endswith(".memh") else "golden vectors, lines of hex"

@@ -1,4 +1,4 @@
-"""The small files of a package: constraints, FuseSoC core, VHDL component, Makefile, README."""
+"""The small files of a package: constraints, FuseSoC core, VHDL component, Makefile and README."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fp9.version import __version__
 
 
 def constraints(unit: Unit) -> str:
-    """Return Synopsys design constraints: a clock, and the timing of every port relative to it."""
+    """Return Synopsys design constraints: a clock, and the timing of every port relative to the clock."""
     clock = "[get_ports clk]" if unit.stages else ""
     inputs = "[remove_from_collection [all_inputs] [get_ports clk]]" if unit.stages else "[all_inputs]"
     of_clock = "" if unit.stages else " (a virtual one: the unit has no registers)"
@@ -27,7 +27,7 @@ def constraints(unit: Unit) -> str:
 
 
 def fusesoc_core(unit: Unit, rtl: list[str], sv: list[str]) -> str:
-    """Return a FuseSoC core description (CAPI2) with a lint target and the Verilog bench as simulation."""
+    """Return a FuseSoC core description (CAPI2). Its targets are lint, and simulation with the Verilog test bench."""
 
     def fileset(name: str, files: list[str], file_type: str) -> list[str]:
         return [f"  {name}:", "    files:", *(f"      - {file}" for file in files), f"    file_type: {file_type}"]
@@ -58,7 +58,7 @@ def fusesoc_core(unit: Unit, rtl: list[str], sv: list[str]) -> str:
 
 
 def vhdl_component(unit: Unit) -> str:
-    """Return a VHDL component declaration for an instance in a VHDL design, with a note on mixed languages."""
+    """Return a VHDL component declaration, with a note on mixed-language designs."""
 
     def line(name: str, direction: str, width: int, doc: str = "") -> str:
         kind = f"std_logic_vector({width - 1} downto 0)" if width > 1 else "std_logic"
@@ -88,13 +88,13 @@ def vhdl_component(unit: Unit) -> str:
 
 
 def _separated(line: str, *, last: bool) -> str:
-    """Return a port's line with a semicolon before its comment. The last line has no semicolon."""
+    """Insert a semicolon before the comment of a port's line. The last line has no semicolon."""
     declared, dash, doc = line.partition("  -- ")
     return f"{declared}{'' if last else ';'}{dash}{doc}"
 
 
 def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: str) -> str:
-    """Return a Makefile that lints and simulates with Icarus and Verilator, without Python."""
+    """Return a Makefile that lints and simulates the unit with Icarus and Verilator. It does not need Python."""
     bound = f"--assert tb/{unit.name}_sva.sv " if unit.stages else ""
     reads = [
         "\tyosys -q -p 'read_verilog $(RTL); hierarchy -check -top $(TOP)'",
@@ -167,16 +167,16 @@ _MODEL = [
     "\t$(CC) -O2 -std=c99 -Wall -Werror -o $@ $<",
     "",
 ]
-"""Rules of the golden model in C and its bench."""
+"""Makefile rules that build and run the test bench of the golden model in C."""
 
 
 def _has_import(unit: Unit) -> bool:
-    """Return whether DPI-C can import the golden model."""
+    """Return whether SystemVerilog can import the unit's golden model through DPI-C."""
     return has_model(unit) and unit.group == 1
 
 
 def _dpi(unit: Unit, rtl: str) -> list[str]:
-    """Return the rules of the golden model as a shared library, and of the bench that calls it."""
+    """Return Makefile rules that build the golden model as a shared library and run the DPI-C test bench."""
     if not _has_import(unit):
         return []
     return [
@@ -209,7 +209,7 @@ _BENCHES_CLOCKED = (
 
 
 def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -> str:
-    """Return the package's README. `missing` is the reason for a missing timing diagram."""
+    """Return the package's README. `missing` is the reason why the timing diagram is missing, if it is."""
     rows = [f"| `{path}` | {what} |" for path, what in files.items()]
     timing = (
         f"Latency is {unit.latency} clocks, throughput one operation per clock." if unit.stages else "Combinational."
@@ -237,7 +237,7 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
 
 
 def _ports(unit: Unit) -> str:
-    """Return a table of every port: clock, reset and handshake, then operands and results."""
+    """Return a table of all ports: clock, reset and handshake first, then operands and results."""
 
     def row(port: Port, direction: str) -> str:
         formats = ", ".join(f.name for f in port.formats) or ", ".join(

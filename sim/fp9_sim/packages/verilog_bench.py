@@ -1,4 +1,4 @@
-"""The self-checking Verilog bench of a package, in Verilog-2005 for any simulator."""
+"""The self-checking Verilog test bench of a package. It is Verilog-2005 and runs in any simulator."""
 
 from __future__ import annotations
 
@@ -14,40 +14,45 @@ from fp9_sim.benches.exchange import prefix_of
 from fp9_sim.packages.numbers import verilog_functions, verilog_shown
 
 MAX_SHOWN = 10
-"""Mismatches that a bench prints. It counts all."""
+"""Largest number of mismatches that a test bench prints. It counts all mismatches."""
 
 STALLED = 4096
-"""Vectors of a stalled stream. More vectors would take event-driven simulators minutes without new situations."""
+"""Number of vectors in a stream with stalls. More would take event-driven simulators minutes without new situations."""
 
 PATIENCE = 500
-"""Clocks without an operation or a result after which a unit counts as stuck."""
+"""Number of idle clocks after which a unit counts as stuck. In an idle clock no operation enters and no result
+leaves.
+"""
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:
-    """Return the template with each @{word} replaced."""
+    """Replace each @{word} in the template by its value."""
     return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
 
 
 def uncompared(vectors: VectorSet) -> dict[str, int]:
-    """Return the number of results without a meaning, for each output that has some."""
+    """Return the number of don't-care results for each output that has don't-care results."""
     counts = {name: int(np.count_nonzero(~care)) for name, care in vectors.care.items()}
     return {name: count for name, count in counts.items() if count}
 
 
 def width(port: Port) -> str:
-    """Return the range of a port in a declaration."""
+    """Return a port's bit range as a declaration writes it."""
     return f"[{port.width - 1}:0] " if port.width > 1 else ""
 
 
 def connections(unit: Unit) -> str:
-    """Return the connections of the unit, with reset from `rst` at either level and enable tied to 1."""
+    """Return the port connections of the unit's instance.
+
+    `rst` drives the reset at the unit's active level. Enable is tied to 1.
+    """
     held = {unit.reset.port: "rst" if unit.reset.active else "!rst", "enable": "1'b1"}
     names = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
     return ", ".join(f".{name}({held.get(name, name)})" for name in names)
 
 
 def verilog_bench(vectors: VectorSet) -> str:
-    """Return the bench `NAME_tb` for these vectors. It reads them from the memory file that +vectors names."""
+    """Return the test bench `NAME_tb` for these vectors. It reads them from the memory file that +vectors names."""
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
     return filled(_HEAD, _words(vectors)) + filled(drive, _words(vectors) | _clocked_words(vectors))
@@ -84,7 +89,7 @@ def _all_x(port: Port) -> str:
 
 
 def _but_x(port: Port, meaningless: Mapping[str, int]) -> str:
-    """Return the condition that an expected result is not completely x, for outputs that may have no meaning."""
+    """Return a Verilog condition that is false if the expected result is a don't-care (completely x)."""
     return f" && expected_{port.name} !== {_all_x(port)}" if port.name in meaningless else ""
 
 
@@ -97,7 +102,7 @@ def _declarations(unit: Unit) -> list[str]:
 
 
 def _check(unit: Unit, meaningless: Mapping[str, int]) -> str:
-    """Return the comparison with one vector, which prints its operands and every wrong result."""
+    """Return code that compares the outputs with one vector. It prints the operands and every wrong result."""
     differs = {p: f"({p.name} !== expected_{p.name}{_but_x(p, meaningless)})" for p in unit.outputs}
     lines = [
         f"      if ({' || '.join(differs.values())}) begin",
@@ -219,7 +224,7 @@ endmodule
 
 
 def _clocked_words(vectors: VectorSet) -> dict[str, object]:
-    """Return the template words of a stream: how to drive it, and what to check."""
+    """Return the template words for a unit with stages: how to drive it, and what to check."""
     unit = vectors.unit
     waits = unit.handshake is Handshake.READY
     outputs = ", ".join(p.name for p in unit.outputs)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 ENTER, LEAVE = "enter", "leave"
-"""Names of the two modules. An output of the first is named by the pin of the step that reads it."""
+"""Names of the two modules. An output of ENTER has the name of the step's pin that reads it."""
 
 _Cells = Mapping[str, dict[str, Any]]
 

@@ -1,7 +1,8 @@
 """The circuit for mutation testing: a unit's Verilog without its handshake.
 
-For a unit without state this is the function of its data ports. A unit with state keeps its registers and takes one
-operation a clock: inputs are always valid, results are always taken, and reset is inactive.
+For a unit without state, the circuit is the function of the unit's data ports. A unit with state keeps its
+registers
+and takes one operation a clock: inputs are always valid, results are always taken, and reset is inactive.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ write_verilog -noattr circuit.v
 
 
 def keeps_registers(unit: Unit) -> bool:
-    """Return whether the circuit has registers, because an operation depends on earlier ones or operands are held by
-    gating.
+    """Return whether the circuit keeps its registers.
+
+    It does if an operation depends on earlier operations, or if operand gating holds earlier operands.
     """
     return unit.has_state or holds(unit)
 
 
 @functools.lru_cache(maxsize=16)
 def circuit(unit: Unit, verilog: str) -> str:
-    """Return Verilog with the unit's name and data ports, and `clk` for a circuit with registers."""
+    """Return the circuit as Verilog, with the unit's name and data ports. A circuit with registers also has `clk`."""
     if not keeps_registers(unit):
         return function(unit, verilog)
     with tempfile.TemporaryDirectory(prefix="fp9-circuit-") as name:

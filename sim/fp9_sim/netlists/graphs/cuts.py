@@ -1,6 +1,7 @@
-"""Minimum cuts of a circuit: the fewest nodes through which all paths from the inputs to an output lead.
+"""Minimum cuts of a circuit: the smallest set of nodes through which all paths from the inputs to an output lead.
 
-A claim that holds for any values at the cut holds for the circuit, so the logic before the cut can be ignored.
+A claim that holds for any values at the cut also holds for the circuit. The logic before the cut can then be
+ignored.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Set
 
 Operands = Mapping[int, tuple[int, ...]]
-"""The operand nodes of every node that is not an input."""
+"""For every node that is not an input, its operand nodes."""
 
 _Residual = dict[int, dict[int, int]]
 _UNLIMITED = 1 << 30
@@ -17,7 +18,7 @@ _FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
-    """Return the longest path from an input, for every node that the root depends on."""
+    """Return the level of each node that the root depends on: the length of the longest path from an input."""
     found: dict[int, int] = {}
     stack = [root]
     while stack:
@@ -35,9 +36,9 @@ def levels(operands: Operands, root: int) -> dict[int, int]:
 def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int] | None:
     """Return the minimum cut between inputs and root, or None if it has more than `most` nodes.
 
-    Nodes of the cut have a level of at most `part` times the root's level. Of several cuts, the one nearest to the
-    inputs is
-    returned.
+    The level of a cut node is at most `part` times the root's level. If there are several minimum cuts, the one
+    nearest to
+    the inputs is returned.
     """
     level = levels(operands, root)
     highest = part * level[root]
@@ -45,9 +46,9 @@ def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int]
 
 
 def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
-    """Return the minimum cut between inputs and `ends`, in the half of the logic that is nearest to the ends.
+    """Return the minimum cut between inputs and `ends`, in the half of the logic that is nearest to `ends`.
 
-    Of several cuts, the one nearest to the inputs is returned.
+    If there are several minimum cuts, the one nearest to the inputs is returned.
     """
     distance = dict.fromkeys(ends, 0)
     waiting = deque(ends)
@@ -63,11 +64,10 @@ def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
 
 
 def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], most: int) -> set[int] | None:
-    """Return the minimum cut before the ends that is nearest to the inputs, or None if it has more than `most` nodes.
+    """Return the minimum cut that is nearest to the inputs, or None if it has more than `most` nodes.
 
     Nodes without a capacity count as inputs. The algorithm uses shortest augmenting paths (Edmonds and Karp 1972).
-    Node n has
-    the entry 2 n and the exit 2 n + 1. _FIRST is the source, _LAST the sink.
+    Node n has the entry vertex 2 n and the exit vertex 2 n + 1. _FIRST is the source, _LAST is the sink.
     """
     residual: _Residual = {_FIRST: {}, _LAST: {}}
     for node in capacity:
@@ -93,8 +93,8 @@ def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], mos
 
 
 def _reached(residual: _Residual, last: int) -> dict[int, int]:
-    """Return the vertices with remaining capacity from the source, each with its predecessor. The search stops at
-    `last`.
+    """Search for a path with remaining capacity from the source to `last`. Return the predecessor of each vertex
+    found.
     """
     came, waiting = {_FIRST: _FIRST}, deque([_FIRST])
     while waiting and last not in came:

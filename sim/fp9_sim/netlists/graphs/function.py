@@ -1,11 +1,12 @@
 """A unit's Verilog as one combinational function of its data ports, without the handshake.
 
-Inputs are always valid and results are always taken, so pipeline registers become wires. The accumulator or running
-maximum of a unit becomes the input `accumulator`, and the outputs become the registers' next values. Module
-`proofs`
-covers the handshake separately.
+Inputs are always valid and results are always taken, so pipeline registers become wires. An accumulator or a
+running
+maximum becomes the input `accumulator`, and the outputs become the registers' next values. Module `proofs` proves
+the
+handshake separately.
 
-The function is one module, or a chain of the unit's steps as separate modules.
+The function is one module, or a chain of modules with one module for each step of the unit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ACCUMULATOR = "accumulator"
 
 
 def function_inputs(unit: Unit) -> tuple[Port, ...]:
-    """Return the inputs of the unit's function: its ports, and the accumulator if it has one."""
+    """Return the inputs of the unit's function: its input ports, and the accumulator if it has one."""
     kept = _accumulator(unit)
     if kept is None:
         return unit.inputs
@@ -35,7 +36,7 @@ def function_inputs(unit: Unit) -> tuple[Port, ...]:
 
 
 def _accumulator(unit: Unit) -> Port | None:
-    """Return the output that shows the unit's state, or None."""
+    """Return the output port that shows the unit's state, or None."""
     return next((port for port in unit.outputs if port.name == unit.state_output), None)
 
 
@@ -65,10 +66,10 @@ write_verilog -noattr function.v
 """
 
 _KEPT = "setattr -mod -set keep_hierarchy 1 {modules}\n"
-"""Yosys command that protects modules from flattening."""
+"""Yosys command that keeps modules from being flattened."""
 
 _ALL_BUT_SHOWN = "t:$dff o:{output} %ci2:+$dff[Q] t:$dff %i %d"
-"""Yosys selection of every register except the accumulator, which an output shows."""
+"""Yosys selection of all registers except the accumulator."""
 
 _WIRES = """\
 (* techmap_celltype = "$dff" *)
@@ -82,10 +83,10 @@ endmodule
 
 @functools.lru_cache(maxsize=16)
 def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
-    """Return the Verilog of the unit's function, with the unit's name, the ports `function_inputs` and the unit's
-    outputs.
+    """Return the unit's function as Verilog, with the unit's name.
 
-    With `steps` it is a chain of these steps and the gates between them (module `between`).
+    Its ports are `function_inputs` and the unit's outputs. With `steps`, it is a chain of these steps and the gates
+    between them (module `between`).
     """
     if not unit.stages:
         return verilog
@@ -110,7 +111,7 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
 
 
 def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
-    """Replace the remaining registers: the current value becomes an input, the next value an output."""
+    """Replace the remaining registers by ports. The current value becomes an input, and the next value an output."""
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] == "$dff"}
     kept = _accumulator(unit)
     if len(registers) != (kept is not None):

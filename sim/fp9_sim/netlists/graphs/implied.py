@@ -1,5 +1,6 @@
-"""Simplification of an AND graph with known nodes: unit propagation in both directions, then constants in
-their place.
+"""Simplification of an AND graph in which some nodes have known values.
+
+Unit propagation finds further known nodes in both directions. Known nodes then become constants.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from collections.abc import Collection, Mapping
 from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 
 Known = Mapping[int, int]
-"""Values of nodes."""
+"""Known values of nodes, 0 or 1."""
 
 
 class Implied:
-    """The cone of a literal, down to the `free` nodes, which may take any value."""
+    """The cone of a literal. It ends at the `free` nodes, which may take any value."""
 
     def __init__(self, graph: AndGraph, literal: Literal, free: Collection[int]) -> None:
         self._graph, self.literal = graph, literal
@@ -26,7 +27,7 @@ class Implied:
                 self._users.setdefault(operand // 2, []).append(node)
 
     def following(self, known: Known, literal: Literal) -> dict[int, int] | None:
-        """Return all known nodes if a literal is also 1, or None for a contradiction."""
+        """Add the value 1 of a literal to the known values, and propagate it. Return None for a contradiction."""
         found, waiting = dict(known), [literal]
         while waiting:
             literal = waiting.pop()
@@ -40,7 +41,7 @@ class Implied:
         return found
 
     def _said_by(self, gate: int, known: Known) -> list[Literal]:
-        """Return the literals that are 1, from what is known of an AND and its operands."""
+        """Return the literals that must be 1, given the known values of an AND and its operands."""
         if gate not in self._ands:
             return []
         a, b = self._ands[gate]
@@ -56,10 +57,11 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """Return a graph with the known nodes as constants, a literal in it, and the original nodes of its nodes.
+        """Return a graph in which the known nodes are constants, a literal in it, and the original node of each new
+        node.
 
-        The literal is 1 where the original literal is 1 and the known nodes have their values. Inputs and free
-        nodes keep their
+        The literal is 1 if the original literal is 1 and the known nodes have their values. Inputs and free nodes
+        keep their
         names.
         """
         graph, image = AndGraph(), dict(known)

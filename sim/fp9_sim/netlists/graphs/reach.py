@@ -1,8 +1,7 @@
-"""Propagation of a difference between two circuits, and the inputs that let it propagate far.
+"""Search for inputs with which a difference between two circuits propagates far.
 
 Most differences end after a few gates. A difference that ends only in the last steps often needs special operands,
-such
-as infinities. The input bits that such patterns share divide all inputs into two parts.
+such as infinities. Some input bits are the same in all such patterns. These bits divide all inputs into two parts.
 """
 
 from __future__ import annotations
@@ -16,14 +15,15 @@ from numpy.typing import NDArray
 from fp9_sim.netlists.gates import WORD, Planes, Row
 
 _FAR = 0.5
-"""Fraction of the longest propagation from which a difference counts as far."""
+"""A difference propagates far if it reaches at least this fraction of the longest propagation."""
 
 
 @dataclass(frozen=True)
 class Far:
-    """The pattern whose difference propagates furthest: its word and its bit position in the word.
+    """The pattern whose difference propagates furthest. `word` and `place` are its word and its bit position in the
+    word.
 
-    `patterns` has a bit for each pattern whose difference reaches at least `depth`.
+    `patterns` has a bit for each pattern whose difference reaches at least level `depth`.
     """
 
     word: int
@@ -32,7 +32,7 @@ class Far:
     patterns: NDArray[np.uint64]
 
     def flipped(self, patterns: Planes) -> Planes:
-        """Return copies of the pattern, each with another bit inverted."""
+        """Return copies of the pattern. In each copy one bit is inverted."""
         bits = patterns[:, self.word] >> np.uint64(self.place) & np.uint64(1)
         planes = np.repeat(~np.uint64(0) * bits[:, None], -(-len(bits) // WORD), axis=1)
         places = np.arange(len(bits))
@@ -41,15 +41,16 @@ class Far:
         return flipped
 
     def flips_that_stay(self, differs: Planes, depth: NDArray[np.int64]) -> set[int]:
-        """Return the bits whose inversion still lets the difference propagate far. `differs` comes from the patterns
-        of `flipped`.
+        """Return the input bits that can be inverted while the difference still propagates far.
+
+        `differs` is the simulation result of the patterns from `flipped`.
         """
         reached = np.bitwise_or.reduce(differs[depth >= self.depth], axis=0)
         return {WORD * word + i for word, bits in enumerate(reached.tolist()) for i in range(WORD) if bits >> i & 1}
 
 
 def depths(gates: Sequence[Row], nets: int) -> NDArray[np.int64]:
-    """Return the longest path from an input to every net."""
+    """Return the level of every net: the length of the longest path from an input."""
     found = [0] * nets
     for _, a, b, s, y in gates:
         found[y] = 1 + max(found[a], found[b], found[s])
@@ -69,6 +70,6 @@ def furthest(differs: Planes, depth: NDArray[np.int64]) -> Far | None:
 
 
 def in_common(patterns: Planes, chosen: NDArray[np.uint64]) -> dict[int, int]:
-    """Return the input bits that have the same value in all chosen patterns, by position."""
+    """Return the position and value of each input bit that is the same in all chosen patterns."""
     zero, one = ((np.bitwise_or.reduce(planes & chosen, axis=1) == 0) for planes in (patterns, ~patterns))
     return {int(place): int(one[place]) for place in np.flatnonzero(zero | one)}

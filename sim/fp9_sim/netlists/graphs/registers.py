@@ -1,10 +1,10 @@
-"""The registers of a netlist: pipeline registers, state, and registers that hold don't-care values.
+"""The three kinds of registers in a netlist: pipeline registers, state, and registers that hold don't-care values.
 
-A register of the third kind takes a value from the inputs or keeps its own value, such as the held operands of a
-gated
-product. If the kept value is a don't-care, the register is not state. It is read as a wire, with a free input in
-place
-of the earlier value. Two circuits under comparison have separate free inputs, because their kept values may differ.
+A register of the third kind takes a new value from the inputs or keeps its old value. An example is an operand
+register of a gated product. If the old value is a don't-care, the register is not state. It is read as a wire, and
+a
+free input replaces the old value. In a comparison each circuit has its own free inputs, because the old values may
+differ.
 
     D = new or X     Q = D     X: anything
 """
@@ -18,15 +18,16 @@ from fp9_sim.netlists.gates import AND, MUX, GateNetlist, Row, in_order
 from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 
 Register = tuple[int, int]
-"""The nets of D and Q."""
+"""The nets at the D and Q pins of a register."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Gates with registers as wires, the nets of the free inputs of both circuits, and a net that selects the second
-    circuit.
+    """Gates in which registers that hold don't-care values are wires.
 
-    `nets` is the number of nets.
+    `first` and `second` are the nets of the free inputs, for each of the two circuits. The net `is_second` selects
+    the
+    second circuit. `nets` is the number of nets.
     """
 
     gates: list[Row]
@@ -37,7 +38,10 @@ class Kept:
 
 
 def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[Register]]:
-    """Return the gates in order, with pipeline registers as wires, and (D, Q) of the state registers without `kept`."""
+    """Return the gates in order, with pipeline registers as wires, and the (D, Q) pairs of state registers.
+
+    Registers in `kept` are left out.
+    """
     gates: list[Row] = [(op, a, b, s, y) for op, a, b, s, y in netlist.gates.tolist()]
     registers: list[Register] = [(d, q) for d, q in netlist.registers.tolist() if (d, q) not in kept]
     wires: list[Row] = [(AND, d, d, 0, q) for d, q in registers]
@@ -47,7 +51,9 @@ def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[
 
 
 def _in_loops(rows: list[Row]) -> set[int]:
-    """Return the nets in loops and between loops: gates without drivers or readers are removed repeatedly."""
+    """Return the nets that lie in loops or between loops. Gates without drivers or without readers are removed
+    repeatedly.
+    """
     driver = {row[4]: i for i, row in enumerate(rows)}
     sources = [{driver[net] for net in row[1:4] if net in driver} for row in rows]
     readers: list[set[int]] = [set() for _ in rows]
@@ -69,7 +75,10 @@ def _in_loops(rows: list[Row]) -> set[int]:
 
 
 def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> list[Register]:
-    """Return the registers whose next value is a function of the inputs or their own value. Unknown nets are 0."""
+    """Return the registers whose next value depends only on the inputs and on their own value.
+
+    Nets that nothing drives are 0.
+    """
     graph = AndGraph()
     sources = [*inputs, *(q for _, q in state)]
     value: dict[int, Literal] = {0: 0, 1: 1} | {net: graph.input(str(net)) for net in sources}
@@ -80,8 +89,9 @@ def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> l
 
 
 def as_wires(gates: list[Row], registers: list[Register], nets: int) -> Kept:
-    """Return the gates with these registers as wires. Their driving logic is duplicated; the copy reads the free
-    inputs.
+    """Return the gates with these registers as wires.
+
+    The logic that drives a register is duplicated. The copy reads the free inputs in place of the old values.
     """
     count = len(registers)
     first, second, either = (tuple(range(nets + i * count, nets + (i + 1) * count)) for i in range(3))
@@ -101,7 +111,7 @@ def _renamed(row: Row, copy: Mapping[int, int]) -> Row:
 
 
 def _behind(gates: list[Row], nets: list[int]) -> list[Row]:
-    """Return the gates that nets depend on, in order."""
+    """Return the gates in the cones of the nets, in order."""
     driver = {row[4]: row for row in gates}
     reached: set[int] = set()
     stack = list(nets)

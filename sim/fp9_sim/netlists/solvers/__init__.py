@@ -1,1 +1,1 @@
-"""Solvers of obligations about circuits: ABC, CaDiCaL, Yosys' SAT solver, and case splits."""
+"""Solvers for proof obligations about circuits: ABC, CaDiCaL, Yosys' SAT solver, and case splits."""

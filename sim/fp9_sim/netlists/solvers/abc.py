@@ -1,8 +1,7 @@
 """ABC as a solver for AND graphs.
 
-It proves that a literal is never 1, by SAT or, with registers, by invariants. It also proves that pairs of literals
-are
-equal, by merging equal internal nodes.
+It proves that a literal is never 1, by SAT or, with registers, by invariants. It also proves that two literals are
+always equal, by merging equal internal nodes.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
-"""Program names of ABC."""
+"""Names under which ABC may be installed."""
 
 _CONFLICTS = 1_000_000
-"""Conflict limit of ABC, high enough that the time limit applies first."""
+"""ABC's limit of SAT conflicts. It is so high that the time limit always applies first."""
 
 
 def program() -> str | None:
@@ -33,14 +32,14 @@ def program() -> str | None:
 
 
 def version() -> dict[str, str]:
-    """Return the name of the installed program under the key of records. ABC does not print a version."""
+    """Return the name of the installed ABC program, as a field of records. ABC does not print a version."""
     return {"abc": Path(program() or "none").name}
 
 
 def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: float) -> Verdict:
-    """Decide whether the literals of every pair are equal for all inputs. Without ABC the verdict is unfinished.
+    """Decide whether the two literals of every pair are equal for all inputs. Without ABC the verdict is unfinished.
 
-    The counterexample maps the names of the inputs that it needs to 0 or 1.
+    The counterexample maps input names to 0 or 1. Inputs without effect are left out.
     """
     started = time.perf_counter()
     command = f"cec -T {max(1, int(timeout))} -C {_CONFLICTS} first.blif second.blif"
@@ -60,7 +59,7 @@ def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: fl
 def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
     """Decide whether a literal is 0 for all inputs. Without ABC the verdict is unfinished.
 
-    The counterexample maps the name of every input to 0 or 1.
+    The counterexample maps every input name to 0 or 1.
     """
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
@@ -79,10 +78,8 @@ def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal,
     """Decide whether a literal is 0 at every step of every input sequence. Without ABC the verdict is unfinished.
 
     `following` maps each input that is a register to its next value; all registers start at 0. The proof uses
-    property-directed
-    reachability (Bradley 2011), which ends with a checked inductive invariant. The counterexample maps the other
-    inputs at each
-    step, as `name@0`, to 0 or 1.
+    property-directed reachability (Bradley 2011), which ends with a checked inductive invariant. The counterexample
+    maps the other inputs at each step, as `name@0`, to 0 or 1.
     """
     started = time.perf_counter()
     following = _needed(graph, literal, following)
@@ -101,7 +98,7 @@ def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal,
 
 
 def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal]) -> dict[Literal, Literal]:
-    """Return the registers that a literal depends on, directly or in later steps."""
+    """Return the registers that can affect a literal in this step or in a later step."""
     needed: dict[Literal, Literal] = {}
     stack = [literal]
     while stack:
@@ -113,7 +110,7 @@ def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Liter
 
 
 def run(command: str, folder: Path, timeout: float) -> str:
-    """Run ABC and return its output. The output is empty if ABC is missing or exceeds the time limit."""
+    """Run an ABC command and return its output. The output is empty if ABC is missing or exceeds the time limit."""
     if (installed := program()) is None:
         return ""
     try:
@@ -131,9 +128,10 @@ def run(command: str, folder: Path, timeout: float) -> str:
 
 
 def limited(command: Sequence[str], seconds: float) -> list[str]:
-    """Return a command with a limit of processor seconds that the operating system enforces.
+    """Return a command line that limits processor time. The operating system enforces the limit.
 
-    ABC does not obey its own limit in every step, and the limit also holds after the parent process was killed.
+    ABC does not obey its own limit in every step. The system's limit also holds after the parent process was
+    killed.
     """
     return ["sh", "-c", f'ulimit -t {math.ceil(seconds)} && exec "$@"', "sh", *command]
 
@@ -141,7 +139,7 @@ def limited(command: Sequence[str], seconds: float) -> list[str]:
 def _blif(
     graph: AndGraph, outputs: Sequence[Literal], following: Mapping[Literal, Literal] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Yield the BLIF of a circuit with the literals as outputs o0, o1, ...
+    """Yield the lines of a BLIF circuit whose outputs o0, o1, ... are the given literals.
 
     Node n is x<n>, and x0 is the constant 0. Inputs in `following` become registers with the next value d<n>.
     """

@@ -1,4 +1,4 @@
-"""Obligations about two circuits with similar structure: ABC merges equal internal nodes from the inputs on.
+"""Proofs about two circuits with similar structure. ABC merges equal internal nodes, starting at the inputs.
 
 SAT on the whole circuit does not end if both sides multiply and add in the same way.
 """
@@ -27,13 +27,11 @@ opt_clean
 write_blif wrong.blif
 """
 )
-"""Yosys script that writes the circuit of `with_wrong`."""
+"""Yosys script that writes the module `wrong` as BLIF."""
 
 
 def alike(unit: str, proof: str) -> Obligation:
-    """Return an obligation like `solver.combinational` that ABC tries to prove first. SAT gives every
-    counterexample.
-    """
+    """Return an obligation like `solver.combinational` that ABC tries to prove first. SAT finds the counterexamples."""
     plain = combinational(unit, proof)
     return _Alike(plain.script, plain.files)
 
@@ -50,7 +48,7 @@ class _Alike(Obligation):
 
 
 def with_wrong(files: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of an obligation with a module `wrong`, whose output is the inverse of `ok`."""
+    """Return the obligation's files with an added module `wrong`, whose output is the inverse of `ok`."""
     return {**files, "proof.v": files["proof.v"] + _wrong(files["proof.v"])}
 
 

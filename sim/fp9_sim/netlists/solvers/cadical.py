@@ -1,4 +1,4 @@
-"""The SAT solver CaDiCaL in a process of its own, which ends by itself at its time limit."""
+"""The SAT solver CaDiCaL in a separate process, which ends by itself at its time limit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fp9.system.missing import MissingTool, install_hint
 PACKAGE = "python-sat"
 
 Clause = Sequence[int]
-"""A disjunction of variables, numbered from 1. A negative number is an inverted variable."""
+"""A disjunction of variables, numbered from 1. A negative number stands for an inverted variable."""
 
 
 def version() -> str:
-    """Return the version of the package with the solver. Raises MissingTool if it is not installed."""
+    """Return the version of the package that contains CaDiCaL. Raises MissingTool if it is not installed."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -29,9 +29,9 @@ def version() -> str:
 def model(clauses: Sequence[Clause], timeout: float, *, processor: bool = False) -> frozenset[int] | None:
     """Return the true variables of a satisfying assignment, or None if the clauses are unsatisfiable.
 
-    Raises TimeoutError after `timeout` seconds (with `processor`, of processor time), MissingTool if the solver is
-    not
-    installed.
+    Raises TimeoutError after `timeout` seconds; with `processor` the limit counts processor time. Raises
+    MissingTool if
+    the solver is not installed.
     """
     version()
     command = [sys.executable, "-P", str(Path(__file__).with_name("cadical_process.py")), str(max(timeout, 1e-3))]

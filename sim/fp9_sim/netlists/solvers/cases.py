@@ -1,19 +1,16 @@
-"""Proof by case split that a literal is never 1, for obligations that no solver decides as a whole.
+"""Proof by case split that a literal is never 1. It is used if no solver decides the whole problem.
 
-A case fixes the values of some nodes. Unit propagation turns their consequences into constants. In a shift by a
-known
-distance only wires remain, and two circuits that shift alike share more nodes. CaDiCaL decides whether the literal
-can be
-1 in the rest. A case that takes too long is split at a select node into two cases, 0 and 1, so the cases cover all
-values.
+A case fixes the values of some nodes. Unit propagation turns their consequences into constants. A shift by a known
+distance then consists of wires only, and two similar shifters share more nodes. CaDiCaL decides whether the literal
+can be 1 in what remains. A case that takes too long is split at a select node into two cases, 0 and 1. The cases
+therefore cover all values.
 
 Decisions, such as the path that a circuit takes, are split first and have a short time limit. Bits of numbers, such
-as
-shift distances, have a longer limit. They are split in data-flow order: the widest stage of a shifter comes first,
-so a
-case is a range of distances.
+as shift distances, have a longer limit. They are split in data-flow order. The widest stage of a shifter comes
+first,
+so that a case is a range of distances.
 
-The cache stores each verdict by its clauses, so that an interrupted proof continues and decided cases stay decided.
+The cache stores the verdict about each set of clauses. An interrupted proof continues from there.
 """
 
 from __future__ import annotations
@@ -34,13 +31,13 @@ from fp9_sim.netlists.solvers import cadical
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _SECONDS, _LAST_SECONDS = 2.0, 60.0
-"""Processor seconds before a case is split at a decision, and at a bit of a number."""
+"""Processor seconds before a case is split: first at a decision, second at a bit of a number."""
 
 _FEWER = 6
-"""A node that selects in so many times fewer multiplexers than another is not split."""
+"""A node is not split if another node selects in more than this many times as many multiplexers."""
 
 _DECISIONS = 2
-"""Largest number of select nodes at one level that are decisions rather than bits of a number."""
+"""Largest number of decisions at one level. If a level has more select nodes, they are bits of a number."""
 
 
 def never(
@@ -48,9 +45,10 @@ def never(
 ) -> Verdict:
     """Decide whether a literal is 0 for all inputs.
 
-    The nodes `free` may first take any value. If the literal can then be 1, their cones are included. Nodes in
-    `among` are
-    split first. The counterexample maps the names of the inputs that it needs to 0 or 1.
+    At first the nodes in `free` may take any value. If the literal can then be 1, the logic before these nodes is
+    included. Nodes in `among` are split first. The counterexample maps input names to 0 or 1. Inputs without effect
+    are
+    left out.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
@@ -101,7 +99,7 @@ def _decided(clauses: list[cadical.Clause], seconds: float) -> State:
 
 
 def _whole(implied: Implied, known: Known, timeout: float) -> Verdict:
-    """Decide a case without free nodes, and return the inputs for which the literal is 1."""
+    """Decide a case without free nodes. The counterexample holds inputs for which the literal is 1."""
     case: dict[int, int] | None = {}
     for node, bit in known.items():
         case = case if case is None else implied.following(case, 2 * node + 1 - bit)
@@ -123,7 +121,7 @@ def _variable(literal: Literal) -> int:
 
 
 def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
-    """Yield the clauses of the literal's cone, and the clause that the literal is 1."""
+    """Yield clauses that are satisfiable if and only if the literal can be 1."""
     yield (_variable(1),)
     yield (_variable(literal),)
     for node in sorted(graph.reached(literal) - {0, *graph.inputs()}):
@@ -134,11 +132,11 @@ def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
 def selecting(
     graph: AndGraph, literal: Literal, stands: Mapping[int, int], among: Collection[int]
 ) -> tuple[int | None, bool]:
-    """Return the node at which a case is split, and whether it is a decision.
+    """Choose the node at which a case is split. Return it, and whether it is a decision.
 
-    The node selects in many multiplexers and is the first of these in data-flow order. Decisions come before bits
-    of numbers,
-    and of these the nodes in `among` come first. Without select nodes an input is returned, or None.
+    Only nodes that select in many multiplexers are considered. Decisions come first, then the nodes in `among`,
+    then
+    other bits of numbers, each in data-flow order. Without a select node, an input or None is returned.
     """
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]
@@ -158,8 +156,8 @@ def selecting(
 
 
 def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], dict[int, list[int]], set[int]]:
-    """Return the level of each node, the levels of the multiplexers of each select node, and the outputs of
-    XOR gates.
+    """Return three things: each node's level, the levels of the multiplexers that a node selects, and the XOR
+    outputs.
     """
     levels: dict[int, int] = {}
     selects: dict[int, list[int]] = {}
@@ -177,9 +175,9 @@ def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], di
 
 
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
-    """Return the select nodes if the operands form a multiplexer.
+    """Return the select nodes of a multiplexer whose last ANDs are `operands`, or an empty set.
 
-    One of its two ANDs reads the select, the other its inverse. In an XOR both operands are selects.
+    One AND reads the select node, the other its inverse. In an XOR both operands are select nodes.
     """
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()

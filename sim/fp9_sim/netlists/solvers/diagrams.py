@@ -1,8 +1,9 @@
-"""Obligations about additions of many terms, decided by ABC's binary decision diagrams.
+"""Proofs about additions of many terms, by ABC's binary decision diagrams.
 
-Sums in different orders share no internal nodes, and SAT does not end. A diagram whose variables are ordered by bit
-weight
-stays small, because only the carries pass from one weight to the next. Signs and other single bits come last.
+SAT does not end for such sums, because sums in different orders share no internal nodes. A diagram stays small if
+its
+variables are ordered by bit weight, because only carries pass from one weight to the next. Signs and other single
+bits come last.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict, at_once,
 
 _BLIF = "wrong.blif"
 _NODES = 50_000_000
-"""Largest number of diagram nodes, about two gigabytes."""
+"""Largest number of diagram nodes. They take about two gigabytes of memory."""
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
     """Return an obligation like `solver.combinational`. A decision diagram proves what SAT does not decide quickly.
 
-    SAT gives every counterexample.
+    SAT finds the counterexamples.
     """
     plain = combinational(unit, proof)
     return _ByDiagrams(plain.script, plain.files)
@@ -63,7 +64,7 @@ class _ByDiagrams(Obligation):
 
 
 def by_places(blif: str) -> str:
-    """Return a BLIF circuit with its inputs ordered by bit index. Single bits come last."""
+    """Reorder the inputs of a BLIF circuit by bit index. Single bits come last."""
     joined = blif.replace("\\\n", " ")
     found = re.search(r"^\.inputs (.*)$", joined, re.MULTILINE)
     if found is None:

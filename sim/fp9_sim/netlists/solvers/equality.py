@@ -1,24 +1,24 @@
-"""Equivalence of a netlist with two values of a select input, for all other inputs: the original and a mutant.
+"""Equivalence of a mutant with the original circuit. Both are in one netlist, and a select input chooses between them.
 
-SAT decides most cases at once. Otherwise ABC tries SAT, SAT in two parts (below), and merging of equal internal
-nodes.
-Simulation then shows where a difference ends: nets that agree on all patterns after one that differs. SAT proves
-that
-these nets agree on all inputs, and therefore everything after them. A counterexample becomes a new pattern. After
-that
-the nodes of a minimum cut may take any values. Last comes a proof by cases of the logic after the point where the
-circuits differ (module `cases`).
+The methods follow each other until one decides:
 
-The two parts are the inputs for which a difference propagates far, such as special operands, and all others. The
-first
-share some input bits (module `reach`); with these bits constant, little logic is left. In the second part it is
+1. SAT decides most cases at once.
+2. ABC tries SAT, SAT in two parts (below), and merging of equal internal nodes.
+3. Simulation shows where a difference ends: at nets that agree on all patterns and read a net that differs. SAT
+proves
+   that these nets agree on all inputs, so the logic after them agrees too. A counterexample becomes a new pattern.
+4. The proof is repeated while the nodes of a minimum cut may take any values.
+5. A proof by cases covers the logic after the point where the circuits differ (module `cases`).
+
+The two parts are the inputs for which a difference propagates far, such as special operands, and all other inputs.
+In
+the first part some input bits are constant (module `reach`), so that little logic is left. In the second part it is
 enough that the difference ends early.
 
 Equivalent means: equal outputs and next states from equal states (module `pair`). If this fails, only reachable
-states
-are compared (module `sequences`). Two kinds of register bits are excluded: bits that no output and no other
-register
-depends on, and bits that hold don't-care values (module `registers`).
+states are compared (module `sequences`). Two kinds of register bits need not agree: bits that affect no output and
+no
+other register, and bits that hold don't-care values (module `registers`).
 """
 
 from __future__ import annotations
@@ -42,31 +42,34 @@ from fp9_sim.netlists.solvers.sequential import Sequences
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _WHOLE_SECONDS = 5.0
-"""Time limit of the first proof, on the outputs alone. Most proofs take less."""
+"""Time limit in seconds of the first proof, which compares only the outputs. Most proofs take less."""
 
 _BEHIND = 0.6
-"""Share of the time for proofs about where a difference ends."""
+"""Share of the time for proofs that a difference ends at certain nets."""
 
 _WITHOUT_CASES = 300.0
-"""Limit in seconds of all methods except cases. What they do not decide in minutes they do not decide in an hour."""
+"""Time limit in seconds for all methods except cases. A proof that needs more minutes does not end within an hour."""
 
 _ABC_PARTS = (0.1, 0.4, 0.5)
-"""Shares of ABC's time: SAT, SAT in two parts, merging of internal nodes."""
+"""Shares of ABC's time for SAT, SAT in two parts, and merging of internal nodes."""
 
 _CUT_AT = (0.5, 0.35)
-"""Highest levels of a minimum cut, as fractions of the longest path."""
+"""Highest levels allowed for a minimum cut, as fractions of the longest path. They are tried in order."""
 
 _CUT_MOST = 120
-"""Largest number of nodes of a minimum cut."""
+"""Largest number of nodes in a minimum cut."""
 
 _BIT_SECONDS, _KEPT_SECONDS = 60.0, 600.0
-"""Time limits of the proofs that a register bit affects nothing, and that registers hold don't-care values."""
+"""Time limits in seconds for proofs about registers.
+
+The first is for a bit that affects nothing, the second for registers that hold don't-care values.
+"""
 
 
 class Comparison:
-    """A netlist with a unit's ports and the input `select`, compared with itself.
+    """Comparison of mutants with the original circuit, in one netlist with a unit's ports and the input `select`.
 
-    `operations` are columns of the unit's inputs, used as the first patterns.
+    `operations` are columns of the unit's inputs. They are the first simulated patterns.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -74,13 +77,13 @@ class Comparison:
         self._kept_known = False
 
     def equal(self, number: int, timeout: float) -> Verdict:
-        """Decide whether the netlist with `number` at input `select` is equivalent to the netlist with 0.
+        """Decide whether mutant `number` is equivalent to the original circuit.
 
-        `timeout` limits the seconds for the whole circuits, and again the seconds for cases. Bias values that the
-        unit does not
-        accept are excluded. A counterexample holds the unit's inputs and those of module `pair`, or the inputs of a
-        sequence from
-        reset, `a@0` and so on.
+        `timeout` limits the seconds for proofs about the whole circuits, and again the seconds for cases. Bias
+        values that
+        the unit does not accept are excluded. A counterexample holds the unit's inputs and the inputs of module
+        `pair`, or
+        the inputs of a sequence from reset, `a@0` and so on.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -97,7 +100,7 @@ class Comparison:
         return verdict if reached.state is State.UNFINISHED else reached
 
     def _without_kept(self) -> bool:
-        """Exclude registers that are proven to hold don't-care values. Return whether there are any."""
+        """Exclude registers that are proven to hold don't-care values. Return whether any were excluded."""
         pair = self._pair
         if self._kept_known or not pair.state:
             return False
@@ -111,7 +114,7 @@ class Comparison:
         return bool(kept)
 
     def _without_idle(self) -> bool:
-        """Exclude register bits that are proven to affect nothing. Return whether there are any."""
+        """Exclude register bits that are proven to affect nothing. Return whether any were excluded."""
         pair = self._pair
         if pair.ignored is not None:
             return False
@@ -119,7 +122,7 @@ class Comparison:
         return bool(pair.ignored)
 
     def _decide_nothing(self, timeout: float) -> frozenset[int]:
-        """Return the register bits that no output and no other register depends on."""
+        """Return the register bits that affect no output and no other register."""
         pair = self._pair
         found = set()
         for d, q in pair.state:
@@ -129,7 +132,7 @@ class Comparison:
         return frozenset(found)
 
     def _holds_for(self, q: int, nets: list[int], timeout: float) -> bool:
-        """Return whether nets of the original are the same with a register bit 0 and 1. Simulation comes first."""
+        """Return whether a register bit has no effect on nets of the original circuit. Simulation comes first."""
         pair = self._pair
         patterns, place = pair.patterns, [net for nets in pair.inputs.values() for net in nets].index(q)
         values = []
@@ -151,7 +154,7 @@ class Comparison:
         return pair.never(differs, timeout).state is State.PROVEN
 
     def _reaches_outputs(self, number: int) -> bool:
-        """Return whether some pattern gives different outputs."""
+        """Return whether the outputs differ for at least one pattern."""
         pair = self._pair
         return bool(pair.differing(number)[pair.outputs].any())
 
@@ -194,8 +197,7 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _case_by_case(self, number: int, timeout: float) -> Verdict:
-        """Decide by cases whether the compared nets agree, from a minimum cut before the point where the circuits
-        differ.
+        """Decide by cases whether the compared nets agree. The cut lies before the point where the circuits differ.
 
         Units with a bias port are not covered.
         """
@@ -228,7 +230,9 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _in_two_parts(self, number: int, timeout: float) -> Verdict:
-        """Decide whether the compared nets agree where a difference propagates far, and everywhere else."""
+        """Decide separately for inputs with a far-reaching difference and for all others whether the compared nets
+        agree.
+        """
         pair = self._pair
         started, graph = time.perf_counter(), pair.graph
         nets = np.array([net for nets in pair.inputs.values() for net in nets])
@@ -251,8 +255,9 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _of_far_differences(self, number: int, differs: Planes) -> dict[int, int]:
-        """Return the input bits, by position, that all patterns with a far difference share and that the difference
-        needs.
+        """Return the input bits that are the same in all patterns with a far-reaching difference.
+
+        Bits that can be inverted without ending the difference are left out.
         """
         pair = self._pair
         depth = depths(pair.gates, pair.nets)
@@ -266,7 +271,7 @@ class Comparison:
         return {place: bit for place, bit in common.items() if place not in stays}
 
     def _with_constants(self, number: int, constants: Mapping[int, int], timeout: float) -> Verdict:
-        """Decide whether the compared nets agree for constant values of some inputs, given by net."""
+        """Decide whether the compared nets agree if some input nets are constant."""
         pair = self._pair
         literals, right = pair.literals, pair.right
         pair.literals = {**literals, **constants}
@@ -277,6 +282,6 @@ class Comparison:
         return replace(verdict, counterexample={**verdict.counterexample, **found} if verdict.counterexample else {})
 
     def _agree(self, number: int, nets: list[int], timeout: float) -> Verdict:
-        """Decide whether nets agree on all inputs."""
+        """Decide whether the nets have equal values in both circuits for all inputs."""
         pair = self._pair
         return pair.never(pair.difference(number, nets), timeout)

@@ -1,6 +1,6 @@
-"""Hard obligations about combinational circuits: Yosys makes gates, CaDiCaL decides their clauses.
+"""Hard proofs about combinational circuits. Yosys maps them to gates, and CaDiCaL decides the gates' clauses.
 
-`perhaps_hard` tries Yosys' own solver first, which is faster for simple obligations.
+`perhaps_hard` tries Yosys' own solver first, which is faster for simple proofs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Hard(Obligation):
 
 
 def hard(unit: str, proof: str) -> Obligation:
-    """Return an obligation like `solver.combinational`, for problems that take Yosys' solver more than seconds."""
+    """Return an obligation like `solver.combinational`. Use it if Yosys' solver takes more than seconds."""
     return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
@@ -74,7 +74,7 @@ class _Perhaps(_Hard):
 
 
 def perhaps_hard(unit: str, proof: str) -> Obligation:
-    """Return an obligation like `hard` that asks Yosys' solver first."""
+    """Return an obligation like `hard` that tries Yosys' solver first."""
     return _Perhaps(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
@@ -83,7 +83,7 @@ def _variable(net: int) -> int:
 
 
 def _clauses(netlist: GateNetlist) -> Iterator[cadical.Clause]:
-    """Yield the clauses of all gates, and the clause that `ok` is 0."""
+    """Yield clauses that are satisfiable if and only if `ok` can be 0."""
     yield (-_variable(0),)
     yield (_variable(1),)
     for row in netlist.gates.tolist():
@@ -93,7 +93,6 @@ def _clauses(netlist: GateNetlist) -> Iterator[cadical.Clause]:
 
 
 def _gate(row: Row) -> tuple[cadical.Clause, ...]:
-    """Return the clauses of one gate."""
     a, b, s, y = (_variable(net) for net in row[1:])
     if row[0] & INVERTED:
         y = -y

@@ -1,8 +1,8 @@
-"""Two circuits in one netlist, distinguished by a select input: simulation, and one AND graph of both.
+"""An original circuit and a mutant in one netlist with a select input: their simulation and their common AND graph.
 
-Pipeline registers are read as wires. State registers, those in a loop, become inputs, and their next values become
-outputs. Equivalent therefore means equal from equal states on. Register bits that start at 0 and stay 0 are
-constants.
+Pipeline registers are read as wires. State registers, which lie in a loop, become inputs, and their next values
+become outputs. Two circuits are thus equivalent if equal states give equal outputs and equal next states. Register
+bits that start at 0 and stay 0 are constants.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from fp9_sim.netlists.graphs.registers import Register, as_wires, opened
 from fp9_sim.netlists.solvers.solver import TOP, State, Verdict, run
 
 STATE = "registers"
-"""Name of the input that replaces the state registers in a counterexample."""
+"""In a counterexample, the name of the input that replaces the state registers."""
 KEPT, KEPT_BY_MUTANT = "kept", "kept_by_mutant"
-"""Names of the inputs that replace don't-care values of registers, in the circuit and in its mutant."""
+"""In a counterexample, the names of the inputs that replace don't-care register values of the two circuits."""
 
 _PATTERNS = 1 << 15
-"""Largest number of operations in the first simulation, sampled at random."""
+"""Largest number of operations in the first simulation. They are a random sample."""
 
 _DECIDE = """\
 read_verilog proof.v
@@ -39,13 +39,15 @@ sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 
 
 class Pair:
-    """A netlist with a unit's ports, with 0 and with another number at its input `select`.
+    """A netlist with a unit's ports and a `select` input. The value 0 selects the original circuit.
 
-    `operations` are columns of the unit's inputs, used as the first `patterns`: a row for each bit of all `inputs`,
-    a bit for
-    each pattern. `literals` maps the inputs' nets to literals of `graph`, `right` all nets of the original. `state`
-    holds D
-    and Q of every state register. `ignored` holds register bits that need not agree.
+    `operations` are columns of the unit's inputs, and the first of the `patterns`. `patterns` has a row for each
+    bit of
+    all `inputs`, and a bit for each pattern. `literals` maps input nets to literals of `graph`. `right` maps all
+    nets of
+    the original circuit to literals. `state` holds (D, Q) of every state register. `ignored` holds register bits
+    that
+    need not agree.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -57,7 +59,7 @@ class Pair:
         self.set_up([])
 
     def set_up(self, kept: list[Register]) -> None:
-        """Read the registers `kept` as wires, and all other state registers as inputs and outputs."""
+        """Read the registers in `kept` as wires, and all other state registers as inputs and outputs."""
         netlist, operations = self.source
         gates, self.state = opened(netlist, kept)
         wires = as_wires(gates, kept, netlist.nets)
@@ -82,16 +84,16 @@ class Pair:
 
     @property
     def compared(self) -> list[int]:
-        """Return the nets that must agree: outputs, and next values of registers that can affect something."""
+        """Return the nets that must agree: the outputs, and the next values of registers that are not ignored."""
         return self.outputs + [d for d, q in self.state if q not in (self.ignored or ())]
 
     @property
     def takes_biases(self) -> bool:
-        """Return whether the unit has a bias port. It accepts only some of the port's values."""
+        """Return whether the unit has a bias port. Such a unit accepts only some of the port's values."""
         return any(port.name.endswith("_bias") for port in self.unit.inputs)
 
     def _never_set(self) -> set[int]:
-        """Return the register bits that stay 0 from reset, by induction over clock cycles."""
+        """Return the register bits that stay 0 from reset on, by induction over clock cycles."""
         literals, zero = self.literals, {q for _, q in self.state}
         while zero:
             self.literals = literals | dict.fromkeys(zero, 0)
@@ -104,12 +106,12 @@ class Pair:
         return zero
 
     def differing(self, number: int) -> Planes:
-        """Return for every net and pattern whether the two circuits differ."""
+        """Return a bit plane for every net: a bit is 1 if the two circuits differ for this pattern."""
         differs: Planes = self.simulated(0, 0) ^ self.simulated(number, 1)
         return differs
 
     def simulated(self, number: int, is_second: int) -> Planes:
-        """Return the value of every net for every pattern, in the first or the second circuit."""
+        """Simulate the first or the second circuit. Return the value of every net for every pattern."""
         planes: Planes = np.zeros((self.nets, self.patterns.shape[1]), dtype=np.uint64)
         planes[1] = ~np.uint64(0)
         planes[[net for nets in self.inputs.values() for net in nets]] = self.patterns
@@ -119,14 +121,14 @@ class Pair:
         return planes
 
     def pattern(self, word: int, found: NDArray[np.uint64]) -> dict[str, int]:
-        """Return the inputs of the first pattern of a word at which one of the given nets differs."""
+        """Return the inputs of the first pattern in a word for which at least one of the nets differs."""
         differs = int(np.bitwise_or.reduce(found))
         place = (differs & -differs).bit_length() - 1
         bits = iter((self.patterns[:, word] >> np.uint64(place) & np.uint64(1)).tolist())
         return {name: sum(next(bits) << i for i in range(len(nets))) for name, nets in self.inputs.items()}
 
     def learn(self, inputs: Mapping[str, int]) -> None:
-        """Add a pattern, and fill its word with copies that have some bits inverted. Bias ports stay unchanged."""
+        """Add a pattern. The rest of its word holds copies with some inverted bits. Bias ports stay unchanged."""
         bits = np.concatenate([bit_planes(np.array([inputs[n]], object), len(nets)) for n, nets in self.inputs.items()])
         flips = np.random.default_rng(self.patterns.shape[1]).integers(0, 1 << 64, (4, len(bits)), dtype=np.uint64)
         held = np.concatenate([np.full(len(nets), n.endswith("_bias")) for n, nets in self.inputs.items()])
@@ -136,7 +138,7 @@ class Pair:
         self.patterns = np.concatenate([self.patterns, word[:, None]], axis=1)
 
     def whole(self, bits: Mapping[str, int]) -> dict[str, int]:
-        """Return the inputs from the bits of a counterexample. Missing bits are 0."""
+        """Convert the bits of a counterexample to values of all inputs. Missing bits are 0."""
         if not bits:
             return {}
         return {
@@ -144,7 +146,7 @@ class Pair:
         }
 
     def evaluated(self, number: int, is_second: Literal) -> dict[int, Literal]:
-        """Return the literal of every net with `number` at the select input, of the first or the second circuit."""
+        """Return the literal of every net, with the value `number` at the select input."""
         value = self.literals | {net: number >> i & 1 for i, net in enumerate(self._select)}
         value[self._is_second] = is_second
         for row in self.gates:
@@ -152,12 +154,12 @@ class Pair:
         return value
 
     def ends(self, differs: Planes) -> list[int]:
-        """Return the nets that agree on all patterns and read a net that does not."""
+        """Return the nets where a difference ends: they agree on all patterns, but read a net that differs."""
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
 
     def difference(self, number: int, nets: list[int]) -> Literal:
-        """Return a literal that is 1 if some of the nets differ."""
+        """Return a literal that is 1 if at least one of the nets differs."""
         graph, wrong, differs = self.graph, self.evaluated(number, 1), 0
         for net in nets:
             differs = graph.either(differs, graph.differ(self.right[net], wrong[net]))
@@ -165,9 +167,7 @@ class Pair:
         return graph.both(differs, self._changed(wrong))
 
     def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
-        """Return a literal that is 1 if a gate gives different values for the same inputs, apart from the select
-        input.
-        """
+        """Return a literal that is 1 if the select input changes the output of a gate whose other inputs are equal."""
         changed, right = 0, self.right
         for *_, a, b, s, y in self.gates:
             taken = [(right.get(net, 0), wrong.get(net, 0)) for net in (a, b, s)]
@@ -177,7 +177,9 @@ class Pair:
         return changed
 
     def never(self, differs: Literal, timeout: float, free: Collection[int] = ()) -> Verdict:
-        """Decide whether a literal is 0 for all inputs that the unit accepts and all values of the nodes `free`."""
+        """Decide whether a literal is 0 for all inputs that the unit accepts. The nodes in `free` may take any
+        values.
+        """
         graph = self.graph
         if differs == 0:
             return Verdict(State.PROVEN, 0.0)
@@ -189,7 +191,7 @@ class Pair:
 
 
 def _outside(ports: tuple[Port, ...]) -> str:
-    """Return the Verilog condition that a bias port has a value that the unit does not accept."""
+    """Return a Verilog condition that is true if a bias port has a value that the unit does not accept."""
     low, high = HFP8_BIASES.start, HFP8_BIASES.stop - 1
     biases = [port.name for port in ports if port.name.endswith("_bias")]
     return " || ".join(["1'b0", *(f"$signed({name}) < {low} || $signed({name}) > {high}" for name in biases)])

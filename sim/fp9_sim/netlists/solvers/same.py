@@ -1,4 +1,4 @@
-"""Equivalence of two circuits: by ABC, or without registers also by CaDiCaL."""
+"""Equivalence of two circuits by ABC. CaDiCaL can also compare circuits without registers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fp9_sim.netlists.solvers import abc, cadical
 from fp9_sim.netlists.solvers.solver import State
 
 _CONTROLS = 8
-"""Cells that are inverted one after the other. The circuit may not depend on some of them."""
+"""Number of cells that are inverted one by one for the control. The circuit may not depend on some of them."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome of a comparison, the outcome of its control, the tool and the seconds."""
+    """The outcome of a comparison, the outcome of its control, the tool's name, and the time in seconds."""
 
     state: State
     control: State
@@ -27,16 +27,18 @@ class Comparison:
 
     @property
     def proven(self) -> bool:
-        """Return whether the circuits are equivalent and the control with one inverted cell was refuted."""
+        """Return whether the circuits are equivalent and the control was refuted."""
         return self.state is State.PROVEN and self.control is State.REFUTED
 
 
 def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
-    """Compare two circuits for all inputs from reset on, and a control with one inverted cell that must be refuted.
+    """Compare two circuits for all inputs from reset on.
 
-    Circuits with different ports are refuted. A comparison is unfinished after `timeout` seconds, or for circuits
-    with
-    registers if ABC is not installed. The control is compared only if the circuits are equivalent.
+    Circuits with different ports are refuted. A comparison is unfinished after `timeout` seconds. Without ABC it is
+    also
+    unfinished for circuits with registers. If the circuits are equivalent, a control follows: a copy with one
+    inverted
+    cell must be refuted.
     """
     started = time.perf_counter()
     tool = abc.version()["abc"] if abc.program() else cadical.PACKAGE
@@ -46,7 +48,7 @@ def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
 
 
 def _control(certified: Aiger, other: Aiger, timeout: float) -> State:
-    """Return the state of the control. One refuted inverted cell is enough."""
+    """Return the state of the control. It is enough that one copy with an inverted cell is refuted."""
     count = len(other.ands)
     places = dict.fromkeys(count * part // (_CONTROLS + 1) for part in range(_CONTROLS, 0, -1))
     for place in places if count else ():
@@ -64,7 +66,9 @@ def _compared(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def _by_abc(one: Aiger, other: Aiger, timeout: float) -> State:
-    """Compare circuits with `cec`, or circuits with registers with `dsec`, by induction over clock cycles."""
+    """Compare circuits with ABC's command `cec`. With registers, `dsec` compares them by induction over clock
+    cycles.
+    """
     command = "dsec" if one.following or other.following else "cec"
     with tempfile.TemporaryDirectory(prefix="fp9-same-") as name:
         for file, circuit in (("one.aig", one), ("other.aig", other)):
@@ -76,8 +80,9 @@ def _by_abc(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
-    """Decide whether circuits without registers agree on all inputs, by CaDiCaL. Raises MissingTool without the
-    solver.
+    """Decide with CaDiCaL whether two circuits without registers agree on all inputs.
+
+    Raises MissingTool if the solver is not installed.
     """
     try:
         found = cadical.model(list(_miter(one, other)), timeout)
@@ -87,7 +92,9 @@ def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def _miter(one: Aiger, other: Aiger) -> Iterator[list[int]]:
-    """Yield clauses that are satisfiable if an output differs. Variable 1 is true, inputs start at variable 2."""
+    """Yield clauses that are satisfiable if and only if an output differs. Variable 1 is true; inputs start at
+    variable 2.
+    """
     shift = len(one.ands)
     yield [1]
 

@@ -1,11 +1,10 @@
 """Equivalence of two circuits with state, from reset, for all sequences. Unreachable states do not count.
 
-Simulation of sequences shows where a difference ends: nets that agree at every step after one that differs. ABC
-then
-proves with inductive invariants that these nets agree at every step of every sequence. The logic after them agrees,
-too, and so do the registers that it drives. Only registers that differ exist twice. A sequence that refutes the
-claim is
-added to the simulation.
+Simulation of sequences shows where a difference ends: at nets that agree at every step and read a net that differs.
+ABC then proves with inductive invariants that these nets agree at every step of every sequence. The logic after
+them
+then agrees, and so do the registers that it drives. Only registers that differ exist twice. A sequence that refutes
+the claim is added to the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -28,18 +27,20 @@ from fp9_sim.netlists.solvers import abc
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 STEPS = 96
-"""Operations of a simulated sequence, more than the longest chunk."""
+"""Number of operations in a simulated sequence. It exceeds the longest chunk."""
 
 _Sequences = dict[str, NDArray[Any]]
-"""Values of every input, shape (steps, sequences)."""
+"""Values of every input, with shape (steps, sequences)."""
 
 
 class Sequences:
-    """A netlist with a unit's ports, registers that start at 0 and the input `select`, compared with itself.
+    """Comparison of mutants with the original circuit, for sequences of operations. All registers start at 0.
 
-    `operations` are columns of the unit's inputs, simulated in order. The first output of a pipeline with zero
-    registers is
-    an operation of its own. CLEAR after it gives the state after reset, so no sequence is excluded.
+    The netlist has a unit's ports and the input `select`. `operations` are columns of the unit's inputs, simulated
+    in
+    order. No sequence is excluded: the zeros in the pipeline act as a first operation, and CLEAR after it gives the
+    state
+    after reset.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -55,7 +56,7 @@ class Sequences:
         self._sequences = {name: np.resize(values, (count, STEPS)).T for name, values in columns.items()}
 
     def equal(self, number: int, timeout: float) -> Verdict:
-        """Decide whether the outputs with `number` at input `select` always equal the outputs with 0.
+        """Decide whether mutant `number` always gives the same outputs as the original circuit.
 
         A counterexample holds the inputs of consecutive operations, `a@0`, `b@0` and so on. Without ABC the verdict
         is
@@ -95,7 +96,7 @@ class Sequences:
             yield values[0] ^ values[1]
 
     def _operations(self, sequences: _Sequences, last: int, differs: Planes) -> dict[str, int]:
-        """Return the operations of a differing sequence up to step `last`."""
+        """Return the operations of a sequence whose outputs differ, up to step `last`."""
         any_net = np.bitwise_or.reduce(differs, axis=0)
         word = int(np.flatnonzero(any_net)[0])
         place = WORD * word + (int(any_net[word]) & -int(any_net[word])).bit_length() - 1
@@ -121,9 +122,7 @@ class Sequences:
         return abc.never_reached(graph, differ, following, timeout)
 
     def _beside(self, found: Mapping[str, int]) -> _Sequences:
-        """Return a found sequence, with copies that have some bits inverted. Each continues with simulated
-        operations.
-        """
+        """Return a found sequence and copies with some inverted bits. Each continues with simulated operations."""
         rng = np.random.default_rng(0)
         sequences = {}
         for name, width in self._widths.items():

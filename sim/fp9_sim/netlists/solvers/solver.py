@@ -1,4 +1,4 @@
-"""Obligations for Yosys' SAT solver: proven, refuted with a counterexample, or unfinished."""
+"""Proof obligations for Yosys' SAT solver. They are proven, refuted with a counterexample, or unfinished."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOP = "proof"
 """Name of an obligation's top module. Its output `ok` must be 1."""
 
 _AT_ONCE = 2.0
-"""Limit in seconds of a first attempt, before methods with a long set-up."""
+"""Time limit in seconds of the first attempt, before methods with a long set-up."""
 
 _INDUCT = """\
 read_json unit.json
@@ -50,7 +50,7 @@ _REFUTED = "Called with -verify and proof did fail!"
 
 
 class State(Enum):
-    """The outcome of an obligation."""
+    """The outcome of a proof obligation."""
 
     PROVEN = "proven"
     REFUTED = "refuted"
@@ -59,7 +59,10 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of an obligation, its seconds, and a counterexample as values of the top module's ports."""
+    """The outcome of a proof obligation and its time in seconds.
+
+    `counterexample` maps ports of the top module to values.
+    """
 
     state: State
     seconds: float
@@ -68,7 +71,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Obligation:
-    """The complete input of a solver: a Yosys script that ends in `sat -verify`, and its files."""
+    """The complete input of a solver: a Yosys script that ends in `sat -verify`, and the files that it reads."""
 
     script: str
     files: Mapping[str, str]
@@ -83,30 +86,34 @@ class Obligation:
 
 
 def combinational(unit: str, proof: str) -> Obligation:
-    """Return the obligation that `ok` of the combinational module `proof` is 1 for all inputs. Both texts are
-    Verilog.
+    """Return the obligation that output `ok` of module `proof` is 1 for all inputs.
+
+    The module is combinational. Both texts are Verilog.
     """
     return Obligation(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof})
 
 
 def by_induction(design: str, proof: str, steps: int, *, control: bool = False) -> Obligation:
-    """Return the obligation that `ok` is 1 in every clock cycle after reset, by temporal induction over `steps`
-    clocks.
+    """Return the obligation that `ok` is 1 in every clock cycle after reset.
 
-    `design` is Yosys JSON, `proof` is Verilog. A control must be refuted within these clocks, so it has no
-    induction step.
+    It is proven by temporal induction over `steps` clocks. `design` is Yosys JSON, `proof` is Verilog. A `control`
+    must be
+    refuted within these clocks, so it has no induction step.
     """
     script = _INDUCT.format(steps=steps, only=" -tempinduct-baseonly" * control)
     return Obligation(script, {"unit.json": design, "proof.v": proof})
 
 
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
-    """Decide the files of `combinational` within seconds: refutations, and proofs about simple circuits."""
+    """Try to decide the files of `combinational` within two seconds, before methods with a long set-up.
+
+    This is enough for refutations and for proofs about simple circuits.
+    """
     return run(PREPARE + _DECIDE, files, min(timeout, _AT_ONCE))
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
-    """Run a script that ends in `sat -verify` and writes its counterexample to counterexample.json."""
+    """Run a Yosys script that ends in `sat -verify` and writes its counterexample to counterexample.json."""
     with tempfile.TemporaryDirectory(prefix="fp9-proof-") as name:
         folder = Path(name)
         for file, text in files.items():
@@ -133,11 +140,11 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
 
 
 def _counterexample(folder: Path) -> dict[str, int]:
-    """Return the ports at the last step, from Yosys' WaveJSON. Don't-care bits become 0.
+    """Read the port values at the last step from Yosys' WaveJSON. Don't-care bits become 0.
 
     `wave` has a symbol for each step: 0 and 1 for single bits, `=` for the next entry of `data`, `.` for no change,
-    4 for no
-    value.
+    4 for
+    no value.
     """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     ports = {}
@@ -149,5 +156,5 @@ def _counterexample(folder: Path) -> dict[str, int]:
 
 
 def finished(log: str) -> bool:
-    """Return whether the log ends in a verdict. An induction that needs more steps decides nothing."""
+    """Return whether Yosys' log ends in a verdict. An induction that needs more steps gives no verdict."""
     return "Reached maximum number of time steps" not in log
