@@ -1,4 +1,6 @@
-"""Formal proofs about a unit's Verilog: a solver decides every case of every claim, and a record keeps the verdicts."""
+"""Formal proofs about a unit's Verilog. A solver decides every case of every claim, and a record stores the
+verdicts.
+"""
 
 from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs.claims import claims_of

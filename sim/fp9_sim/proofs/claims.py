@@ -1,4 +1,4 @@
-"""The claims that are proven for each kind of unit: their assumptions and their split into cases."""
+"""The claims that are proven for each kind of unit, with their assumptions and cases."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from fp9_sim.proofs.specs.sums.step import step_cases, step_of, step_verilog
 from fp9_sim.proofs.specs.sums.sum import sum_cases
 
 Oblige = Callable[[str, Case, str], Obligation]
-"""Function from Verilog, case, and specification or control to the obligation for a solver."""
+"""Function that makes an obligation for a solver from Verilog, a case, and a specification or control."""
 
 HANDSHAKE, ORDER, SCALES = "handshake", "order", "scales"
 CLOCKED = (HANDSHAKE, ORDER, SCALES)
@@ -64,7 +64,10 @@ class Claim:
     oblige: Oblige
 
     def decide(self, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        """Decide whether a case's specification, or its control, holds. The solver stops after `timeout` seconds."""
+        """Decide whether a case's specification holds. The specification may also be the case's control.
+
+        The solver stops after `timeout` seconds.
+        """
         return self.oblige(verilog, case, specification).decide(timeout)
 
 
@@ -150,7 +153,7 @@ def _product_claims(unit: Mul) -> list[Claim]:
 
 
 _PLAIN = ENGINES["fma_fp32"]
-"""The engine that `sum_spec` specifies."""
+"""The accumulator model that the module `sum_spec` specifies."""
 
 
 def _sum_claims(unit: Dot) -> list[Claim]:
@@ -187,7 +190,7 @@ def _fpu_claims(unit: Fpu) -> list[Claim]:
 
 
 _CONES = (fixed_spec, pair_spec, aligned_spec, kulisch_spec, chunk_spec)
-"""Specifications of dot products whose circuits are cut at nets."""
+"""Modules that specify dot products by cutting the circuit at nets."""
 
 
 def _is_by_parts(unit: Dot) -> bool:
@@ -208,8 +211,8 @@ def _by_parts(name: str, unit: Dot) -> Claim:
 
 
 def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
-    """Return the statement and assumptions of the lemmas about a unit, the lemmas, and a function that poses one to a
-    solver.
+    """Return four things: the claim's statement, its assumptions, the lemmas, and a function that makes an
+    obligation.
     """
     for spec in _CONES:
         if spec.is_offered(unit):
@@ -229,9 +232,7 @@ def _only_handshake(unit: Unit, without: str) -> list[Claim]:
 
 
 def _handshake(unit: Unit) -> list[Claim]:
-    """Return the claims about the handshake and the order of results of a pipelined unit. They do not depend on
-    values.
-    """
+    """Return the claims about a pipelined unit's handshake and about the order of its results."""
     if not unit.stages:
         return []
 
@@ -252,7 +253,7 @@ def _values(
     by: Callable[[str, str], Obligation] = combinational,
     beside: str = "",
 ) -> Claim:
-    """Return the claim about the function of a unit, with pipeline registers read as wires.
+    """Return the claim about the function of a unit. Pipeline registers are read as wires.
 
     `by` chooses the solver. `beside` holds further modules that the specification instantiates.
     """
@@ -276,4 +277,4 @@ claims_of: Hook[[], list[Claim]] = Hook(
         MultiFpu: lambda unit: _only_handshake(unit, "operands of any offered format"),
     },
 )
-"""The claims about a unit, by kind. Raises ValueError for a kind without claims."""
+"""Return the claims about a unit. Raises ValueError for a kind of unit without claims."""

@@ -1,11 +1,10 @@
 """Proofs by cones: lemmas about the logic between cut points of a netlist.
 
 A cut point is a net, also within a pipeline step. A lemma names nets by step and name, such as
-`place.product0_placed`.
-It states what the circuit computes for some nets from the unit's ports and from other named nets, which become free
-inputs. `Circuit.check` verifies that the lemmas together determine the outputs: every net and assumption of a lemma
-must
-be the conclusion of an earlier lemma.
+`place.product0_placed`. It states what the circuit computes for some nets. Its inputs are the unit's ports and
+other
+named nets, which may take any value. `Circuit.check` verifies that the lemmas together determine the outputs. Every
+net and assumption that a lemma uses must be the conclusion of an earlier lemma.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ write_verilog -noattr gates.v
 """
 
 HELD, NEXT = "register.held", "register.next"
-"""Names of the current and next value of the only register that depends on itself.
+"""Names for the current and next value of a register that depends on itself, if there is only one.
 
-With several registers each has its own name: `chunk_count.held` belongs to the net `chunk.count`.
+Several registers have separate names: `chunk_count.held` belongs to the net `chunk.count`.
 """
 
 _HELD, _NEXT = ".held", ".next"
@@ -63,15 +62,16 @@ _GATES = "gates"
 class ConeLemma(Lemma):
     """A lemma about a cone of logic.
 
-    `at` gives the position of the first bit of each word in the variable order. With `at`, decision diagrams decide
-    the lemma.
+    If `at` is given, decision diagrams decide the lemma. `at` then maps each word to the position of its first bit
+    in the
+    variable order.
     """
 
     at: Mapping[str, int] = field(default_factory=dict)
 
 
 def cone(lemma: Lemma, **changed: Any) -> ConeLemma:
-    """Return a lemma as a `ConeLemma`, with the fields `changed` replaced."""
+    """Convert a lemma to a `ConeLemma`. The fields in `changed` are replaced."""
     fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
     return ConeLemma(**fields | changed)
 
@@ -92,9 +92,9 @@ def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Cas
 
 @dataclass(frozen=True)
 class Circuit:
-    """The flattened gates of a unit. Bits are Yosys' numbers.
+    """The flattened gates of a unit. Bits are Yosys' net numbers.
 
-    `nets` maps each net to its bits; a net is an input port or `step.name`. `outputs` maps each output port to its
+    `nets` maps each net to its bits. A net is an input port or `step.name`. `outputs` maps each output port to its
     bits.
     """
 
@@ -108,7 +108,7 @@ class Circuit:
         return {bit: key for key, cell in self.cells.items() for bit in nets_of(cell, "output")}
 
     def check(self, lemmas: Sequence[ConeLemma]) -> None:
-        """Verify that the lemmas determine all outputs and that each lemma uses only conclusions of earlier lemmas.
+        """Verify that the lemmas determine all outputs. Each lemma may use only conclusions of earlier lemmas.
 
         Raises ValueError otherwise.
         """
@@ -129,8 +129,7 @@ class Circuit:
     def obligation(
         self, says: Sequence[str], text: str, at: Mapping[str, int], fixed: Mapping[str, int] = MappingProxyType({})
     ) -> tuple[str, str]:
-        """Return the Verilog of the gates of a lemma, and the Verilog of the proof that its specification `text`
-        holds.
+        """Return two Verilog texts: the gates of a lemma, and the proof module with the specification `text`.
 
         `fixed` holds the values of input ports that are constant in this case.
         """
@@ -192,7 +191,7 @@ class Circuit:
 
 
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
-    """Split nets into free nets, widest first, and nets whose bits are all part of a free net."""
+    """Split nets into free nets, widest first, and nets whose bits all belong to free nets."""
     free: dict[str, Bits] = {}
     known: dict[str, Bits] = {}
     found: set[int | str] = set("01x")
@@ -208,7 +207,7 @@ def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bi
 
 
 def _reading(cell: Mapping[str, Any], cut: Mapping[int | str, int]) -> dict[str, Any]:
-    """Return a cell whose inputs read the free nets at cut points."""
+    """Return a copy of a cell. At cut points its inputs read the free nets."""
     pins = {
         pin: [cut.get(bit, bit) for bit in bits] if cell["port_directions"][pin] == "input" else bits
         for pin, bits in cell["connections"].items()
@@ -235,8 +234,8 @@ def flattened(unit: Unit, verilog: str) -> Circuit:
     """Return the gates of a unit's Verilog and the nets of its steps.
 
     The handshake is removed and pipeline registers become wires, as in `netlists.function`. A register that depends
-    on its
-    own value becomes an input.
+    on
+    its own value becomes an input.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
         folder = Path(name)
@@ -261,7 +260,7 @@ def flattened(unit: Unit, verilog: str) -> Circuit:
 
 
 def _step(name: str) -> str:
-    """Return the name of a net within its innermost step."""
+    """Shorten a hierarchical net name to the innermost step and the net."""
     *steps, net = name.split(".")
     return f"{steps[-1].removeprefix('u_')}.{net}"
 
@@ -271,7 +270,7 @@ def _without_registers(
 ) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[Bits, Bits]]]:
     """Replace registers by wires, except registers that depend on themselves.
 
-    Return the cells, and for each remaining register its current and next value.
+    Return the cells, and the current and next value of each remaining register.
     """
     wired = {key: _wire(cell) if cell["type"] == "$dff" else cell for key, cell in cells.items()}
     loops = [key for key, cell in cells.items() if cell["type"] == "$dff" and _reads_itself(wired, key)]
@@ -280,7 +279,9 @@ def _without_registers(
 
 
 def _named(registers: Mapping[str, tuple[Bits, Bits]], steps: Mapping[str, Bits]) -> dict[str, Bits]:
-    """Return the nets of registers by name. Raises ValueError if one of several registers belongs to no step."""
+    """Name the nets of registers. Raises ValueError if there are several registers and one of them belongs to
+    no step.
+    """
     named: dict[str, Bits] = {}
     for cell, (held, taken) in registers.items():
         step = cell.split(".")[-2].removeprefix("\\u_")

@@ -1,12 +1,11 @@
 """Proof of the handshake of pipelined units, by temporal induction over all input sequences after reset.
 
-A counter beside the unit holds the number of operations inside. The induction's invariant is that the counter
-equals the
-number of occupied stages. The unit may refuse an operation only when it is full and no result leaves. It may offer
-a
-result only when an operation is inside, and must offer one when it is full. An offered result must stay unchanged
-until
-it is taken.
+A counter in the proof module holds the number of operations inside the unit. The invariant of the induction is that
+the counter equals the number of occupied stages. The unit may refuse an operation only when it is full and no
+result
+leaves. It may offer a result only when an operation is inside, and must offer one when it is full. An offered
+result
+must stay unchanged until it is taken.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """Return the only case. Its control claims a capacity of one operation less, which a full unit refutes."""
+    """Return the only case. Its control claims that one operation less fits, which a full unit refutes."""
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the first lines of an obligation about a pipelined unit, and the unit's connections by port.
+    """Return the first Verilog lines of an obligation about a pipelined unit, and the unit's connections by port.
 
     `inputs` and `outputs` are declarations of further ports. Clock, active-high reset, enable and both streams have
     fixed
-    names. A unit without one of the handshake signals reads a constant 1 in its place.
+    names. A handshake signal that the unit does not have is a constant 1.
     """
     control = {port.name for port in unit.control_ports}
     ports = [
@@ -59,7 +58,7 @@ def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list
 
 
 def _properties(unit: Unit, most: int) -> str:
-    """Return the Verilog of the checker: registers beside the unit, and `ok`."""
+    """Return the proof module's Verilog: its registers, and the output `ok`."""
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)
     in_time = f" && out_valid == entered[{unit.stages - 1}]" if unit.handshake is Handshake.VALID else ""
@@ -98,7 +97,7 @@ def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -
 
 @functools.lru_cache(maxsize=4)
 def _with_occupancy(unit: Unit, verilog: str) -> str:
-    """Return the unit as Yosys JSON with one more output: the valid bits of its stages."""
+    """Return the unit as Yosys JSON with an additional output: the valid bits of its stages."""
     with tempfile.TemporaryDirectory(prefix="fp9-handshake-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

@@ -1,10 +1,10 @@
 """The journal of proofs: one line of JSON for each verdict. An interrupted proof continues from it.
 
-The key of a verdict covers the exact question to the solver and the versions of the tools. A line counts if it ends
-in a
-newline and its digest matches. An incomplete last line, left by a killed process, is removed. A case that timed out
-is
-decided again when the time limit is longer.
+The key of a verdict covers the exact input of the solver and the versions of the tools. A line is used if it ends
+in
+a newline and its digest matches. An incomplete last line, left by a killed process, is removed. A case that timed
+out
+is decided again if the new time limit is longer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 @dataclass(frozen=True)
 class Part:
-    """The subject of a verdict: a case of a claim, or the control of a case."""
+    """What a verdict is about: a case of a claim, or the control of a case."""
 
     claim: str
     case: str
@@ -35,23 +35,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Kept:
-    """A verdict, the total seconds spent on it, and the longest time limit so far."""
+    """A stored verdict. Its seconds cover all attempts; `limit` is the longest time limit so far."""
 
     part: Part
     verdict: Verdict
     limit: float
 
     def settles(self, limit: float) -> bool:
-        """Return whether another run within `limit` seconds cannot add information."""
+        """Return whether a further attempt within `limit` seconds is useless."""
         return self.verdict.state is not State.UNFINISHED or self.limit >= limit
 
 
 class Journal:
     """The verdicts about one Verilog text. Several processes and threads may write to it at the same time.
 
-    `complaints` lists damaged lines, which do not count, and write errors of the journal. `tools` holds the
-    versions of all
-    tools that decided a case. Within `cache.recomputing` the journal is not read.
+    `complaints` lists write errors and damaged lines, which are ignored. `tools` holds the versions of all tools
+    that
+    decided a case. Within `cache.recomputing` the journal is not read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,7 +64,7 @@ class Journal:
             self._read()
 
     def decide(self, obligation: Obligation, part: Part, limit: float) -> Verdict:
-        """Return the stored verdict, or decide the case within `limit` seconds. The seconds of the verdict cover all
+        """Return the stored verdict, or decide the case within `limit` seconds. The verdict's seconds cover all
         attempts.
         """
         key = _key(obligation)
@@ -79,7 +79,7 @@ class Journal:
         return kept.verdict
 
     def _add(self, key: str, new: Kept) -> Kept:
-        """Merge an attempt with earlier attempts. The last attempt that did not time out gives the state."""
+        """Merge an attempt with earlier attempts. The state comes from the last attempt that did not time out."""
         before = self.kept.get(key)
         if before is not None:
             seconds = before.verdict.seconds + new.verdict.seconds
@@ -117,7 +117,7 @@ class Journal:
 
 
 def journal(unit: Unit, verilog: str) -> Journal:
-    """Return the journal of a unit's Verilog in the cache."""
+    """Open the cached journal of a unit's Verilog."""
     digest = hashlib.sha256(verilog.encode()).hexdigest()
     return Journal(cache.folder("proofs") / f"{unit.name}-{digest[:16]}.jsonl")
 

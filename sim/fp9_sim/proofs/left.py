@@ -15,17 +15,17 @@ from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.journal import journal
 
 _NAMES = re.compile(r"\w*\d\w*(\([^)]*\))?")
-"""Words with a digit: names of formats and lanes."""
+"""Pattern of words with a digit, which are names of formats and lanes."""
 
 
 def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
-    """Return the estimated seconds of a unit's undecided cases, or None if no similar case is known.
+    """Estimate the seconds for a unit's undecided cases. Return None if no similar case is known.
 
-    The estimate of a case is the mean over cases of the same claim whose names differ only in formats and lanes.
+    The estimate for a case is the mean time of the claim's cases whose names differ only in formats and lanes.
     Without
-    such cases it is the mean over the claim. Times come from the journal and from `records`, pairs of a kind of
-    unit and a
-    proof record.
+    such cases it is the mean over the claim. Times come from the journal and from `records`, which are pairs of a
+    kind of
+    unit and a proof record.
 
     Raises ValueError for a unit without claims.
     """
@@ -50,7 +50,7 @@ def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -
 
 
 def _ended(unit: Unit) -> dict[tuple[str, str], float]:
-    """Return the seconds of the decided cases, by claim and case name."""
+    """Return the seconds of the decided cases. Keys are pairs of claim and case name."""
     spent: dict[tuple[str, str], float] = defaultdict(float)
     for kept in journal(unit, fp9_rtl.verilog(unit)).kept.values():
         if kept.verdict.state is not State.UNFINISHED:
@@ -64,6 +64,6 @@ def _note(known: dict[tuple[str, ...], list[float]], kind: str, claim: str, name
 
 
 def _places(kind: str, claim: str, name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the keys under which similar cases are stored, most similar first."""
+    """Return the keys of similar cases, most similar first."""
     like = _NAMES.sub("*", name)
     return (kind, claim, like), (kind, claim), (claim, like)

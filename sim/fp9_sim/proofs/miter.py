@@ -1,4 +1,4 @@
-"""The top module of an obligation: the unit, with free or fixed inputs, beside a specification."""
+"""The top module of an obligation. It connects the unit, with free or fixed inputs, to a specification."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fp9_sim.netlists.solvers.solver import TOP
 
 @dataclass(frozen=True)
 class Case:
-    """One obligation. `specification` is Verilog that reads the ports and drives `ok`. `control` has one deliberate
-    error.
+    """One proof obligation. `specification` is Verilog that reads the ports and drives `ok`.
 
-    `fixed` holds values of input ports. The solver must refute the control, which shows that the obligation can
-    fail.
+    `fixed` holds values of input ports. `control` is the specification with one deliberate error. The solver must
+    refute
+    it, which shows that the obligation can fail.
     """
 
     name: str
@@ -66,7 +66,9 @@ def _range(port: Port) -> str:
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
     """Return how a case selects value `index` of a select port: fixed port values, and a condition on free ports.
 
-    Codes above the last value select the last value, so its case leaves the port free under a condition.
+    Codes above the last value also select the last value. The case of the last value therefore leaves the port free
+    under
+    a condition.
     """
     if not width:
         return {}, "1'b1"

@@ -1,12 +1,11 @@
 """Proof that a pipelined unit delivers results in order, by temporal induction over tags.
 
-Each data register is replaced by a tag register with the same clock and enable. It takes the tag of the registers
-that
-feed it. The data become free inputs, so the proof does not depend on them. Each operation enters with its own tag,
-and
-the tags must leave in the same order. A structural check of the netlist shows that each register reads only the
-stage
-before it, and that the outputs read only the last stage.
+Each data register is replaced by a tag register with the same clock and enable. A tag register takes the tag from
+the
+registers that feed it. The data become free inputs, so the proof does not depend on them. Each operation enters
+with
+its own tag, and the tags must leave in the same order. A structural check of the netlist shows that each register
+reads only the stage before it, and that the outputs read only the last stage.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ ASSUMES = ("the first clock is a reset", "registers read the stage before theirs
 
 
 def order_cases() -> tuple[Case, ...]:
-    """Return the only case, with the expected tag as its specification. The control expects inverted tags."""
+    """Return the only case. Its specification is the expected tag; its control expects inverted tags."""
     return (Case("order", {}, "tag", "~tag"),)
 
 
 def _properties(unit: Unit, tagged: Tagged, entering: str) -> str:
-    """Return the Verilog of a queue of the tags inside, oldest first, and of the tags expected in the registers."""
+    """Return Verilog for a queue of the tags inside the unit, oldest first, and for each register's expected tag."""
     n, tag = unit.stages, f"[{TAG_BITS - 1}:0]"
     lines = [f"  reg {tag} {', '.join(f'queue{i}' for i in range(n))};", f"  wire {tag} queue{n} = 0;"]
     lines += [f"  wire [3:0] older{i} = {_occupied(range(i + 1, n))};" for i in range(n)]
@@ -68,7 +67,7 @@ def oblige_order(unit: Unit, verilog: str, case: Case, specification: str) -> Ob
 
 
 def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
-    """Return the obligation of `oblige_order` for a design that already has tags in place of data."""
+    """Return the obligation of `oblige_order` for a design with tags in place of data."""
     names = [name for stage in tagged.stages for name in stage]
     wires = {port.name: 1 for port in unit.control_outputs} | {"occupied": unit.stages}
     wires |= {f"takes_{name}": 1 for name in names} | {f"tag_{name}": TAG_BITS for name in names}
@@ -89,5 +88,4 @@ def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
 
 
 def _connected(pins: Mapping[str, str]) -> str:
-    """Return the port connections of an instance."""
     return ", ".join(f".{port}({wire})" for port, wire in pins.items())

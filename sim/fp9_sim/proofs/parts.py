@@ -1,12 +1,15 @@
 """Proofs by parts: lemmas about groups of pipeline steps.
 
 A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that the steps read become
-free
-inputs. Another lemma proves each assumption about them. `Netlist.check` verifies on the circuit that the lemmas
-cover it:
-each step belongs to one group, each net from another group is determined by an earlier lemma, each assumption is
-proven
-by an earlier lemma, and each output is determined. The unit then computes the composition of the specifications.
+free inputs. An earlier lemma proves each assumption about them. `Netlist.check` verifies that the lemmas cover the
+circuit:
+
+- each step belongs to one group,
+- an earlier lemma determines each net that a group reads from another group,
+- an earlier lemma proves each assumption, and
+- the lemmas determine each output.
+
+The unit then computes the composition of the specifications.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from fp9_sim.netlists.solvers.solver import TOP, Obligation, combinational
 from fp9_sim.proofs.miter import Case
 
 _FIELD = re.compile(r"\b[a-z]\w*\.\w+\b")
-"""Pattern of a field of a step, as specifications name it."""
+"""Pattern of a step's field in a specification."""
 
 Bits = tuple[int | str, ...]
 
@@ -44,13 +47,15 @@ class Lemma:
 
     `lines` are Verilog lines that the conditions read. `says` maps each net or output that the lemma determines to
     the
-    condition that determines it. `gives` holds further conditions that later lemmas may assume. `control` is a text
-    in the
-    specification and the erroneous text that replaces it. `adds` maps the terms of a long sum to their signs:
-    decision
-    diagrams then take each term as its ones' complement, so that signs matter only at the end. With `alike`, the
-    specification
-    has the same internal nets as the circuit, and the solver merges them.
+    condition that determines it. `gives` holds further conditions that later lemmas may assume. `control` is a
+    pair: a
+    part of the specification, and the erroneous text that replaces it.
+
+    `adds` maps the terms of a long sum to their signs. Decision diagrams then take each term as its ones'
+    complement, so
+    that signs matter only at the end. With `alike`, the specification has the same internal nets as the circuit,
+    and the
+    solver merges them.
     """
 
     name: str
@@ -72,7 +77,7 @@ class Lemma:
 
     @property
     def broken(self) -> str:
-        """Return the specification with its deliberate error."""
+        """Return the control: the specification with its deliberate error."""
         found, error = self.control
         if self.text.count(found) == 0:
             raise ValueError(f"lemma {self.name}: its control changes {found}, which it does not say")
@@ -95,8 +100,7 @@ def oblige_part(
 ) -> Obligation:
     """Return the obligation that a lemma holds. Pipeline registers are read as wires.
 
-    `instead` maps nets that bypass a step to the nets that replace them. Raises ValueError if the lemmas do not
-    cover the
+    `instead` maps a net that bypasses a step to its replacement. Raises ValueError if the lemmas do not cover the
     circuit.
     """
     assert isinstance(case, PartCase)
@@ -111,11 +115,11 @@ def oblige_part(
 
 @dataclass(frozen=True)
 class Netlist:
-    """The steps of a unit, with their inputs and outputs. Bits are Yosys' numbers.
+    """The steps of a unit, with their inputs and outputs. Bits are Yosys' net numbers.
 
     `drives` maps every net, an input port or `step.field`, to its bits. `outputs` maps output ports to their bits.
-    `pins` and
-    `gives` hold the inputs and outputs of each step, `modules` the name of its module.
+    For
+    each step, `pins` holds the inputs, `gives` the outputs and `modules` the module name.
     """
 
     unit: Unit
@@ -129,7 +133,7 @@ class Netlist:
         return present(text, self.drives, instead)
 
     def check(self, lemmas: Sequence[Lemma]) -> None:
-        """Verify that the lemmas cover the circuit and that each lemma uses only conclusions of other lemmas.
+        """Verify that the lemmas cover the circuit. Each lemma may use only conclusions of earlier lemmas.
 
         A field that the circuit does not carry must also be determined. Raises ValueError otherwise.
         """
@@ -152,11 +156,11 @@ class Netlist:
             raise self._error(f"no lemma says what {min(unsaid)} is")
 
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
-        """Return the Verilog of an obligation: the steps, the nets that they and `text` read, and the specification
-        `text`.
+        """Return the Verilog of an obligation: the steps, and the specification `text`.
 
-        The inputs are these nets. For the terms in `adds` the inputs are their ones' complements, which still take
-        every value.
+        The inputs are the nets that the steps and `text` read. For a term in `adds` the input is the term's ones'
+        complement,
+        which still takes every value.
         """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))
@@ -188,7 +192,7 @@ class Netlist:
 
 
 def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
-    """Replace fields that the circuit does not carry by the bypassing net, or by 0."""
+    """Replace fields that the circuit does not carry. The replacement is the bypassing net, or 0."""
 
     def resolved(match: re.Match[str]) -> str:
         name = match[0]
@@ -200,12 +204,12 @@ def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
 
 
 def in_words(text: str) -> str:
-    """Return a text with each net as a Verilog identifier, without dots."""
+    """Replace the dots in net names, so that each is a Verilog identifier."""
     return _FIELD.sub(lambda match: word(match[0]), text)
 
 
 def fields_of(text: str) -> set[str]:
-    """Return the nets that a text names."""
+    """Return the nets that occur in a text."""
     return {match[0] for match in _FIELD.finditer(text)}
 
 
@@ -225,7 +229,7 @@ def _joined(bits: Bits, spelled: Mapping[int | str, str]) -> str:
 
 @functools.lru_cache(maxsize=4)
 def dismantled(unit: Unit, verilog: str) -> Netlist:
-    """Return the steps of a unit's Verilog. Raises ValueError if the top module has gates of its own."""
+    """Split a unit's Verilog into its steps. Raises ValueError if the top module has gates outside the steps."""
     with tempfile.TemporaryDirectory(prefix="fp9-parts-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

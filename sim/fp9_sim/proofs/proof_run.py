@@ -1,10 +1,8 @@
-"""Run of all proofs about a unit's Verilog, with its record.
+"""Run all proofs about a unit's Verilog and make their record.
 
 A case is proven, refuted with a counterexample, or unfinished within its time limit. An unfinished case proves
-nothing. A
-control is a case with one deliberate error in the specification; if the solver does not refute it, the claim is
-void. A
-journal stores each verdict, so that an interrupted proof can continue.
+nothing. A control is a case with one deliberate error in the specification. If the solver does not refute it, the
+claim is void. A journal stores each verdict, so that an interrupted proof can continue.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from fp9_sim.proofs.parts import PartCase
 from fp9_sim.provenance import provenance
 
 CASE_SECONDS = 120.0
-"""Default time limit of one case in seconds."""
+"""Default time limit of one case, in seconds."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -62,9 +60,9 @@ class ClaimRecord:
 
 @dataclass(frozen=True)
 class ProofRecord:
-    """All proofs about one Verilog text. `circuit_sha256` is None for a text that fp9 did not generate.
+    """All proofs about one Verilog text. `circuit_sha256` is None if fp9 did not generate the Verilog.
 
-    `complaints` lists damaged parts of the journal, which do not count.
+    `complaints` lists damaged parts of the journal, which were ignored.
     """
 
     unit: str
@@ -94,12 +92,14 @@ def prove(
 ) -> ProofRecord:
     """Decide every claim about `unit`, for the given Verilog or for the Verilog generated for the unit.
 
-    `timeout` is the limit of a case in seconds, `jobs` the number of concurrent solvers. Verdicts in the journal of
-    the cache
-    are reused, except within `fp9.system.cache.recomputing`. A case that timed out under a shorter limit is decided
-    again.
+    `timeout` is the time limit of a case in seconds. `jobs` is the number of solvers that run in parallel. Verdicts
+    in
+    the cached journal are reused, except within `fp9.system.cache.recomputing`. A case that timed out under a
+    shorter
+    limit is decided again.
 
-    Raises ValueError for a unit without claims and for unreadable Verilog, MissingTool if Yosys is not installed.
+    Raises ValueError for a unit without claims and for unreadable Verilog. Raises MissingTool if Yosys is not
+    installed.
     """
     claims = claims_of(unit)
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
@@ -134,7 +134,7 @@ def prove(
 def decided(
     unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float, kept: Journal | None = None
 ) -> CaseRecord:
-    """Decide a case of a claim and its control, each within `timeout` seconds. A journal's verdicts are reused."""
+    """Decide a case of a claim and its control, each within `timeout` seconds. The journal's verdicts are reused."""
 
     def ended(specification: str, *, control: bool) -> Verdict:
         obligation = claim.oblige(verilog, case, specification)
@@ -162,9 +162,9 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 
 
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
-    """Return the counterexample as texts.
+    """Return a refuted case's counterexample as text.
 
-    It has the nets of a part, the ports of the last clock cycle, or the operation beside the golden model's answer.
+    It shows the nets of a part, the ports of the last clock cycle, or the operation with the golden model's result.
     """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}
@@ -175,7 +175,9 @@ def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[s
 
 
 def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
-    """Return a counterexample as texts: each input in hex and decimal, each output beside the golden model's output."""
+    """Return a counterexample as text. Inputs are shown in hex and decimal, outputs next to the golden model's
+    outputs.
+    """
     inputs = {port.name: ports.get(port.name, case.fixed.get(port.name, 0)) for port in unit.inputs}
     columns = {port.name: np.array([inputs[port.name]], dtype=port_dtype(port)) for port in unit.inputs}
     expected = evaluate(unit, columns)
@@ -194,7 +196,7 @@ def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _meaning(unit: Unit, name: str, inputs: Mapping[str, int]) -> float | str | None:
-    """Return the number that a code on a port represents, or the choice of a select port."""
+    """Return the number that a port's code represents, or the choice of a select port."""
     port = next(port for port in unit.inputs if port.name == name)
     if port.choices:
         return port.choices[min(inputs[name], len(port.choices) - 1)]

@@ -1,1 +1,1 @@
-"""Specifications for proofs: what each kind of unit computes, as independent Verilog."""
+"""Specifications for proofs: Verilog that states independently what each kind of unit computes."""

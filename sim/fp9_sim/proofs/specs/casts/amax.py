@@ -1,4 +1,4 @@
-"""Specification of a running maximum: not below any magnitude, and equal to one of them."""
+"""Specification of a running maximum. It is not below any magnitude, and equals one of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Specification of a cast: value and flags by comparisons with the thresholds of `fp9.thresholds`.
+"""Specification of a cast. It compares the operand with the thresholds of `fp9.thresholds`.
 
-Stochastic rounding has no thresholds; `stochastic_spec` specifies it.
+Stochastic rounding has no thresholds; the module `stochastic_spec` specifies it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Table = ThresholdTable | HybridTable
 
 
 def cast_cases(unit: Cast) -> Iterator[Case]:
-    """Yield one case for each lane, target, rounding and overflow policy, for both signs.
+    """Yield one case for each combination of lane, target, rounding and overflow policy. It covers both signs.
 
     There is one control for each target and rounding.
     """
@@ -46,7 +46,6 @@ def cast_cases(unit: Cast) -> Iterator[Case]:
 
 
 def _texts(unit: Cast, lane: int, target: Format, policy: CastPolicy, chosen: str) -> tuple[str, str]:
-    """Return the specification and the control."""
     source = unit.source
     assert isinstance(source, FixedFormat)
     random = policy.rounding_for(target).needs_bits
@@ -63,7 +62,7 @@ def _texts(unit: Cast, lane: int, target: Format, policy: CastPolicy, chosen: st
 
 
 def _ports(unit: Cast, lane: int, random: bool) -> dict[str, str]:
-    """Return the names of a lane's ports by role."""
+    """Return the port names of a lane, by role."""
     names = ("x", "result", "flags", *(["random"] if random else []))
     return {name: unit.lane_names(name)[lane] for name in names}
 
@@ -76,7 +75,7 @@ def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: 
 
 
 def broken(table: Table) -> Table:
-    """Return the table with one entry off by one source ulp, for the control."""
+    """Return the table for the control. One entry is wrong by one source ulp."""
     if isinstance(table, HybridTable):
         largest = len(table.numbers) - 2
         return dataclasses.replace(table, numbers=_later(table.numbers, largest))
@@ -84,9 +83,9 @@ def broken(table: Table) -> Table:
 
 
 def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
-    """Return steps of which one starts one source ulp later.
+    """Return a copy of the steps in which one step starts one source ulp later.
 
-    The step is `index`, or the nearest step before it that is longer than one source ulp.
+    This is step `index`, or the nearest step before it that is longer than one source ulp.
     """
     while index + 1 < len(steps) and steps[index + 1].first == steps[index].first + 1:
         index -= 1
@@ -100,9 +99,8 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
     """Return Verilog lines for the lane's sign, its magnitude, its magnitude times 2^scale, and its random bits.
 
-    A scaled magnitude above the source's range becomes the largest number, one below the range the smallest nonzero
-    number.
-    No target distinguishes these from the exact value.
+    A scaled magnitude above the source's range becomes the largest number. One below the range becomes the smallest
+    nonzero number. Every target format rounds these like the exact value.
     """
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]
@@ -127,7 +125,7 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
 
 
 def expected(tables: Sequence[Table]) -> list[str]:
-    """Return Verilog lines for `expected`, the code and flags from the tables of both signs."""
+    """Return Verilog lines for `expected`: the code and flags from the threshold tables of both signs."""
     lines = []
     for name, table in zip(("positive", "negative"), tables, strict=True):
         lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)
@@ -155,7 +153,7 @@ def _monotone(table: ThresholdTable, name: str) -> list[str]:
 
 
 def _ladder(steps: Sequence[Step], width: int) -> str:
-    """Return a Verilog expression for the code of the last step that `m` reaches."""
+    """Return a Verilog expression that compares `m` with all steps. Its value is the code of the last step reached."""
     rungs = "".join(f"m >= {width}'d{step.first} ? 8'd{step.code} : " for step in reversed(steps[1:]))
     return f"{rungs}8'd{steps[0].code}"
 

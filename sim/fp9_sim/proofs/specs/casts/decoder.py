@@ -1,4 +1,4 @@
-"""Specification of a decoder or upcast: a table of 256 lines for each format and bias, from exact values."""
+"""Specification of a decoder or upcast: a table for each format and bias, with 256 exact values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = tuple[int, ...]
 
 
 def decoder_cases(unit: Decoder) -> Iterator[Case]:
-    """Yield one case for each format, and for each bias of a format with a bias port. Each format has a control."""
+    """Yield one case for each format. A format with a bias port has one for each bias. Each format has a control."""
     widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
     for index, fmt in enumerate(unit.formats):
         fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
@@ -27,7 +27,7 @@ def decoder_cases(unit: Decoder) -> Iterator[Case]:
 
 
 def upcast_cases(unit: Upcast) -> Iterator[Case]:
-    """Yield one case for each format, and for each bias of a format with a bias port. Each format has a control."""
+    """Yield one case for each format. A format with a bias port has one for each bias. Each format has a control."""
     widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
     for index, fmt in enumerate(unit.formats):
         fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
@@ -39,7 +39,7 @@ def upcast_cases(unit: Upcast) -> Iterator[Case]:
 
 
 def _converted(fmt: Format, code: int, result: Format) -> int:
-    """Return the converted code in the high bits and its flags in the low bits."""
+    """Return the converted code and its flags in one integer. The flags are the low bits."""
     converted, flags = oracle.encode(oracle.decode(code, fmt), result, CastPolicy(overflow=Overflow.INF))
     return converted << FLAG_BITS | flags
 
@@ -60,7 +60,7 @@ def _variants(fmt: Format, bias_port: bool) -> Iterator[tuple[Format, dict[str, 
 
 
 def decoded(fmt: Format, code: int, width: int) -> Row:
-    """Return the fields of a code in the order of `FIELDS`. Fields without a meaning are 0."""
+    """Return the fields of a code in the order of `FIELDS`. Don't-care fields are 0."""
     number = oracle.decode(code, fmt)
     exponent = significand = 0
     if number.kind is Kind.FINITE:
@@ -71,13 +71,15 @@ def decoded(fmt: Format, code: int, width: int) -> Row:
 
 
 def _broken(rows: list[Row], code: int) -> list[Row]:
-    """Return the table with the last significand bit of one code inverted."""
+    """Return the table with an error: the last significand bit of one code is inverted."""
     sign, exponent, significand, *kinds = rows[code]
     return [*rows[:code], (sign, exponent, significand ^ 1, *kinds), *rows[code + 1 :]]
 
 
 def _table(rows: list[Row], widths: dict[str, int], chosen: str) -> str:
-    """Return the table as a Verilog case statement, and the comparison of the fields that have a meaning."""
+    """Return the table as a Verilog case statement, and the comparison of the fields. Don't-care fields are not
+    compared.
+    """
     total = sum(widths[field] for field in FIELDS)
     lines = [f"      8'd{code}: expected = {total}'d{_packed(row, widths)};" for code, row in enumerate(rows)]
     fields = ", ".join(f"expected_{field}" for field in FIELDS)

@@ -1,10 +1,9 @@
-"""Specification of quantisers with a tensor scale: comparisons of products instead of divisions.
+"""Specification of quantisers with a tensor scale. It compares products, so that it needs no division.
 
-Amax reaches a scale if it is at least the scale's lower limit, times the rule's divisor and the tensor scale. A
-number
-reaches an element if it is at least the midpoint below the element, times both scales. Both sides are integers.
-Their
-exponent difference is clamped to the range that decides the comparison.
+The block's scale is at least a given scale if amax reaches a limit: the lower limit of the scale, times the rule's
+divisor and the tensor scale. A number rounds at least to an element if it reaches the midpoint below the element,
+times both scales. Both sides of a comparison are integers. Their exponent difference is clamped to the range that
+decides the comparison.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def limit_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _element_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield for each significand of the scale a case of the first element, for all exponents.
+    """Yield a case of the first element for each significand of the scale. The case covers all exponents.
 
     The cases of the other elements compare them with the first element.
     """
@@ -96,7 +95,7 @@ def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[s
 
 
 def _signed(field: str) -> str:
-    """Return an unsigned exponent or a number as a signed Verilog number."""
+    """Return an unsigned exponent field, or a decimal number, as a signed Verilog expression."""
     return field if field.isdigit() else f"$signed({{8'd0, {field}}})"
 
 
@@ -121,11 +120,10 @@ def _same(unit: Quantiser, x: str, name: str, change: str) -> str:
 
 
 def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]:
-    """Yield for each scale a case: is this scale or a larger one given? Amax is the first element.
+    """Yield a case for each scale: does the unit give this scale or a larger one? Amax is the first element.
 
-    For one scale, amax is each other element in turn. For a rule that tries several scales, the scale must lie
-    between the
-    tries.
+    For one scale, further cases have amax in each other element. If a rule tries several scales, the scale must lie
+    between the tried scales.
     """
     width = next((port.width for port in unit.inputs if port.name == "rule"), 0)
     fixed, condition = selected("rule", len(unit.rules), index, width)
@@ -141,7 +139,7 @@ def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]
 
 
 def _largest(unit: Quantiser) -> list[str]:
-    """Return Verilog lines for the largest magnitude `m`, by a chain of comparisons."""
+    """Return Verilog lines that find the largest magnitude `m` by a chain of comparisons."""
     top = unit.source.bits - 2
     lines = [f"  wire [{top}:0] m0 = x0[{top}:0];"]
     for place, x in list(enumerate(unit.lane_names("x")))[1:]:

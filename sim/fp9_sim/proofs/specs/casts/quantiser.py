@@ -1,8 +1,9 @@
-"""Specification of a quantiser: the scale by comparisons of amax, each element by the thresholds of a cast.
+"""Specification of a quantiser. The scale is compared by amax, and each element by the thresholds of a cast.
 
-A number is amax if it is at least as large as all others. The scale is compared under this condition for each
-number, so
-the specification has no tree of maxima. An element is compared for the scale that the unit gives.
+A number is amax if it is at least as large as all others. Under this condition, one case for each number compares
+the
+scale. The specification therefore needs no tree of maxima. An element is compared for the scale that the unit
+gives.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from fp9_sim.proofs.specs.casts.cast import broken, expected, magnitude, table_o
 
 
 def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a case for each rule and position of amax, and a case for each element. The first case of each has a
-    control.
+    """Yield a case for each rule and position of amax, and a case for each element.
+
+    The first case for each rule and the first element case have a control.
     """
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):
@@ -44,7 +46,7 @@ def element_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
-    """Return Verilog for the code `step` of the scale of the largest magnitude `m`, and the same with one late
+    """Return Verilog for `step`, the scale code for the largest magnitude `m`, and a control with one late
     threshold.
     """
     firsts = _first_magnitudes(unit, rule)
@@ -52,9 +54,9 @@ def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
 
 
 def _first_magnitudes(unit: Quantiser, rule: ScaleRule) -> list[int]:
-    """Return, for each scale code above the smallest, the first source magnitude that reaches it. Found by bisection.
+    """Return the smallest source magnitude for each scale code, found by bisection. The smallest code is left out.
 
-    Codes that no finite magnitude reaches are left out.
+    Codes that no finite magnitude reaches are left out too.
     """
     codes = np.arange(1, unit.block.scale.max_code + 1)
     low, high = np.full(codes.size, -1), np.full(codes.size, unit.source.max_code + 1)
@@ -86,7 +88,6 @@ def _scale(unit: Quantiser, place: int, condition: str, step: str) -> str:
 
 
 def _element(unit: Quantiser, place: int) -> tuple[str, str]:
-    """Return the specification and the control."""
     element, name = unit.block.element, unit.lane_names("element")[place]
     policy = CastPolicy(unit.block.rounding, nan_to_zero=not element.has_nan)
     tables = [table_of(unit.source, element, policy, negative) for negative in (False, True)]

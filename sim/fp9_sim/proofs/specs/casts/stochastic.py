@@ -9,12 +9,12 @@ from fp9.rounding import FLAG_BITS, Flags
 
 
 def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_bits: int, broken: bool) -> list[str]:
-    """Return Verilog lines that compute `expected` from `m`, `negative` and `added`. `broken` adds 1 to the random
-    bits.
+    """Return Verilog lines that compute `expected` from `m`, `negative` and `added`.
 
-    The significand is truncated at `random_bits` bits below the target's ulp. The random bits are added, and the
-    sum is
-    truncated at the ulp. Raises ValueError for targets without fixed fields or without subnormals.
+    The significand is truncated `random_bits` bits below the target's ulp. The random bits are added, and the sum
+    is
+    truncated at the ulp. `broken` adds 1 to the random bits. Raises ValueError for targets without fixed fields or
+    without subnormals.
     """
     if not isinstance(target, FixedFormat) or not target.subnormals:
         raise ValueError(f"{target.name}: no stochastic rounding into this format is proven")
@@ -48,7 +48,7 @@ def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_b
 
 
 def _signed(target: FixedFormat, policy: CastPolicy, positive: Exact) -> str:
-    """Return the code and flags, for both signs, of a number that rounding does not change."""
+    """Return a Verilog expression for the code and flags of an exactly representable number, for both signs."""
     texts = []
     for sign in (True, False):
         number = Exact(positive.kind, sign, positive.magnitude)

@@ -1,10 +1,8 @@
 """Specification of quantisers whose blocks take several operations: handshake, order and values.
 
-Registers beside the unit state the content of the block's registers. Temporal induction proves this for all
-sequences
-after reset. One arbitrary operation is followed through the block by its numbers. A scale is compared in the clock
-cycle
-in which the block's last operation enters. The stages after the block are a pipeline of their own
+Registers in the proof module state what the block's registers contain. Temporal induction proves this for all
+sequences after reset. One arbitrary operation is followed through the block by its numbers. A scale is compared in
+the clock cycle in which the block's last operation enters. The stages after the block are a separate pipeline
 (`stream_netlist`).
 """
 
@@ -44,13 +42,13 @@ _TRACKED, _BEHIND = "block", "behind the block"
 
 
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the only case. Its control claims a capacity of one operation, which a second operation refutes."""
+    """Return the only case. Its control claims that only one operation fits, which a second operation refutes."""
     most = unit.group + unit.stages - 1
     return (Case("handshake", {}, _handshake(unit, most), _handshake(unit, 1)),)
 
 
 def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the case of the block and the case of the stages after it.
+    """Return two cases: one for the block, and one for the stages after it.
 
     The block's control expects a number with an inverted lowest bit.
     """
@@ -60,7 +58,9 @@ def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a case for the stored amax, and a case for each rule and position of amax: a number or the stored amax."""
+    """Yield a case for the stored amax, and a case for each rule and source of amax: one of the numbers or the stored
+    amax.
+    """
     yield Case("amax", {}, _kept(unit, ""), _kept(unit, " ^ 1'b1"))
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):
@@ -77,7 +77,7 @@ def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _handshake(unit: Quantiser, most: int) -> str:
-    """Return Verilog for the number of operations inside, and for the number of these in complete blocks."""
+    """Return Verilog that counts the operations inside the unit, and those of them that belong to complete blocks."""
     last, stages = unit.group - 1, unit.stages
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)
@@ -109,7 +109,7 @@ def _handshake(unit: Quantiser, most: int) -> str:
 
 
 def _block_wires(unit: Quantiser) -> list[str]:
-    """Return Verilog for the number of operations of a complete block that wait, and for the order of blocks.
+    """Return Verilog that counts the waiting operations of a complete block and checks the order of blocks.
 
     The next block must not have entered more operations than the complete block has delivered.
     """
@@ -124,9 +124,9 @@ def _block_wires(unit: Quantiser) -> list[str]:
 def _tracked(unit: Quantiser, change: int) -> str:
     """Return Verilog that follows one operation, marked by `mark`.
 
-    It must keep its numbers in its position and leave after all earlier operations. The scale must change only when
-    a
-    block's last operation enters.
+    The operation must keep its numbers and leave after all earlier operations. The scale must change only when a
+    block's
+    last operation enters.
     """
     count, width = unit.group, unit.width * unit.source.bits
     numbers = ", ".join(reversed(unit.lane_names("x")))
@@ -160,7 +160,9 @@ def _tracked(unit: Quantiser, change: int) -> str:
 
 
 def _was(unit: Quantiser) -> list[str]:
-    """Return registers of the previous clock cycle: magnitudes that entered, the rule, and the amax before them."""
+    """Return registers with values of the previous clock cycle: the entering magnitudes, the rule, and the earlier
+    amax.
+    """
     top_bit = unit.source.bits - 2
     rule = [port for port in unit.inputs if port.choices]
     taken = [f"  reg [{top_bit}:0] {_magnitude(place)};" for place in range(unit.width + 1)]
@@ -191,7 +193,7 @@ def _kept(unit: Quantiser, change: str) -> str:
 
 
 def _scale(unit: Quantiser, place: int, condition: str, steps: str) -> str:
-    """Return Verilog that compares the scale. `steps` computes the scale of the magnitude `m`."""
+    """Return Verilog that compares the scale. `steps` computes the scale for the magnitude `m`."""
     name = _magnitude(place)
     largest = " && ".join([condition, *(f"m >= {_magnitude(other)}" for other in range(unit.width + 1))])
     return "\n".join(
@@ -224,8 +226,9 @@ def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str)
 
 
 def oblige_behind(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the obligation that `ok` holds for all numbers and scales of a block, and that the scale passes
-    unchanged.
+    """Return the obligation about the stages after the block, for all numbers and scales.
+
+    `ok` must hold, and the scale must pass unchanged.
     """
     rest, top_bit = behind_block(unit), unit.source.bits - 2
     finite = " && ".join(f"{x}[{top_bit}:0] <= {unit.source.max_code}" for x in unit.lane_names("x"))
