@@ -1,8 +1,8 @@
-"""Specifications of hardware units: every choice that can change an output bit or a port, in one frozen record.
+"""Specifications of hardware units. One frozen record holds every choice that can change an output bit or a port.
 
 The golden model (`fp9.golden.evaluate`), the RTL generator, the vector generator, the test bench and synthesis all
-read the same record. None of them defines behaviour of its own. `CATALOGUE` holds the units that are built and
-checked everywhere.
+read the same record. None of them defines behaviour of its own. `CATALOGUE` holds the units that are built, checked
+and measured everywhere.
 
 A unit reads its `inputs` and computes its `outputs`. Both are flat ports of unsigned bits. With `stages = 0` the
 unit is combinational. With `stages >= 1` it also has `clk`, a synchronous `rst`, and the handshakes

@@ -1,4 +1,4 @@
-"""The base class of unit specifications, their ports, and the checks that all specifications share."""
+"""The base class of unit specifications, their ports, and checks for all specifications."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fp9.units.clocking import HANDSHAKE, OMIT_IF_DEFAULT, Clocking, Handshake, 
 from fp9.units.reserved import language_of
 
 Columns = Mapping[str, NDArray[Any]]
-"""Operations: an unsigned array of shape (n,) for each input port."""
+"""Inputs of operations: an unsigned array of shape (n,) for each input port."""
 Results = dict[str, NDArray[Any]]
 """Results: an unsigned array of shape (n,) for each output port."""
 Masks = dict[str, NDArray[np.bool_]]
@@ -27,7 +27,7 @@ Masks = dict[str, NDArray[np.bool_]]
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 WIDE_BITS = 16
-"""Minimum width of a float that can be the source of a cast to 8 bits or the result of an upcast."""
+"""Minimum width of a wide float, such as the source of a cast to 8 bits or the result of an upcast."""
 
 GIVE_WIDE = "give fp32, fp16, bf16, dlfloat16, or a described format of 16 bits or more"
 
@@ -39,9 +39,10 @@ MAX_STAGES = 6
 class Port:
     """A port of `width` bits.
 
-    `formats` gives the number formats of the port's codes. If there are several, the port named `select` chooses
-    among them. `choices` names the values 0, 1, ... of a select port; a value beyond the last name selects the last
-    choice. `signed` ports hold two's complement numbers.
+    - `formats` lists the number formats of the port's codes. If there are several, the port named `select` chooses
+      one.
+    - `choices` names the values 0, 1, ... of a select port. A value beyond the last name selects the last choice.
+    - `signed` ports hold two's complement numbers.
     """
 
     name: str
@@ -57,12 +58,12 @@ FLAGS_PORT = Port("flags", FLAG_BITS, "1 inexact, 2 underflow, 4 overflow, 16 in
 
 
 def select_width(choices: int) -> int:
-    """Return the width of a port that selects one of `choices` alternatives."""
+    """Return the number of bits of a port that selects one of `choices` alternatives."""
     return (choices - 1).bit_length()
 
 
 class Unit(Clocking, abc.ABC):
-    """The complete specification of a hardware unit. Subclasses are frozen dataclasses, validated at construction."""
+    """The complete specification of a hardware unit. Subclasses are frozen dataclasses, which check their fields."""
 
     kind: ClassVar[str]
     name: str
@@ -80,7 +81,7 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_inputs(self) -> tuple[Port, ...]:
-        """Return clock, reset, enable and the handshake inputs, each one bit wide; empty if the unit has no stages."""
+        """Return clock, reset, enable and the handshake inputs, each one bit wide. A unit without stages has none."""
         waits = self.handshake is Handshake.READY
         offered = {
             "clk": ("clock, rising edge", True),
@@ -93,7 +94,7 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_outputs(self) -> tuple[Port, ...]:
-        """Return the handshake outputs, each one bit wide; empty if the unit has no stages."""
+        """Return the handshake outputs, each one bit wide. A unit without stages has none."""
         waits = self.handshake is Handshake.READY
         offered = {
             "in_ready": ("a transfer occurs at a clock edge when in_valid and in_ready are high", waits),
@@ -103,7 +104,7 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_ports(self) -> tuple[Port, ...]:
-        """Return all control ports: clock, reset and enable, then the input stream, then the output stream."""
+        """Return all control ports in this order: clock, reset, enable, input handshake, output handshake."""
         ports = {port.name: port for port in (*self.control_inputs, *self.control_outputs)}
         return (*(ports.pop(n) for n in [*ports] if n not in HANDSHAKE), *(ports[n] for n in HANDSHAKE if n in ports))
 
@@ -117,11 +118,11 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def state_output(self) -> str | None:
-        """Return the output that shows the state; None for a unit without a state."""
+        """Return the name of the output that shows the state, or None for a unit without state."""
         return None
 
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
-        """Return a mask, shape (n,), of the operations that do not depend on earlier ones.
+        """Return a mask of the operations that do not depend on earlier ones, shape (n,).
 
         `inputs` is a sequence that starts at reset. In a unit without state, every operation is independent.
         """
@@ -129,16 +130,19 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def latency(self) -> int:
-        """Return the number of clocks from an operation to its result without stalls."""
+        """Return the number of clocks from an operation to its result if nothing stalls."""
         return self.stages
 
     @property
     def group(self) -> int:
-        """Return the number of operations that share their results. A sequence holds a multiple of this number."""
+        """Return the number of operations in a group with a shared result. A sequence consists of whole groups."""
         return 1
 
     def care(self, outputs: Columns) -> Masks:
-        """Return masks, shape (n,), that are true where an output is meaningful. Outputs without a mask always are."""
+        """Return one mask per output, shape (n,), that is true where the output is meaningful.
+
+        An output without a mask is always meaningful.
+        """
         return {}
 
     def describe(self) -> list[str]:
@@ -160,14 +164,16 @@ def _text(value: object) -> str:
 
 
 def value_words(value: object) -> str:
-    """Format a field's value for an error message as a specification writes it; join several values with commas."""
+    """Return a field's value in the form of a specification file, for error messages. Commas separate several
+    values.
+    """
     if isinstance(value, tuple):
         return ", ".join(value_words(each) for each in value)
     return str(value).lower() if isinstance(value, bool) else _text(value)
 
 
 def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple[Format, ...]:
-    """Return the formats named by a field. Raises ValueError if there is none, or if one is repeated."""
+    """Return the formats that a field names. Raises ValueError if there is none, or if one is repeated."""
     formats = tuple(format(name) for name in names)
     if not formats:
         raise ValueError(f"{unit}: no format given for {what}; name at least one")
@@ -177,14 +183,14 @@ def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple
 
 
 def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
-    """Raise ValueError if a field that lists alternatives is empty or repeats one."""
+    """Raise ValueError if a list of alternatives is empty or repeats a value."""
     if not offered or len(set(offered)) != len(offered):
         given = value_words(offered) or "none"
         raise ValueError(f"{unit}: {given} given as {what}; name each offered {what} once, and at least one")
 
 
 def check_rounding(unit: str, engine: Engine) -> None:
-    """Raise ValueError if the engine's rounding takes random bits: units that multiply have no port for them."""
+    """Raise ValueError if the engine's rounding needs random bits. Units that multiply have no port for them."""
     if engine.result.rounding.needs_bits:
         raise ValueError(
             f"{unit}: rounding {engine.result.rounding.value} of engine {engine.name} takes random bits, for which the "
@@ -202,7 +208,7 @@ def check_name(name: str) -> None:
 
 
 def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
-    """Check the fields that all units share. `beside` names the field that raises the lowest number of stages.
+    """Check the fields that all units share. `beside` names a field that requires at least `lowest` stages.
 
     Raises ValueError in three cases:
 

@@ -26,7 +26,7 @@ from fp9.units.base import (
 from fp9.units.clocking import OMIT_IF_DEFAULT
 
 SCALE_BITS = 8
-"""Width of the scale input: two's complement, -128..127."""
+"""Number of bits of the scale input, a two's complement number from -128 to 127."""
 
 MAX_LANES = 64
 """Maximum number of lanes of a cast unit."""
@@ -37,21 +37,24 @@ MAX_RANDOM_BITS = 24
 
 @dataclass(frozen=True)
 class Cast(Unit):
-    """Convert a 16- or 32-bit float to an 8-bit format; each operation selects target, rounding and overflow policy.
+    """Convert a 16- or 32-bit float to an 8-bit format.
 
-    With `scale`, the source is multiplied by 2^scale exactly before the single rounding. The sign of this exponent
-    is opposite to `fp9.encode`'s `scale`. NaN and infinities are not scaled.
+    Each operation selects target, rounding and overflow policy.
 
-    - `sr` adds the `random_bits` bits of the port `random` below the target's last bit.
+    With `scale`, the source is multiplied by 2^scale exactly before the single rounding. This exponent has the
+    opposite
+    sign of `scale` in `fp9.encode`. NaN and infinities are not scaled.
+
+    - `sr` adds the port `random`, which has `random_bits` bits, below the target's last bit.
     - `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources. For other targets it means `rna`.
-    - With `amax`, the output `amax` is the largest finite magnitude of all operands since reset or since the last
-      operation with `amax_clear`, including that operation. It is in the source format, before scaling.
+    - With `amax`, the output `amax` is the largest finite magnitude of all operands since reset. An operation with
+      `amax_clear` starts again with its own operands. The output is in the source format, before scaling.
     - `lanes` operands share the target, rounding and overflow selections.
     """
 
     kind: ClassVar[str] = "cast"
     finite_only: ClassVar[bool] = False
-    """Operands and results are finite numbers; the formats need no NaN."""
+    """Whether all operands and results are finite numbers. If so, the formats need no NaN."""
     name: str
     source: FixedFormat
     targets: tuple[Format, ...]
@@ -63,9 +66,9 @@ class Cast(Unit):
     random_bits: int = 16
     stages: int = 0
     nan_sign: NanSign = field(default=NanSign.KEPT, metadata=OMIT_IF_DEFAULT)
-    """Which NaN results keep a sign. RISC-V: none. Arm: only a NaN that replaces an infinity."""
+    """Which NaN results have the sign of the source. RISC-V: none. Arm: only a NaN that replaces an infinity."""
     nan: tuple[int, ...] = field(default=(), metadata=OMIT_IF_DEFAULT)
-    """Positive NaN codes, one per target; empty means each format's own NaN (Arm's NaN of E5M2 is 0x7E)."""
+    """Positive NaN codes, one per target. If empty, each target uses its own NaN (Arm's NaN of E5M2 is 0x7E)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
@@ -85,7 +88,6 @@ class Cast(Unit):
         self._check_nan()
 
     def _check_nan(self) -> None:
-        """Raise ValueError unless `nan` is empty or gives a NaN code of each target."""
         if not self.nan:
             return
         if len(self.nan) != len(self.targets):
@@ -108,13 +110,13 @@ class Cast(Unit):
             raise ValueError(f"{self.name}: {error}") from None
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """Return the cast policy of an operation. A rounding that the target does not offer is replaced by `rna`."""
+        """Return the cast policy of an operation. If the target does not offer the rounding, `rna` replaces it."""
         offered = rounding if target.offers(rounding) else Rounding.RNA
         nan = self.nan[self.targets.index(target)] if self.nan else None
         return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return a port's names, one per lane; numbered from 0 if there are several lanes."""
+        """Return the names of a port, one per lane. Several lanes are numbered from 0."""
         return (port,) if self.lanes == 1 else tuple(f"{port}{lane}" for lane in range(self.lanes))
 
     @property

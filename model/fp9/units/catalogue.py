@@ -1,4 +1,4 @@
-"""The catalogue: the units that are built, checked and measured everywhere, by name."""
+"""The catalogue of units, by name. These units are built, checked and measured everywhere."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _ARM: dict[str, Any] = {
     "nan_sign": NanSign.OVERFLOW,
     "nan": (0x7F, 0x7E),
 }
-"""Options of Arm's FPConvertFP8: scaling by NSCALE, saturation selected by FPMR.OSC."""
+"""Options of Arm's FPConvertFP8: NSCALE gives the scale, and FPMR.OSC selects saturation."""
 _RISCV: dict[str, Any] = {
     "targets": _OCP,
     "roundings": (_R.RNE, _R.RTZ, _R.RDN, _R.RUP, _R.RNA),
     "overflow": (Overflow.DIRECTED, Overflow.SATURATE),
     "nan_sign": NanSign.LOST,
 }
-"""Options of RISC-V's Zvfofp8min: roundings in the order of `frm`, saturation selected by `.sat`."""
+"""Options of RISC-V's Zvfofp8min: roundings in the order of `frm`, and `.sat` selects saturation."""
 _RISCV_FPU: dict[str, Any] = {
     "roundings": _RISCV["roundings"],
     "overflow": _RISCV["overflow"],
     "nan_boxing": True,
     "tag": 5,
 }
-"""Options of a RISC-V FPU with NaN boxing in a 16-bit register.
+"""Options of a RISC-V FPU whose registers have 16 bits and use NaN boxing.
 
 It has the scalar operations of Zfh and Zfbfmin, and conversions of OFP8 numbers. The tag is the number of the
 destination register.
@@ -123,7 +123,7 @@ CATALOGUE: dict[str, Unit] = {
 
 
 def unit(name: str | Unit) -> Unit:
-    """Return the catalogue unit with this name; a `Unit` is returned unchanged.
+    """Return the catalogue unit with this name. A given `Unit` is returned unchanged.
 
     Raises ValueError for an unknown name.
     """

@@ -17,9 +17,9 @@ class Handshake(Enum):
     """The handshake between a unit and its neighbours."""
 
     READY = "ready"
-    """valid and ready on both sides; the unit stalls until its result is accepted"""
+    """valid and ready on both sides. The unit stalls until its result is accepted."""
     VALID = "valid"
-    """valid alone; a result appears a fixed number of clocks after its operation, for one clock, accepted or not"""
+    """valid without ready. Each result appears for one clock, a fixed number of clocks after its operation."""
 
 
 class Reset(Enum):
@@ -30,13 +30,13 @@ class Reset(Enum):
     SYNC_LOW = "sync_low"
     """active low, synchronous"""
     ASYNC = "async"
-    """active high, asynchronous; its release must meet the recovery time before a clock edge"""
+    """active high, asynchronous. Its release must meet the recovery time before a clock edge."""
     ASYNC_LOW = "async_low"
-    """active low, asynchronous; its release must meet the recovery time before a clock edge"""
+    """active low, asynchronous. Its release must meet the recovery time before a clock edge."""
 
     @property
     def is_async(self) -> bool:
-        """Return whether the reset works without a clock edge."""
+        """Return whether the reset acts without a clock edge."""
         return self in (Reset.ASYNC, Reset.ASYNC_LOW)
 
     @property
@@ -51,13 +51,13 @@ class Reset(Enum):
 
     @property
     def words(self) -> str:
-        """Describe the reset in words."""
+        """Return a description of the reset in words."""
         return f"{'asynchronous' if self.is_async else 'synchronous'} reset, {self.active} resets"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clocking:
-    """Register options that every unit specification has. They never change a result."""
+    """Register options of every unit. They never change a result."""
 
     handshake: Handshake = field(default=Handshake.READY, metadata=OMIT_IF_DEFAULT)
     reset: Reset = field(default=Reset.SYNC, metadata=OMIT_IF_DEFAULT)

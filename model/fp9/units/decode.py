@@ -1,4 +1,4 @@
-"""Units that read codes of at most 8 bits: `decoder` outputs their fields, `upcast` converts them to a wider float."""
+"""Units that read codes of at most 8 bits. `decoder` outputs their fields; `upcast` converts them to a wider float."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ from fp9.units.operands import (
 class Decoder(Unit):
     """Decode a code into sign, exponent, significand, and the flags zero, inf and nan.
 
-    A finite value is (-1)^sign * significand * 2^(exponent - 3), with the significand normalised to 8..15, or 0 for
-    zero. If int8 is among the formats, it is significand * 2^(exponent - 6), normalised to 64..127. If all formats
-    are narrower than 8 bits, the significand is as wide as the longest significand of these formats. `exponent` is
-    meaningful for finite non-zero operands, `significand` for finite operands, `sign` for all except NaN.
+    A finite value is (-1)^sign * significand * 2^(exponent - 3). The significand is normalised to 8..15, or is 0
+    for
+    zero. If int8 is among the formats, the value is significand * 2^(exponent - 6) with a significand of 64..127.
+    If all
+    formats are narrower than 8 bits, the significand is as wide as the longest significand of these formats.
+
+    Some outputs are not meaningful for some operands. `exponent` is meaningful for finite non-zero operands,
+    `significand` for finite operands, and `sign` for all operands except NaN.
     """
 
     kind: ClassVar[str] = "decoder"
@@ -43,7 +47,7 @@ class Decoder(Unit):
 
     @property
     def exponent_bits(self) -> int:
-        """Return the width of the exponent output: two's complement, wide enough for every number of every format."""
+        """Return the number of bits of the exponent output. The two's complement exponents of all numbers fit."""
         return exponent_width(self.formats, self.bias_port)
 
     @property
@@ -71,8 +75,9 @@ class Decoder(Unit):
 class Upcast(Unit):
     """Convert a code to a 16- or 32-bit float.
 
-    The conversion is exact unless it overflows. Overflow gives infinity or NaN-Inf. The flags are the same as for a
-    cast with the overflow policy `inf`.
+    The conversion is exact unless it overflows. Overflow gives infinity, or NaN-Inf in formats that have one code
+    for both. The
+    flags are the same as for a cast with the overflow policy `inf`.
     """
 
     kind: ClassVar[str] = "upcast"
@@ -96,7 +101,7 @@ class Upcast(Unit):
         check_shared(self)
 
     def _check_smallest(self, result: FixedFormat) -> None:
-        """Raise ValueError if the result format would have to round a small operand."""
+        """Raise ValueError if the result format cannot represent the smallest operands exactly."""
         for fmt in self.formats:
             lowest, _ = exponent_range((fmt,), bias_port=False)
             # Without subnormals the lowest binade has zero in the place of its first number.

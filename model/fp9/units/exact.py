@@ -1,4 +1,4 @@
-"""Widths of fixed-point numbers that hold exact sums of products of 8-bit operands (numerics.md, sums)."""
+"""Widths of fixed-point numbers for exact sums of products of 8-bit operands (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from fp9.units.operands import largest_code, with_every_bias
 
 @dataclass(frozen=True, slots=True)
 class ProductRange:
-    """Range of the finite products of two operands: multiples of 2^`ulp` with magnitude at most `largest`."""
+    """The finite products of two operands are multiples of 2^`ulp`. Their magnitude is at most `largest`."""
 
     ulp: int
     largest: Fraction
 
     def signed_bits(self, products: int) -> int:
-        """Return the width of a two's complement number, in units of 2^ulp, that holds any sum of `products`.
+        """Return the number of bits of a two's complement number, in units of 2^ulp, that holds any sum of `products`
+        products.
 
         >>> from fp9.formats import format
         >>> e5m2 = (format("e5m2"),)
@@ -29,9 +30,9 @@ class ProductRange:
 
 
 def product_range(a: Sequence[Format], b: Sequence[Format], bias_port: bool = False) -> ProductRange:
-    """Return the range of products of operands in the formats `a` and `b`.
+    """Return the range of the products of two operands in the formats `a` and `b`.
 
-    With `bias_port`, it covers every extra bias of hfp8_143.
+    With `bias_port`, the range covers every extra bias of hfp8_143.
     """
     sides = [with_every_bias(formats, bias_port) for formats in (a, b)]
     ulps = [min(f.quantum(floor_log2(f.value_of(f.smallest_code))) for f in side) for side in sides]

@@ -1,4 +1,4 @@
-"""The fields of a specification as a form: the text of each field, as in `FIELD=VALUE`, and the values it accepts."""
+"""The fields of a specification as a form: each field's text, as in `FIELD=VALUE`, and the values that it accepts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from fp9.units.toml import as_table, ordered_fields, value_text
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """A field of a specification: its text (empty if not set), the names it accepts, and whether it takes several.
+    """A field of a specification: its text, the names that it accepts, and whether it takes several values.
 
-    A number accepts no names. For formats and engines, `offered` lists the names without parameters; the field also
-    accepts names with parameters.
+    The text is empty if the field is not set. A number accepts no names. For formats and engines, `offered` lists
+    the
+    names without parameters. These fields also accept names with parameters.
     """
 
     name: str
@@ -29,7 +30,7 @@ class Entry:
 
 
 def entries(spec: Unit) -> list[Entry]:
-    """Return the fields of a unit, without its name, in the order of a specification file."""
+    """Return the fields of a unit in the order of a specification file, without the name."""
     hints, values = typing.get_type_hints(type(spec)), as_table(spec, with_defaults=True)
     names = [field.name for field in ordered_fields(type(spec)) if field.name != "name"]
     return [Entry(name, _text(values.get(name, "")), _offered(hints[name]), _is_tuple(hints[name])) for name in names]

@@ -25,15 +25,18 @@ class FpuOp(IntEnum):
     UPCAST = 2
     """result = a[7:0], of format `a_format`, as 16 bits"""
     DOWNCAST = 3
-    """result[7:0] = c rounded to `a_format` by the format's default rounding, saturating; result[15:8] = 0"""
+    """result[7:0] = c rounded to `a_format` by this format's default rounding, saturating; result[15:8] = 0"""
 
 
 @dataclass(frozen=True)
 class Fpu(Unit):
-    """Two-product multiply-add on 8-bit operands, multiply-add on 16-bit operands, and casts, in one datapath.
+    """An FPU with three kinds of operations in one datapath.
 
-    `engine` defines the step with two products. The 16-bit multiply-add uses its result format and rounding.
-    Without `casts` the unit has FMMA and FMA only (HFP8 section 4, ISSCC21).
+    These are a multiply-add with two products of 8-bit operands, a multiply-add of 16-bit operands, and casts.
+    `engine`
+    defines the step with two products. The 16-bit multiply-add uses the engine's result format and rounding.
+    Without
+    `casts` the unit has FMMA and FMA only (HFP8 section 4, ISSCC21).
     """
 
     kind: ClassVar[str] = "fpu"
@@ -62,7 +65,9 @@ class Fpu(Unit):
         check_shared(self)
 
     def _check_step(self) -> None:
-        """Raise ValueError unless the engine is one exact step, which the 16-bit multiply-add can share."""
+        """Raise ValueError unless the engine is one exact step. Only such a step shares its datapath with the 16-bit
+        operation.
+        """
         own = ("result", "rounding", "products", "addend", "scaling")
         for parameter in PARAMETERS.values():
             value = parameter.of(self.engine)
@@ -73,7 +78,7 @@ class Fpu(Unit):
                 )
 
     def _check_casts(self) -> None:
-        """Raise ValueError if a format of `a` cannot be upcast to the result format or downcast from it."""
+        """Raise ValueError if a format of `a` has no cast to the result format or from it."""
         for fmt in self.a:
             try:
                 Upcast("upcast", (fmt,), self.engine.result.format)

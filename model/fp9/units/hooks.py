@@ -1,8 +1,9 @@
-"""Hooks: tables with one function per kind of unit, owned by the package that calls them.
+"""Hooks: tables with one function per kind of unit. The package that calls a hook owns it.
 
-A package that handles each kind differently (golden results, RTL steps, proof obligations) has a `Hook` with a row
-for each kind. `HOOKS` lists the hooks of all loaded packages, so that `missing` can report the hooks that a new
-kind still lacks.
+Some packages handle each kind differently, for example to compute results, build RTL or generate proof obligations.
+Such
+a package has a `Hook` with a row for each kind. `HOOKS` lists the hooks of all loaded packages. For a new kind,
+`missing` reports the hooks without a row.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ HOOKS: dict[str, Hook[..., Any]] = {}
 
 
 class Hook(Generic[P, R]):
-    """A table of functions by kind of unit. A call uses the row of the unit's kind, or else of its base class.
+    """A table of functions by kind of unit. A call uses the row of the unit's kind, or else the row of its base class.
 
-    `otherwise` is the function for kinds without a row. A hook without `otherwise` needs a row for `every_kind`, or
-    rejects units of kinds without a row.
+    `otherwise` is the function for kinds without a row. Without it, a kind without a row raises ValueError. If
+    `every_kind` is set, every kind needs a row.
     """
 
     def __init__(
@@ -53,10 +54,10 @@ class Hook(Generic[P, R]):
         return function(unit, *args, **kwargs)
 
     def given(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[Unit], R]:
-        """Return the hook as a function of the unit alone, with the other arguments bound."""
+        """Return a function of the unit alone that calls the hook with these other arguments."""
         return lambda unit: self(unit, *args, **kwargs)
 
 
 def missing(kind: type[Unit]) -> list[str]:
-    """Return the names of the required hooks that have no row for a kind: the checklist for a new kind."""
+    """Return the names of the required hooks that have no row for a kind. This is the checklist for a new kind."""
     return [name for name, hook in HOOKS.items() if hook.every_kind and hook.of(kind) is None]

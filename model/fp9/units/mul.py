@@ -18,8 +18,9 @@ class Mul(Unit):
     """result = round(a * b): the exact product of two operands, rounded once to a float of at least 16 bits.
 
     Each operation selects the formats of a and b independently. NaN, infinity times zero and the flags follow IEEE
-    754. A NaN result has the canonical NaN code of the result format. `overflow` is the result of finite products above
-    the largest number; infinities stay infinite.
+    754. A NaN result has the canonical NaN code of the result format. `overflow` says what replaces finite products
+    above
+    the largest number. Infinities stay infinite.
     """
 
     kind: ClassVar[str] = "mul"
@@ -60,12 +61,14 @@ class Mul(Unit):
 
     @property
     def policy(self) -> CastPolicy:
-        """Return how the product is rounded: finite products above the largest number overflow, infinities stay."""
+        """Return the cast policy for the product. Finite products above the largest number overflow,
+        infinities stay.
+        """
         keeps = self.overflow is Overflow.SATURATE
         return CastPolicy(self.rounding, Overflow.PROPAGATE if keeps else self.overflow)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the name of an operand's port as a tuple, as units with several products do."""
+        """Return a tuple with the operand's port name. Units with several products also return a tuple."""
         return (operand,)
 
     @property

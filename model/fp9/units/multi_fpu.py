@@ -16,14 +16,14 @@ from fp9.units.cast import Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT
 
 NARROW_BITS = 8
-"""Width of a narrow format and of a lane."""
+"""Number of bits of a narrow format and of a lane."""
 
 CLASS_BITS = 10
-"""Width of a class mask (RISC-V unprivileged specification, FCLASS)."""
+"""Number of bits of a class mask (RISC-V unprivileged specification, FCLASS)."""
 
 
 class FpuGroup(Enum):
-    """A group of operations that a specification includes or leaves out."""
+    """A group of operations. A specification includes or omits whole groups."""
 
     ADDMUL = "addmul"
     """fused multiply-add with four sign variants, addition, subtraction, multiplication"""
@@ -34,7 +34,7 @@ class FpuGroup(Enum):
 
 
 class MultiFpuOp(Enum):
-    """Operations of a `multi_fpu`. The value is the operation's name on the port `op`."""
+    """Operations of a `multi_fpu`. The value is the operation's name in the list of choices of the port `op`."""
 
     FMADD = "fmadd"
     """result = round(a * b + c)"""
@@ -63,17 +63,17 @@ class MultiFpuOp(Enum):
     MAX = "max"
     """result = maximumNumber(a, c), IEEE 754-2019 section 9.6"""
     EQ = "eq"
-    """result = 1 where a = c, else 0; quiet"""
+    """result = 1 where a = c, else 0; only a signalling NaN raises `invalid`"""
     LT = "lt"
-    """result = 1 where a < c, else 0; signals a NaN"""
+    """result = 1 where a < c, else 0; any NaN raises `invalid`"""
     LE = "le"
-    """result = 1 where a <= c, else 0; signals a NaN"""
+    """result = 1 where a <= c, else 0; any NaN raises `invalid`"""
     EQ_SIGNALING = "eq_signaling"
-    """as `eq`, but signals a NaN"""
+    """as `eq`, but any NaN raises `invalid`"""
     LT_QUIET = "lt_quiet"
-    """as `lt`, but quiet"""
+    """as `lt`, but only a signalling NaN raises `invalid`"""
     LE_QUIET = "le_quiet"
-    """as `le`, but quiet"""
+    """as `le`, but only a signalling NaN raises `invalid`"""
     CLASSIFY = "classify"
     """result = the class mask of a (RISC-V FCLASS)"""
 
@@ -84,7 +84,7 @@ SIGN_INJECTIONS = (_O.SGNJ, _O.SGNJN, _O.SGNJX)
 EXTREMA = (_O.MIN, _O.MAX)
 COMPARISONS = (_O.EQ, _O.LT, _O.LE, _O.EQ_SIGNALING, _O.LT_QUIET, _O.LE_QUIET)
 SIGNALING = (_O.LT, _O.LE, _O.EQ_SIGNALING)
-"""Comparisons that raise `invalid` for every NaN; other comparisons raise it only for signalling NaN."""
+"""Comparisons for which every NaN raises `invalid`. In other comparisons only a signalling NaN does."""
 PRODUCTS = (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.MUL)
 """Operations that read b."""
 SINGLES = (_O.MUL, _O.CONVERT, _O.CLASSIFY)
@@ -99,10 +99,10 @@ GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
 
 
 class ResultCast(Cast):
-    """The cast of an exact sum to each result format; used inside `multi_fpu` only."""
+    """A cast that rounds an exact sum to each result format. Only `multi_fpu` uses it."""
 
     def _check_targets(self) -> None:
-        """Accept every target: each result format of a `multi_fpu` has a NaN."""
+        """Accept every target, because each result format of a `multi_fpu` has a NaN."""
 
 
 @dataclass(frozen=True)
@@ -111,18 +111,21 @@ class MultiFpu(Unit):
 
     Every operation rounds once. `a_format`, `b_format` and `c_format` select the formats of a, b and c;
     `result_format` selects the result's format. Without `mixed`, `source_format` applies to a and b, and
-    `result_format` to c and the result. Sign injection, minimum and maximum read c in the format of a; their result
-    has this format too. A code occupies the low bits of its port; the upper bits of a result are 0.
+    `result_format` to c and the result. Sign injection, minimum and maximum read c in the format of a, and their
+    result
+    has this format too. A code occupies the low bits of its port. The upper bits of a result are 0.
 
-    `overflow` lists the policies that the port `overflow` selects for 8-bit results. Wider results overflow as in
+    `overflow` lists the policies for 8-bit results. The port `overflow` selects one. Wider results overflow as in
     IEEE 754-2019 section 7.4. NaN results are canonical and positive. In formats with IEEE 754's special codes, a
     NaN whose first fraction bit is 0 is signalling.
 
     With `lanes`, the port `vector` selects either one operation on the whole word or one operation in each 8-bit
-    lane. The flags then combine all lanes, and a format select beyond the 8-bit formats selects the last 8-bit
-    format. With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results
-    have these bits set (RISC-V unprivileged specification, NaN boxing of narrower values). `tag` bits pass from
-    input to output.
+    lane. The flags then combine all lanes. A format select beyond the 8-bit formats selects the last 8-bit format.
+
+    With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results
+    have these bits set (RISC-V unprivileged specification, NaN boxing of narrower values).
+
+    `tag` is the number of bits that pass unchanged from input to output.
     """
 
     kind: ClassVar[str] = "multi_fpu"
@@ -162,7 +165,7 @@ class MultiFpu(Unit):
         check_shared(self)
 
     def _check_format(self, fmt: Format) -> None:
-        """Raise ValueError if a format cannot be both operand and result."""
+        """Raise ValueError if a format cannot serve both as operand and as result."""
         offered = isinstance(fmt, FixedFormat | HiFloat8) and fmt.has_nan and fmt.signed and not fmt.padding
         narrow = fmt.bits == NARROW_BITS
         wide = isinstance(fmt, FixedFormat) and fmt.bits >= 2 * NARROW_BITS and fmt.specials in _WIDE_SPECIALS
@@ -174,7 +177,7 @@ class MultiFpu(Unit):
         check_exponents(f"{self.name}: formats=", fmt, "")
 
     def _check_order(self) -> None:
-        """Raise ValueError if a wide format precedes a narrow format: lanes select among the first formats."""
+        """Raise ValueError if a wide format precedes a narrow format. Lanes select only among the first formats."""
         widths = [fmt.bits for fmt in self.formats]
         if widths != sorted(widths):
             raise ValueError(f"{self.name}: formats={value_words(self.formats)} given; name narrower formats first")
@@ -192,7 +195,7 @@ class MultiFpu(Unit):
 
     @property
     def word(self) -> int:
-        """Return the width of an operand's port."""
+        """Return the number of bits of an operand's port."""
         return max(fmt.bits for fmt in self.formats)
 
     @property
@@ -207,7 +210,7 @@ class MultiFpu(Unit):
 
     @cached_property
     def lane_unit(self) -> MultiFpu:
-        """Return the unit of one lane: the same operations on the 8-bit formats alone."""
+        """Return the unit of one lane, which has the same operations on the 8-bit formats alone."""
         return MultiFpu(
             f"{self.name}_lane", self.narrow, self.groups, self.roundings, self.overflow, self.mixed, self.flags
         )

@@ -1,4 +1,4 @@
-"""Operands of at most 8 bits: their ports, their exponent ranges, and the check of their formats."""
+"""Operands of at most 8 bits: their ports, their exponent ranges, and checks of their formats."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
 OPERAND_BITS = 8
-"""Maximum width of a narrow operand. Port bits above a narrower code are ignored."""
+"""Maximum width of a narrow operand. If a code is narrower, the upper port bits are ignored."""
 
 WIDE_OPERAND_BITS = 16
-"""Maximum width of an operand of an `fma`, `dot` or `mac`, which accept FP16, BF16 and DLFloat16."""
+"""Maximum width of an operand of an `fma`, `dot` or `mac`. These units also accept FP16, BF16 and DLFloat16."""
 
 OPERAND_SIGNIFICAND_BITS = 4
-"""Minimum significand width of an 8-bit operand, including the leading 1: the width for E4M3, HFP8 and HiFloat8."""
+"""Minimum number of significand bits of an 8-bit operand, with the leading 1. It fits E4M3, HFP8 and HiFloat8."""
 
 BIAS_BITS = 5
-"""Width of an extra-bias port: two's complement; -8..8 are used."""
+"""Number of bits of a port for an extra bias, in two's complement. Only -8..8 are used."""
 
 
 def operand_ports(
@@ -31,8 +31,9 @@ def operand_ports(
 ) -> tuple[Port, ...]:
     """Return the ports of one operand.
 
-    First come the codes, one per lane, numbered from 0 if there are several lanes. All lanes share the format
-    select, present if there are several formats, and the extra bias, present with `bias_port`.
+    The codes come first, with one port per lane. Several lanes are numbered from 0. If there are several formats, a
+    format
+    select follows. With `bias_port`, the extra bias follows. All lanes share the last two ports.
     """
     select = f"{operand}_format" if len(formats) > 1 else None
     width = max(f.bits for f in formats)
@@ -55,7 +56,7 @@ def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int
 
 
 def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
-    """Return the scale ports of an operand, one per block of its codes; numbered from 0 if there are several."""
+    """Return the scale ports of an operand, one per block. Several blocks are numbered from 0."""
     if blocks == 1:
         return (Port(f"{operand}_scale", fmt.bits, f"scale of {operand}", (fmt,)),)
     return tuple(
@@ -65,16 +66,17 @@ def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
 
 
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
-    """Return the value of every code of each format, shape (formats, codes of the widest format).
+    """Return the values of all codes of each format, shape (formats, codes). The widest format sets the number of
+    codes.
 
-    Bits above a narrower format's code are ignored.
+    For a narrower format, upper bits of the index are ignored.
     """
     codes = 1 << max(f.bits for f in formats)
     return np.stack([np.resize(f.table, codes) for f in formats])
 
 
 def significand_bits(formats: Sequence[Format]) -> int:
-    """Return the significand width that holds every number of the formats, including the leading 1.
+    """Return the width of a significand that holds every number of the formats, including the leading 1.
 
     For an integer format the width fits the largest magnitude that a cast produces. The code -128 also fits,
     because it is a power of two.
@@ -84,7 +86,7 @@ def significand_bits(formats: Sequence[Format]) -> int:
 
 
 def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
-    """Return the formats. With a bias port, a variant with each extra bias replaces hfp8_143."""
+    """Return the formats. With a bias port, hfp8_143 is replaced by its variants with each extra bias."""
     return [
         variant
         for f in formats
@@ -94,18 +96,21 @@ def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
 
 @functools.lru_cache(maxsize=64)
 def largest_code(fmt: Format) -> Fraction:
-    """Return the largest magnitude of any finite code. It exceeds `max` for integers: no cast produces -128."""
+    """Return the largest magnitude of any finite code.
+
+    For an integer it exceeds `max`, because the code -128 exists but no cast produces it.
+    """
     return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
 
 
 def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int]:
-    """Return the lowest and highest exponent of the leading bit over all finite numbers of the formats."""
+    """Return the lowest and the highest exponent of any non-zero finite number in the formats."""
     every = with_every_bias(formats, bias_port)
     exponents = [floor_log2(magnitude) for f in every for magnitude in (f.value_of(f.smallest_code), largest_code(f))]
     return min(exponents), max(exponents)
 
 
 def exponent_width(formats: tuple[Format, ...], bias_port: bool) -> int:
-    """Return the width of a two's complement exponent for all numbers of the formats."""
+    """Return the number of bits of a two's complement exponent that fits all numbers of the formats."""
     low, high = exponent_range(formats, bias_port)
     return 1 + max((-low - 1).bit_length() if low < 0 else 0, high.bit_length())

@@ -1,4 +1,4 @@
-"""The `quantiser` unit, which converts blocks of wide floats to elements and one scale."""
+"""The `quantiser` unit, which converts blocks of wide floats to a scale and elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9.units.cast import Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT, non_defaults
 
 _MOST_BITS = 4
-"""Maximum element width for conversion by limits. Each block computes one limit per magnitude."""
+"""Maximum element width if elements are found by limits. Each block computes one limit per magnitude."""
 
 TENSOR_SCALE = fixed_format("fp32")
 """Format of the tensor scale."""
@@ -25,7 +25,7 @@ TENSOR_SCALE = fixed_format("fp32")
 def _has_limits(block: BlockFormat) -> bool:
     """Return whether elements can be found by comparing magnitudes with limits.
 
-    The scale must be a float with a zero, and the element format must have few codes, all of them numbers.
+    The scale must be a float with a zero. The element format must have few codes, and all of them must be numbers.
     """
     element = block.element
     few = isinstance(element, FixedFormat) and element.signed_zero and element.max_code == element.magnitude_mask
@@ -46,18 +46,22 @@ class FiniteCast(Cast):
 
 @dataclass(frozen=True)
 class Quantiser(Unit):
-    """Convert a block of 16- or 32-bit floats to a scale and elements; each block selects the rule of its scale.
+    """Convert a block of 16- or 32-bit floats to a scale and elements. Each block selects the rule of its scale.
 
-    The scale is amax divided by the rule's divisor, rounded once in its format. An element is its number divided by
-    the scale, rounded once and saturated. If the block holds an infinity or a NaN, the scale is NaN and all
-    elements are 0. If the scale is zero, the elements are zeros with the signs of their numbers. If the block
-    format has a tensor scale, this scale is an operand, and amax and the numbers are divided by it too. A tensor
-    scale that is not a positive normal number makes the block's scale NaN and all elements 0.
+    The scale is amax divided by the rule's divisor, rounded once. An element is its number divided by the scale,
+    rounded
+    once and saturated. Special cases:
+
+    - If the block holds an infinity or a NaN, the scale is NaN and all elements are 0.
+    - If the scale is zero, the elements are zeros with the signs of their numbers.
+    - If the block format has a tensor scale, it is a further operand. Amax and the numbers are divided by it too.
+    - If the tensor scale is not a positive normal number, the block's scale is NaN and all elements are 0.
 
     With `lanes`, a block is a sequence of operations of `lanes` numbers each, starting at reset. The last
-    operation's rule and tensor scale apply to the block. Results start when the block is complete, and each carries
-    the block's scale. Meanwhile the next block enters, so that a block takes length / lanes clocks. The result of
-    an operation appears length / lanes - 1 + `stages` clocks after it.
+    operation's
+    rule and tensor scale apply to the block. Results start when the block is complete, and each result carries the
+    block's scale. Meanwhile the next block enters, so that a block takes length / lanes clocks. The latency of an
+    operation is length / lanes - 1 + `stages` clocks.
     """
 
     kind: ClassVar[str] = "quantiser"
@@ -67,7 +71,9 @@ class Quantiser(Unit):
     rules: tuple[ScaleRule, ...]
     stages: int = 0
     lanes: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Numbers per operation if a block spans several operations; None if one operation holds a whole block."""
+    """Number of source numbers per operation, if a block takes several operations. None: one operation holds a whole
+    block.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
@@ -87,7 +93,7 @@ class Quantiser(Unit):
             self._check_lanes(self.lanes)
 
     def _check_lanes(self, lanes: int) -> None:
-        """Raise ValueError if `lanes` does not divide the block length, or if an option requires whole blocks."""
+        """Raise ValueError if `lanes` does not divide the block length, or if an option does not work with `lanes`."""
         of_whole_blocks = [*non_defaults(self).items(), *(("rules", rule.name) for rule in self.rules if rule.tries)]
         for name, value in of_whole_blocks:
             given = f"{name}={value_words(value)} given beside lanes={lanes}"
@@ -101,16 +107,16 @@ class Quantiser(Unit):
 
     @staticmethod
     def _has_range_of_fp32(source: FixedFormat) -> bool:
-        """Return whether the source has FP32's exponents, which are also E8M0's, and FP32's special codes."""
+        """Return whether the source has FP32's exponents and special codes. E8M0 has the same exponents."""
         fields = source.exponent_bits, source.bias, source.specials, source.subnormals
         wanted = TENSOR_SCALE.exponent_bits, TENSOR_SCALE.bias, TENSOR_SCALE.specials, TENSOR_SCALE.subnormals
         return fields == wanted and not source.padding and source.bits >= WIDE_BITS
 
     @property
     def element(self) -> FiniteCast:
-        """Return the cast of one element as sign and magnitude.
+        """Return the cast from a scaled number to an element, as sign and magnitude.
 
-        Its operand is multiplied by the inverse of the block's scale.
+        The number is multiplied by the inverse of the block's scale.
         """
         element, rounding = self.block.element, self.block.rounding
         if isinstance(element, ScaledInteger):
@@ -138,12 +144,12 @@ class Quantiser(Unit):
         )
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port that exists for every number of an operation, numbered from 0."""
+        """Return the names of a port, one for each number of an operation, numbered from 0."""
         return tuple(f"{port}{place}" for place in range(self.width))
 
     @property
     def width(self) -> int:
-        """Return how many numbers an operation holds."""
+        """Return the number of source numbers in an operation."""
         return self.lanes or self.block.length
 
     @property

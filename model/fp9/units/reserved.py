@@ -1,4 +1,4 @@
-"""Reserved words of hardware languages, which cannot be names of units or ports."""
+"""Reserved words of hardware languages. Units and ports cannot have these names."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _VHDL = """
 """
 
 VERILOG = frozenset((_VERILOG + _SYSTEMVERILOG).split())
-"""Reserved words of IEEE 1364-2005, annex B, and IEEE 1800-2017, annex B. They are case-sensitive."""
+"""Reserved words of Verilog and SystemVerilog, from IEEE 1364-2005 and IEEE 1800-2017, annex B. Case-sensitive."""
 VHDL = frozenset(_VHDL.split())
-"""Reserved words of IEEE 1076-2019, section 15.10. They are not case-sensitive."""
+"""Reserved words of VHDL, from IEEE 1076-2019, section 15.10. Not case-sensitive."""
 
 
 def language_of(word: str) -> str | None:
-    """Return the language that reserves a word: Verilog, SystemVerilog or VHDL; None if no language does.
+    """Return the language that reserves a word: Verilog, SystemVerilog or VHDL. Return None if no language does.
 
     >>> language_of("module"), language_of("Signal"), language_of("my_fma")
     ('Verilog', 'VHDL', None)

@@ -1,4 +1,4 @@
-"""Units that multiply and add: `fma` and `dot` without state, and `mac` with an accumulator."""
+"""Units that multiply and add. `fma` and `dot` have no state; `mac` has an accumulator."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ class Dot(Unit):
 
     The step has `engine.step.products` products and rounds once.
 
-    If the engine has chunks, an operation is one whole chunk: all its steps in the engine's element order, then the
-    addition of c. The flags combine all roundings.
+    If the engine has chunks, an operation is one whole chunk. It computes all steps in the engine's element order
+    and then
+    adds c. The flags combine all roundings.
 
-    Each operation selects the formats of all a and of all b independently. Operands have at most 8 bits (FP8, FP6,
-    FP4). Port bits above a narrower code are ignored. The port names of lane i end in i.
+    Each operation selects one format for all a and one format for all b. Operands have at most 8 bits (FP8, FP6,
+    FP4). If
+    a code is narrower, the upper port bits are ignored. The port names of lane i end in i.
     """
 
     kind: ClassVar[str] = "dot"
@@ -51,14 +53,13 @@ class Dot(Unit):
     bias_port: bool = False
     stages: int = 0
     gate_zeros: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """Whether the factors of a zero product are gated, so that they do not toggle the logic before the sum.
-
-    Results do not change.
+    """Whether to gate both factors of a zero product, so that the logic before the sum does not toggle. Results are
+    the same.
     """
     scale: Format | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Format of the two scales that multiply all a and all b (MX, NVFP4)."""
+    """Format of the two scales. One multiplies all a, the other multiplies all b (MX, NVFP4)."""
     block: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Number of products that share two scales; None if all products of an operation do."""
+    """Number of products that share a pair of scales. None: all products of an operation share one pair."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
@@ -99,37 +100,37 @@ class Dot(Unit):
 
     @property
     def products(self) -> int:
-        """Return the number of products of an operation."""
+        """Return the number of products in an operation."""
         return self.engine.chunk.length or self.engine.step.products
 
     @property
     def products_of_scales(self) -> int:
-        """Return the number of products that share two scales."""
+        """Return the number of products that share a pair of scales."""
         return self.block or self.products
 
     def scale_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's scale ports, one per block; empty without scales."""
+        """Return the names of an operand's scale ports, one per block. A unit without scales has none."""
         if self.scale is None:
             return ()
         return tuple(port.name for port in scale_ports(operand, self.scale, self.products // self.products_of_scales))
 
     @property
     def sum_bits(self) -> int:
-        """Return the width of an exact accumulator (Kulisch).
+        """Return the number of bits of an exact accumulator (Kulisch).
 
         It holds any sum of `KULISCH_PRODUCTS` products (numerics.md, sums).
         """
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports; numbered from 0 if there are several products."""
+        """Return the names of an operand's ports, one per product. Several are numbered from 0."""
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))
 
     @property
     def factor_inputs(self) -> tuple[Port, ...]:
-        """Return the ports of a and b, then the ports of their scales, if any."""
+        """Return the ports of a and b, then the ports of their scales."""
         lanes = self.products
         blocks = lanes // self.products_of_scales
         return (
@@ -167,24 +168,33 @@ class Fma(Dot):
 
 @dataclass(frozen=True)
 class Mac(Dot):
-    """The engine's step around an accumulator register.
+    """The engine's step with an accumulator register.
 
-    The flags belong to the operation; they are 0 for CLEAR and HOLD. The accumulator is the last of the `stages`.
-    Its feedback loop takes one clock, so dependent operations run at full rate at every pipeline depth. Reset
-    clears the accumulator to +0.
+    The flags belong to one operation. CLEAR and HOLD give 0. The accumulator is the last of the `stages`. Its
+    feedback
+    loop takes one clock, so dependent operations run at full rate at every pipeline depth. Reset clears the
+    accumulator
+    to +0.
 
-    If the engine has chunks, the last stage but one holds a second register, the open chunk, and counts its steps.
-    The step that completes a chunk also adds it to the accumulator: acc = round(chunk + acc), in the engine's
-    output format and rounding. Then the chunk is +0 again. Each of the two loops takes one clock, so the rate is
+    If the engine has chunks, the stage before the last has a second register. It holds the open chunk and counts
+    its
+    steps. The step that completes a chunk also adds the chunk to the accumulator: acc = round(chunk + acc), in the
+    engine's output format and rounding. Then the chunk is +0 again. Each of the two loops takes one clock, so the
+    rate is
     still one operation per clock. The sequence LOAD, ACCUMULATE, ..., FOLD gives the bits of `fp9.dot`. An
-    operation's flags combine all its roundings; the flags of the sum are the OR over all operations. FOLD of an
-    empty chunk changes nothing. Until the first chunk is added, the result is c unchanged.
+    operation's
+    flags combine all its roundings. The flags of the sum are the OR over all operations. FOLD of an empty chunk
+    changes
+    nothing. Until the first chunk is added, the result is c unchanged.
 
     If the engine is `exact` (Kulisch), the register holds the exact sum of the products since LOAD or CLEAR. It is
-    a fixed-point number of `sum_bits` bits. There is no addend c: LOAD starts from the products alone. Every
-    operation gives the result and flags of `fp9.dot` for these products, also for CLEAR and HOLD. Infinities and
-    NaN persist until the next LOAD or CLEAR. A sum beyond the register wraps around; it is correct again once it
-    returns into range. The rounding follows the register, in stages of its own.
+    a fixed-point number of `sum_bits` bits. There is no addend c, so LOAD starts from the products alone. Every
+    operation,
+    including CLEAR and HOLD, gives the result and flags of `fp9.dot` for these products. Infinities and NaN persist
+    until
+    the next LOAD or CLEAR. A sum outside the register's range wraps around, and is correct again once it returns
+    into
+    range. The rounding has stages of its own, after the register.
     """
 
     kind: ClassVar[str] = "mac"
@@ -208,7 +218,7 @@ class Mac(Dot):
 
     @property
     def products(self) -> int:
-        """Return the number of products of an operation, which is one step."""
+        """Return the number of products in an operation. An operation is one step."""
         return self.engine.step.products
 
     @property
@@ -218,7 +228,7 @@ class Mac(Dot):
 
     @property
     def chunk_steps(self) -> int:
-        """Return the number of steps of a full chunk; 0 if the engine has no chunks."""
+        """Return the number of steps in a full chunk, or 0 if the engine has no chunks."""
         return (self.engine.chunk.length or 0) // self.engine.step.products
 
     @property

@@ -9,7 +9,7 @@ A file names the `kind` and the fields of the specification, as in the catalogue
     engine = "dlfloat"
     stages = 2
 
-An engine is the name of a preset or a table of the groups of an engine's fields:
+An engine is a preset's name or a table. The table has the same groups as the engine's fields:
 
     engine = { result = { format = "fp16" }, step = { products = 4 }, window = { width = 20 } }
 
@@ -40,16 +40,17 @@ KINDS: dict[str, type[Unit]] = {spec.kind: type(spec) for spec in CATALOGUE.valu
 """Kinds of units that a file can describe."""
 
 _OUTER_COMMA = re.compile(r",(?![^(]*\))(?!\s*[a-z_]+=)", re.IGNORECASE)
-"""Matches commas between items, but not commas inside parentheses or before `name=`."""
+"""Matches commas between items. Commas inside parentheses or before `name=` do not match."""
 
 
 def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
     """Return a unit from the catalogue or from a TOML file, changed by `field=value` settings.
 
-    A name that ends in `.toml` is a file.
+    A source that ends in `.toml` is a file.
 
-    A setting's value is written as in TOML; quotes and brackets are optional (`a=e4m3,e5m2`). `engine.FIELD=value`
-    changes one field of the engine: `engine.window.width=20`.
+    A setting's value is written as in TOML. Quotes and brackets are optional (`a=e4m3,e5m2`). `engine.FIELD=value`
+    changes
+    one field of the engine: `engine.window.width=20`.
 
     Raises ValueError for an invalid specification, and OSError if the file cannot be read.
     """
@@ -60,9 +61,9 @@ def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
 
 
 def build(described: Mapping[str, object], where: str = "unit") -> Unit:
-    """Return the unit described by a table of fields.
+    """Return the unit that a table of fields describes.
 
-    `where` names the table in errors. Raises ValueError as `load` does.
+    `where` names the table in error messages. Raises ValueError as `load` does.
     """
     kind = described.get("kind")
     if kind is None:
@@ -119,7 +120,7 @@ def _apply(described: dict[str, object], setting: str) -> None:
 
 
 def _with(table: Mapping[str, object], path: list[str], value: object) -> dict[str, object]:
-    """A table of fields with another value at a path."""
+    """Return a copy of a table of fields in which the field at `path` has another value."""
     if len(path) == 1:
         return {**table, path[0]: value}
     inner = table.get(path[0], {})
@@ -127,7 +128,7 @@ def _with(table: Mapping[str, object], path: list[str], value: object) -> dict[s
 
 
 def _value(text: str) -> object:
-    """Parse a setting's value as TOML; return the bare text if it is not valid TOML."""
+    """Return a setting's value, parsed as TOML. If it is not valid TOML, return the text itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -144,7 +145,7 @@ _Found = TypeVar("_Found")
 
 
 def _readers(cls: type[object]) -> dict[str, _Reader]:
-    """Return, for each field of a dataclass, the function that reads its value. The field's type determines it."""
+    """Return a function for each field of a dataclass. It reads the field's value according to the field's type."""
     hints = typing.get_type_hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
     return {name: _reader(hints[name]) for name in names}
@@ -170,7 +171,7 @@ def _items(value: object) -> list[object]:
 def names_in(text: str) -> list[str]:
     """Return the names in a comma-separated text.
 
-    Commas between parameters do not separate: `hif8,hfp8_143(bias=2)`.
+    Commas between parameters do not separate names, as in `hif8,hfp8_143(bias=2)`.
     """
     return [str(item) for item in _items(text)]
 
@@ -201,7 +202,7 @@ def _named(find: Callable[[str], object], what: str) -> _Reader:
 
 
 def _found(find: Callable[[str], _Found], name: str, where: str) -> _Found:
-    """Look up a name with `find`. Prefix the ValueError for an unknown name with `where`."""
+    """Look up a name with `find`. The ValueError for an unknown name begins with `where`."""
     try:
         return find(name)
     except ValueError as error:
@@ -217,7 +218,7 @@ def _read_engine(value: object, where: str) -> Engine:
 
 
 def _read_group(group: type[object]) -> _Reader:
-    """The reader of a group of an engine's fields."""
+    """Return a function that reads one group of an engine's fields."""
 
     def read(value: object, where: str) -> object:
         if not isinstance(value, Mapping):
@@ -229,7 +230,7 @@ def _read_group(group: type[object]) -> _Reader:
 
 
 def _read_record(record: type[_Found], value: Mapping[str, object], where: str) -> _Found:
-    """A record from a table of its fields. Raises ValueError for a field that it does not have."""
+    """Return a record whose fields are in a table. Raises ValueError for a field that the record does not have."""
     readers = _readers(record)
     for key in value:
         if key not in readers:
@@ -256,9 +257,9 @@ _SCALARS: dict[object, _Reader] = {
 
 
 def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
-    """Return the unit's fields as TOML values. Fields that are None are omitted.
+    """Return the unit's fields as TOML values, without the fields that are None.
 
-    Register options at their defaults are omitted too, unless `with_defaults` is true.
+    Register options with their default values are omitted too, unless `with_defaults` is true.
     """
     said = [f for f in ordered_fields(type(spec)) if with_defaults or not f.kw_only or f.name in non_defaults(spec)]
     values = {f.name: getattr(spec, f.name) for f in said}
@@ -274,7 +275,6 @@ def _engine_table(spec: Engine) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """Convert a field's value to TOML types: names, numbers, booleans, lists and tables."""
     match value:
         case tuple():
             return [_plain(item) for item in value]
@@ -296,7 +296,7 @@ def _is_preset(spec: Engine) -> bool:
 
 
 def value_text(value: object) -> str:
-    """Return a plain value as TOML text."""
+    """Return TOML text for a value of a TOML type."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {value_text(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):

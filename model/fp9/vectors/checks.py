@@ -29,7 +29,7 @@ class WrongValue:
 
 @dataclass(frozen=True)
 class Checked:
-    """Result of checking a vector file: number of operations, faults in words, and every wrong result."""
+    """Result of checking a vector file: number of operations, descriptions of faults, and every wrong result."""
 
     path: Path
     operations: int
@@ -43,10 +43,12 @@ class Checked:
 
 
 def check(path: Path | str, unit: Unit | None = None) -> Checked:
-    """Check a file's digest, manifest, inputs and results against the model. Inputs of a suite are generated again.
+    """Check a file's digest, manifest, inputs and results against the model.
 
-    The manifest names the catalogue unit unless `unit` is given. Raises ValueError for a file that cannot be read
-    as vectors of the unit, OSError for a missing file.
+    If the inputs come from a suite, they are generated again for comparison. The manifest names the catalogue unit
+    unless
+    `unit` is given. Raises ValueError for a file that cannot be read as vectors of the unit, OSError for a missing
+    file.
     """
     path = Path(path)
     vectors = read(path, unit)
@@ -55,10 +57,11 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
 
 
 def read_for(unit: Unit, path: Path | str) -> VectorSet:
-    """Return the vectors of a file that was exported for this unit and has not changed since, for simulation.
+    """Return the vectors of a file for a simulation of this unit, with the expected results from the file.
 
-    The expected results come from the file. Raises ValueError for a changed or truncated file and for vectors of
-    another unit, OSError if the file cannot be read.
+    Raises ValueError if the file has changed since its export or was exported for another unit. Raises OSError if
+    the file
+    cannot be read.
     """
     path = Path(path)
     said = read_manifest(path)
@@ -79,7 +82,7 @@ def _damages(path: Path) -> list[str]:
 
 
 def _mixed_up(path: Path, vectors: VectorSet) -> list[str]:
-    """Return descriptions of differences between a manifest and the unit or the vectors of its file."""
+    """Return descriptions of contradictions between a manifest and the unit, or between a manifest and its file."""
     manifest = read_manifest(path)
     faults = differences(manifest, vectors.unit, form_of(path))
     if manifest["count"] != len(vectors):
@@ -88,7 +91,7 @@ def _mixed_up(path: Path, vectors: VectorSet) -> list[str]:
 
 
 def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
-    """Return the results that differ from the model, in the order of the file."""
+    """Return the results in the file that differ from the model, in the order of the file."""
     model = from_inputs(vectors.unit, vectors.inputs)
     found = []
     for name, expected in model.expected.items():
@@ -99,7 +102,10 @@ def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
 
 
 def _other_inputs(vectors: VectorSet) -> list[str]:
-    """Return a description of inputs that differ from their suite. Inputs without a suite are not checked."""
+    """Return a description of the differences if the inputs are not those of their suite.
+
+    Inputs without a suite are not checked.
+    """
     from fp9.suites import SUITES, inputs_of  # slow to load
 
     origin = vectors.origin

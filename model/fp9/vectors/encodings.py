@@ -30,15 +30,16 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 Columns = Mapping[str, "np.ma.MaskedArray[Any, Any]"]
-"""A masked array of shape (n,) for each port; masked elements are not meaningful."""
+"""A masked array of shape (n,) for each port. Masked elements are not meaningful."""
 
 
 @dataclass(frozen=True)
 class FileFormat:
     """A file format: its suffix, and functions that convert columns to bytes and back.
 
-    `decode` raises ValueError, without the file's name, for bytes that do not have the format. `layout` describes
-    in a manifest how a program reads the file.
+    `decode` raises ValueError if the bytes do not have the format. The message does not contain the file's name.
+    `layout`
+    is the part of a manifest that tells a program how to read the file.
     """
 
     suffix: str
@@ -68,12 +69,15 @@ def _widths(ports: tuple[Port, ...]) -> str:
 
 
 def hex_digits(port: Port) -> int:
-    """Return the number of hex digits of a port, whose value is padded with zeros."""
+    """Return the number of hex digits of a port. Values are padded with zeros to this length."""
     return (port.width + 3) // 4
 
 
 def word_places(ports: tuple[Port, ...]) -> dict[str, int]:
-    """Return the lowest bit of each port in a word of a memory file: first port highest, each in whole hex digits."""
+    """Return the lowest bit position of each port in a word of a memory file.
+
+    The first port is at the top. Each port takes whole hex digits.
+    """
     places, above = {}, 4 * sum(map(hex_digits, ports))
     for port in ports:
         above -= 4 * hex_digits(port)
@@ -123,10 +127,11 @@ def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: s
 
 
 def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
-    """Return the columns from rows of hex cells by line number; a cell of only `x` is not meaningful.
+    """Return the columns of a file from its hex cells. The key of a row is its line number.
 
-    Raises ValueError with the line number for a wrong number of cells, invalid numbers, and numbers that are too
-    wide.
+    A cell that contains only `x` is not meaningful. Raises ValueError with the line number for a wrong number of
+    cells,
+    invalid numbers, and numbers that are too wide.
     """
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 
@@ -161,7 +166,7 @@ def _from_cells(
 def _cell(port: Port, cell: str, number: Callable[[str], int], line: int) -> int:
     """Return the value of a cell.
 
-    Raises ValueError with the line number if it is not a number or too wide for the port.
+    Raises ValueError with the line number if the cell is not a number, or if its number is too wide for the port.
     """
     try:
         value = number(cell)
@@ -198,7 +203,7 @@ def _from_csv(data: bytes, ports: tuple[Port, ...]) -> Columns:
 
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""Date of every archive member, so that equal columns give equal bytes."""
+"""Date of every file in an archive. A constant date makes equal columns give equal bytes."""
 
 
 def _to_npz(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
@@ -217,7 +222,7 @@ def _to_npz(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
 
 
 _DAMAGED = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, KeyError)
-"""Exceptions raised when reading a damaged archive, for example for an unknown or encrypted member."""
+"""Exceptions that a damaged archive can raise, for example for an unknown or encrypted member."""
 
 
 def _from_npz(data: bytes, ports: tuple[Port, ...]) -> Columns:

@@ -1,4 +1,4 @@
-"""Manifests of vector files: how a program reads the file, and the unit that it was made for."""
+"""Manifests of vector files. A manifest tells how to read the file and specifies the unit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def manifest_path(path: Path) -> Path:
 def manifest(
     unit: Unit, form: FileFormat, count: int, origin: Mapping[str, Any], sha256: str, score: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the manifest of a file of `count` operations of a unit.
+    """Return the manifest of a vector file with `count` operations.
 
-    `sha256` is the file's digest, `score` its mutation score from module `mutation_scores`.
+    `sha256` is the file's digest. `score` is its mutation score from module `mutation_scores`.
     """
     return {
         "generator": f"fp9 {__version__}",
@@ -41,11 +41,12 @@ def manifest(
 
 
 def columns(unit: Unit) -> list[dict[str, Any]]:
-    """Return the ports in the order of a line, with their interpretation.
+    """Return the ports in the order of a line, and how to interpret their values.
 
-    `values` lists the names of a select or operation port's values; a value beyond the last means the last.
-    `formats` lists the formats of a code by the value of the port `select`. `bits` names the bits of flags.
-    `signed` ports are two's complement.
+    - `values` lists the names of the values of a select or operation port. A value beyond the last means the last.
+    - `formats` lists the formats of a code. The value of the port `select` chooses one.
+    - `bits` names the bits of flags.
+    - `signed` ports are two's complement.
     """
     return [_column(port, "in") for port in unit.inputs] + [_column(port, "out") for port in unit.outputs]
 
@@ -124,7 +125,7 @@ policies: Hook[[], dict[str, Any]] = Hook(
     },
     otherwise=lambda unit: {"overflow": "inf", "nan": "canonical"},
 )
-"""Return the switches that decide a unit's results apart from its formats, for readers of its vectors."""
+"""Return the switches that decide a unit's results in addition to its formats, for readers of its vectors."""
 
 
 _FIELDS = {"unit": str, "spec": list, "policies": dict, "columns": list, "origin": dict, "sha256": str, "count": int}
@@ -143,9 +144,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def differences(said: Mapping[str, Any], unit: Unit, form: FileFormat) -> list[str]:
-    """Return descriptions of differences between a manifest and the unit.
+    """Return descriptions of the differences between a manifest and the unit.
 
-    They concern ports, specification, policies and layout.
+    They concern ports, specification, policies and file layout.
     """
     found = _other_columns(said["columns"], columns(unit))
     if said["spec"] != unit.describe():

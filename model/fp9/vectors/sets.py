@@ -1,8 +1,9 @@
 """Golden vectors: operations of a unit with their expected results, in files for test benches and programs.
 
 A vector file has one operation per line or row: inputs, then outputs, in port order. Module `encodings` defines the
-file formats; the plain format, `NAME.vec`, is blank-separated hex. The manifest is `NAME.json`, or `NAME.csv.json`
-and so on for other formats. It holds:
+file formats. The plain format, `NAME.vec`, is blank-separated hex. The manifest is `NAME.json`. For other formats
+it
+is `NAME.csv.json` and so on. It holds:
 
 - the unit's specification and policy switches,
 - the columns with their widths and value names,
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 class VectorSet:
     """Operations of a unit: an array of shape (n,) for each port, and masks of meaningful outputs.
 
-    For a unit with state the operations are a sequence from reset. `origin` describes how the inputs were made.
+    For a unit with state the operations are a sequence that starts at reset. `origin` describes how the inputs were
+    made.
     """
 
     unit: Unit
@@ -56,7 +58,7 @@ class VectorSet:
 
 
 def from_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]], origin: Mapping[str, Any] | None = None) -> VectorSet:
-    """Return vectors of the given inputs with results from the golden model.
+    """Return vectors with the given inputs and the golden model's results.
 
     Raises ValueError for missing or unknown ports, columns of unequal length, and values too wide for a port.
     """
@@ -88,8 +90,10 @@ def _check_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]]) -> None:
 def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, seed: int = 0) -> VectorSet:
     """Return the vectors of a suite.
 
-    The suites are `smoke` (hundreds of operations), `corner` (systematic), `random` (`count`, default 10,000) and
-    `full`.
+    - `smoke`: a few hundred operations.
+    - `corner`: systematic operations.
+    - `random`: `count` operations, 10,000 by default.
+    - `full`: every input if there are few, else the corner and random suites.
 
     Equal arguments give equal vectors. Raises ValueError for an unknown unit or suite.
     """
@@ -101,7 +105,7 @@ def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, s
 
 
 def concatenate(parts: list[VectorSet]) -> VectorSet:
-    """Return the operations of several sets of one unit, concatenated, with masks and results computed again."""
+    """Return the operations of several sets of one unit as one set. Masks and results are computed again."""
     unit = parts[0].unit
     if any(part.unit != unit for part in parts):
         raise ValueError(f"vectors of different units given; all must be of {unit.name}")
@@ -115,8 +119,9 @@ def concatenate(parts: list[VectorSet]) -> VectorSet:
 def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file_format: str = "vec") -> Path:
     """Write a vector file and its manifest, and return the vector file's path.
 
-    `name` defaults to the unit's name. Files are written completely or not at all; equal vectors give equal bytes.
-    Raises ValueError for an unknown file format or a missing package, OSError if the file cannot be written.
+    `name` defaults to the unit's name. Files are written completely or not at all. Equal vectors give equal bytes.
+    Raises
+    ValueError for an unknown file format or a missing package, OSError if the file cannot be written.
     """
     form = _file_format(file_format)
     path = Path(folder) / f"{name or vectors.unit.name}{form.suffix}"
@@ -129,7 +134,7 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
 
 
 def digest(vectors: VectorSet) -> str:
-    """Return the SHA-256 of the operations and results in the plain format (`.vec`)."""
+    """Return the SHA-256 of the vectors in the plain format (`.vec`)."""
     return hashlib.sha256(_encoded(vectors, FILE_FORMATS["vec"])).hexdigest()
 
 
@@ -144,7 +149,7 @@ def _file_format(name: str) -> FileFormat:
 
 
 def _masked(vectors: VectorSet) -> Columns:
-    """Return the columns; outputs that are not meaningful are masked and zero."""
+    """Return the columns. Outputs that are not meaningful are masked, and their value is zero."""
     columns = {}
     for port in vectors.columns:
         given = port.name in vectors.inputs
@@ -156,7 +161,7 @@ def _masked(vectors: VectorSet) -> Columns:
 
 
 def form_of(path: Path) -> FileFormat:
-    """Return the file format of a path's suffix. Raises ValueError for other suffixes."""
+    """Return the file format that belongs to a path's suffix. Raises ValueError for other suffixes."""
     form = next((form for form in FILE_FORMATS.values() if form.suffix == path.suffix), None)
     if form is None:
         suffixes = ", ".join(form.suffix for form in FILE_FORMATS.values())
@@ -165,10 +170,11 @@ def form_of(path: Path) -> FileFormat:
 
 
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
-    """Return the vectors of a file written by `export`, with the expected results from the file.
+    """Return the vectors of a file that `export` wrote, with the expected results from the file.
 
     The manifest names the catalogue unit unless `unit` is given. Raises ValueError for a file that does not have
-    the format, OSError if it cannot be read.
+    the
+    format, OSError if it cannot be read.
     """
     path = Path(path)
     form = form_of(path)

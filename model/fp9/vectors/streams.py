@@ -1,6 +1,6 @@
 """Golden vectors as streams of lines, for test benches that read a pipe.
 
-They do for units what `testfloat_gen` and `testfloat_ver` do for functions.
+The functions serve units as `testfloat_gen` and `testfloat_ver` serve floating-point functions.
 
 A line has the columns of a `vec` file: inputs and outputs in port order, as blank-separated hex. Source of the
 pattern: Hauser, Berkeley TestFloat release 3e, programs testfloat_gen and testfloat_ver.
@@ -21,13 +21,15 @@ from fp9.vectors.encodings import FILE_FORMATS, hex_columns
 from fp9.vectors.sets import VectorSet, concatenate, from_inputs
 
 DRAWN = 100_000
-"""Number of random operations at level 2, and in each round of an endless stream."""
+"""Number of random operations at level 2, and in each further round of an endless stream."""
 
 LEVELS: dict[int, tuple[tuple[str, int | None], ...]] = {
     1: (("corner", None),),
     2: (("corner", None), ("random", DRAWN)),
 }
-"""Suites of each level, with their number of random operations: systematic cases, then also random ones."""
+"""Suites of each level, with their number of random operations. Level 1 is systematic; level 2 adds random
+operations.
+"""
 
 _READ = 1 << 14
 """Number of lines compared at once."""
@@ -36,10 +38,12 @@ _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Yield the lines of a level's operations with their results, in chunks; `forever` continues with random ones.
+    """Yield lines with the operations of a level and their results. Each item holds many lines.
 
-    Equal arguments give equal lines. Raises ValueError for an unknown level, and for an endless stream of a unit
-    with state, whose operations are one sequence from reset.
+    With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
+    unknown level. Raises ValueError for an endless stream of a unit with state, because its operations are one
+    sequence
+    from reset.
     """
     if level not in LEVELS:
         raise ValueError(f"level {level} given; choose from {', '.join(map(str, LEVELS))}")
@@ -65,7 +69,7 @@ def _lines(vectors: VectorSet) -> bytes:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A line whose result differs from the model: line number, operands, expected and found results."""
+    """A line with a wrong result: line number, operands, expected result and found result."""
 
     line: int
     operands: dict[str, int]
@@ -75,7 +79,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Number of compared lines, number of wrong lines, and the first wrong lines."""
+    """Result of a comparison: number of lines, number of wrong lines, and the first wrong lines."""
 
     lines: int
     wrong: int
@@ -83,9 +87,10 @@ class Verdict:
 
 
 def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
-    """Compare lines of operands and results with the model; outputs that are not meaningful are ignored.
+    """Compare lines of operands and results with the model. Outputs that are not meaningful are ignored.
 
-    Lines of a unit with state are one sequence from reset, and are all read before the comparison. Raises
+    For a unit with state, the lines are one sequence from reset, and all lines are read before the comparison.
+    Raises
     ValueError with the line number for an invalid line.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
@@ -122,5 +127,5 @@ def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
 
 
 def as_record(verdict: Verdict) -> dict[str, object]:
-    """Return the verdict as plain values for JSON."""
+    """Return the verdict as values that JSON can represent."""
     return dataclasses.asdict(verdict)
