@@ -1,4 +1,4 @@
-"""Decide whether a magnitude rounds up; no other module decides this."""
+"""Decide whether a magnitude rounds up, for every rounding mode except HiFloat8's hybrid mode."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from fp9.formats import Rounding
 
 
 def rounds_up_at_random(tail: Value, random: Value) -> Value:
-    """Return whether the dropped bits plus equally many random bits carry into the last kept place (numerics.md).
+    """Return whether a magnitude rounds up in stochastic rounding (numerics.md).
 
-    Dropped bits below the random bits are ignored. An exact number, whose tail is 0, never rounds up. The sum
-    carries if the tail is greater than the inverted random bits.
+    It rounds up if the sum of the dropped bits and equally many random bits carries into the last kept place. This
+    happens if the tail is greater than the inverted random bits. An exact number, whose tail is 0, never rounds up.
+    Dropped bits below the random bits are ignored.
     """
     return tail[len(tail) - len(random) :] > ~random
 
@@ -47,7 +48,7 @@ def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: Value
 
 
 def keeps_nonzero(rounding: Rounding, sign: Value) -> Value:
-    """Return whether a number with this sign becomes the smallest number instead of zero."""
+    """Return whether a tiny number with this sign rounds to the smallest number instead of zero."""
     positive, negative = (rounding.keeps_nonzero(side) for side in (False, True))
     if positive == negative:
         return Const(positive)

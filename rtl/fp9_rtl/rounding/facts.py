@@ -1,4 +1,4 @@
-"""Facts about a unit's sums, derived from its operand ranges; each fact removes hardware from later stages."""
+"""Facts about a unit's sums, derived from its operand ranges. Each fact removes hardware from later stages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from fp9.units import Dot, exponent_range, product_range
 
 @dataclass(frozen=True, slots=True)
 class SumFacts:
-    """Facts about the rounded sum of the products and c.
+    """Facts about the rounded sum of the products and the addend c.
 
-    `products` is the range of leading-bit exponents of non-zero products. `below_normal`: a sum with a non-zero
-    product can be below the result's normal numbers, for example if products cancel and leave c. `overflow`: a
-    finite sum can round to more than the largest number.
+    `products` is the range of the leading-bit exponents of non-zero products. `below_normal` means that a sum with
+    a
+    non-zero product can be below the result's normal numbers. For example, the products may cancel and leave c.
+    `overflow` means that a finite sum can round to more than the largest number.
     """
 
     products: range
@@ -24,7 +25,9 @@ class SumFacts:
 
 
 def sum_facts(unit: Dot) -> SumFacts:
-    """Return facts about one step of an `fma`, `dot` or `mac`. With chunks, the step's addend is the chunk."""
+    """Return facts about one step of an `fma`, `dot` or `mac`. If the engine has chunks, the facts hold within a
+    chunk.
+    """
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
     b_low, b_high = exponent_range(unit.b, unit.bias_port)
     products = range(a_low + b_low, a_high + b_high + 2)
@@ -33,7 +36,7 @@ def sum_facts(unit: Dot) -> SumFacts:
 
 
 def join_facts(engine: Engine) -> SumFacts:
-    """Return facts about the sum of a chunk, which takes the products' role, and the total."""
+    """Return facts about the sum of a chunk and the total. The chunk takes the role of the products."""
     chunk = engine.result.format
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
     exponents = range(smallest, chunk.highest_exponent + 1)
@@ -41,7 +44,7 @@ def join_facts(engine: Engine) -> SumFacts:
 
 
 def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
-    """Return facts about sums of an engine's addend and products that are multiples of 2^product_ulp."""
+    """Return facts about the sums of an engine. Products are multiples of 2^product_ulp."""
     result, addend = engine.result.format, engine.addend_format
     # A sum that does not cancel is at least the product; one that cancels is a multiple of both terms' last places,
     # and the addend's is then within its precision of the product's exponent.
@@ -66,7 +69,7 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
 def rounds_addend(engine: Engine) -> bool:
     """Return whether an addend has more fraction bits than the result.
 
-    Such an addend alone must be rounded, too, as a subnormal number or above the largest number.
+    Such an addend must be rounded even if it is the whole sum. It can then become subnormal or overflow.
     """
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

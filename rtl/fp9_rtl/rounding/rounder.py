@@ -1,7 +1,7 @@
-"""Round a normalised exact sum to the code of the result format, with flags.
+"""Round a normalised exact sum to the code of the result format, and raise the flags.
 
-A multiply-add rounds only here. After the addend is decoded, only this module knows the format's codes. `SumFacts`
-state which hardware can be omitted.
+A multiply-add rounds only here. After the addend is decoded, only this module uses the format's codes. `SumFacts`
+says which hardware can be omitted.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data.ShapeLike]) -> data.StructLayout:
-    """Return the rounder's input layout: a normalised sum in the format's precision, the bits below it, and
-    `passed`.
+    """Return the rounder's input layout.
+
+    It has a normalised sum in the format's precision, the bits below it, and the fields in `passed`.
     """
     return data.StructLayout(
         {
@@ -39,8 +40,9 @@ def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data
 
 
 def drive_significand(m: Module, o: data.View[data.StructLayout], significand: Value, below: Value) -> None:
-    """Drive the significand, guard, round and sticky of a `rounder_layout`; `below` holds all bits below the last
-    place.
+    """Drive the significand, guard, round and sticky bits of a `rounder_layout`.
+
+    `below` holds all bits below the last place.
     """
     m.d.comb += [
         o.significand.eq(significand),
@@ -51,7 +53,7 @@ def drive_significand(m: Module, o: data.View[data.StructLayout], significand: V
 
 
 class Round(Step):
-    """Round once; then handle overflow, underflow and special results."""
+    """Round the sum once. Then handle overflow, underflow and special results."""
 
     name = "round"
 
@@ -92,7 +94,7 @@ class Round(Step):
         return m
 
     def _rounded(self, m: Module, exponent: Value) -> Signal:
-        """Return the magnitude code after rounding; a carry out of the fraction increments the exponent."""
+        """Return the magnitude code after rounding. A carry out of the fraction increments the exponent."""
         i = self.i
         up = Signal()
         padding = Const(0, self._format.padding)
@@ -107,7 +109,10 @@ class Round(Step):
         return rounded
 
     def _tiny(self) -> Value:
-        """Return tininess after rounding: with a normal number's precision, the result would still be below 2^emin."""
+        """Return whether the result is tiny after rounding.
+
+        This means that it would be below 2^emin even if it were rounded to the precision of a normal number.
+        """
         if not can_be_subnormal(self._format, self._facts):
             return Const(0)
         i = self.i
@@ -115,20 +120,25 @@ class Round(Step):
         return ~i.significand[-1] & ~reaches_normal
 
     def _tiny_and_cut(self, dropped: Value) -> Value:
-        """Return whether an aligned sum is below the normal numbers and inexact only because alignment truncated it."""
+        """Return whether an aligned sum is below the normal numbers, and only the alignment made it inexact."""
         if not self._aligned:
             return Const(0)
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
 
     def _instead_of_zero(self) -> Value:
-        """Return the code of a magnitude that underflows: zero, or the smallest number if rounded away from zero."""
+        """Return the code for a sum below the smallest number: zero, or the smallest number if the mode rounds away
+        from zero.
+        """
         if not any(self._rounding.keeps_nonzero(negative) for negative in (False, True)):
             return Const(0)
         kept = ~self.i.zero & keeps_nonzero(self._rounding, self.i.sign)
         return Mux(kept, self._format.smallest_code, 0)
 
     def _beyond(self, magnitude: Value, special: Value, overflow: Value) -> tuple[Value, Value]:
-        """Return the magnitude, or the largest number if an overflow saturates, and whether the result is infinite."""
+        """Return the magnitude, and whether the result is infinite.
+
+        If an overflow saturates, the magnitude is the largest number.
+        """
         positive, negative = (self._policy.saturates(self._format, side) for side in (False, True))
         if not (positive or negative):
             return magnitude, special | overflow
@@ -136,7 +146,7 @@ class Round(Step):
         return Mux(overflow & saturates, self._format.max_code, magnitude), special | (overflow & ~saturates)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
-        """Drive the result: special results replace the finite one, and the sign is added."""
+        """Drive the result with its sign. Special results replace the finite result."""
         fmt, i = self._format, self.i
         code = packed_magnitude(m, fmt, magnitude, i.nan, infinite)
         cancelled = i.zero & i.subtract & ~i.inf
@@ -148,8 +158,9 @@ class Round(Step):
         m.d.comb += self.o.result.eq(self._named(Cat(code, sign), infinite))
 
     def _named(self, code: Value, infinite: Value) -> Value:
-        """Replace the canonical NaN by the engine's NaN code, or by its invalid-operation code if no operand
-        was NaN.
+        """Replace the canonical NaN by the engine's NaN code.
+
+        If no operand was NaN, use the engine's code for invalid operations.
         """
         fmt, i = self._format, self.i
         own = fmt.nan_code(False)

@@ -10,9 +10,11 @@ from fp9.formats import FixedFormat
 def packed_magnitude(m: Module, fmt: FixedFormat, magnitude: Value, nan: Value, infinite: Value) -> Signal:
     """Return a code without its sign: NaN if `nan`, infinity if `infinite`, otherwise `magnitude`.
 
-    A format without infinity uses NaN instead. A NaN with the code of -0 gives 0, because it has only the sign bit.
-    If `nan` is 1, `infinite` must be 1 or the magnitude 0. NaN and infinity share an exponent: their common bits
-    are forced to 1, and the others cleared.
+    A format without infinity uses NaN instead. A NaN with the code of -0 gives 0, because it consists of the sign
+    bit
+    alone. If `nan` is 1, `infinite` must be 1 or the magnitude 0. NaN and infinity have the same exponent. Bits
+    that
+    both have are forced to 1, and the others are cleared.
     """
     inf_code, nan_code = fmt.inf_code(False), fmt.nan_code(False)
     assert nan_code is not None, "a result's format has a NaN"

@@ -1,4 +1,4 @@
-"""Exact sum of a product and an addend: align, add, normalise. No rounding here; bits shifted out become sticky.
+"""Exact sum of a product and an addend: align, add, normalise. Nothing is rounded; bits shifted out become sticky.
 
 The term with the larger exponent stays in place. The other term is shifted right:
 
@@ -32,14 +32,15 @@ EXTRA_BITS = 3
 
 
 def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
-    """Return the width that holds the significands of both terms; `product` is the product's significand width in
-    bits.
+    """Return the number of bits that can hold the significand of either term.
+
+    `product` is the number of bits in the product's significand.
     """
     return max(fmt.precision, product)
 
 
 class Align(Step):
-    """Find the larger term and shift the smaller one right. The addend is a code or already unpacked."""
+    """Find the larger term and shift the smaller term right. The addend is a code or already unpacked."""
 
     name = "align"
 
@@ -80,7 +81,7 @@ class Align(Step):
         return m
 
     def _compare(self, m: Module, addend: data.View[data.StructLayout]) -> tuple[Value, Value]:
-        """Return the exponent distance and whether the product is the larger term."""
+        """Return the difference of the exponents, and whether the product is the larger term."""
         product = self.i.product
         difference = Signal.like(addend.exponent - product.exponent)
         distance = Signal(len(difference) - 1)
@@ -103,8 +104,9 @@ class Align(Step):
         return distance, product_larger
 
     def _classify(self, m: Module, addend: data.View[data.StructLayout], product_larger: Value) -> None:
-        """Drive sign, effective operation and special results. NaN has priority over infinity, and infinity over a
-        finite sum.
+        """Drive the sign, whether the terms are subtracted, and the special results.
+
+        NaN has priority over infinity, and infinity over a finite sum.
         """
         product, o = self.i.product, self.o
         opposite = product.sign ^ addend.sign
@@ -122,7 +124,7 @@ class Align(Step):
 
 
 class Add(Step):
-    """Add or subtract the aligned terms; `sign` is inverted if the subtraction swaps its operands."""
+    """Add or subtract the aligned terms. If the subtraction swaps its operands, `sign` is inverted."""
 
     name = "add"
 
@@ -157,7 +159,10 @@ class Add(Step):
 
 
 class Normalise(Step):
-    """Move the leading 1 of the sum to the top and adjust the exponent; keep the precision, guard and sticky bits."""
+    """Shift the leading 1 of the sum to the top, and adjust the exponent.
+
+    The bits below the result's precision become guard, round and sticky.
+    """
 
     name = "normalise"
 
@@ -188,7 +193,7 @@ class Normalise(Step):
 
 
 def addition(engine: Engine, facts: SumFacts, i: data.StructLayout) -> list[Step]:
-    """Return the stages from fields `product` and `c` of layout `i` to the normalised sum, ready for rounding."""
+    """Return the stages that add the fields `product` and `c` of layout `i`. Their output is the rounder's input."""
     align = Align(engine.addend_format, facts, i)
     add = Add(engine.result.format, facts, align.o.shape())
     return [align, add, Normalise(engine.result.format, facts, add.o.shape())]

@@ -1,8 +1,8 @@
-"""Sums of product blocks times their scales, as terms of a window or of one exact sum (NVFP4).
+"""Sums of product blocks, times their scales. They become terms of a window or of one exact sum (NVFP4).
 
     products in fixed point -> sum of each block -> times its scales -> window, or one exact fixed-point sum
 
-The scales alone decide the alignment of a block's sum, whatever its value.
+Only the scales decide how a block's sum is aligned, not its value.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ def block_names(unit: Dot, size: int) -> tuple[str, ...]:
 
 
 def sum_bits(unit: Dot, size: int) -> int:
-    """Return the magnitude width of a sum of `size` products, in units of the products' lowest bit position."""
+    """Return the number of magnitude bits in a sum of `size` products. The products' lowest bit position is
+    the unit.
+    """
     return product_range(unit.a, unit.b, unit.bias_port).signed_bits(size) - 1
 
 
 def scaled_places(unit: Dot, size: int) -> int:
-    """Return the number of bit positions that a block's scaled sum has above its scale exponent."""
+    """Return the number of bit positions that the scaled sum of a block has above its scale exponent."""
     assert unit.scale is not None
     scale = ScaleFields(unit.scale)
     first = scale.first_place(unit, sum_bits(unit, size) + scale.product_bits)
@@ -37,15 +39,16 @@ def scaled_places(unit: Dot, size: int) -> int:
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
-    """Return the extra fields of an exact sum: the sign of a zero sum. Aligned sums need none."""
+    """Return the names of extra fields. An exact sum needs the sign of a zero sum, an aligned sum needs none."""
     return ("zero_sign",) if unit.engine.window.width is None else ()
 
 
 class SumBlocks(Step):
-    """Form the exact sum of each block as magnitude and sign; `zero` means that all of its products are zero.
+    """Form the exact sum of each block as magnitude and sign. `zero` means that all products of the block are zero.
 
-    `zero_sign` is the sign of an exact sum that is zero. Zeros of equal sign keep their sign; any other zero sum is
-    a cancellation.
+    `zero_sign` is the sign of an exact sum that is zero. If all terms are zeros of equal sign, it is this sign. Any
+    other
+    zero sum is a cancellation.
     """
 
     name = "sum"
@@ -91,7 +94,9 @@ class SumBlocks(Step):
 
 
 class ScaleBlocks(Step):
-    """Multiply each block sum by its scales, without normalisation; exponents below `lowest` become `lowest`."""
+    """Multiply each block sum by its scales. The product is not normalised. Exponents below `lowest` become
+    `lowest`.
+    """
 
     name = "scale"
 
@@ -137,7 +142,7 @@ class ScaleBlocks(Step):
 
 
 class AddBlocks(Step):
-    """Add all scaled blocks exactly and normalise the sum to one product with a leading 1."""
+    """Add all scaled blocks exactly. Normalise the sum, so that it is one product with a leading 1."""
 
     name = "add_blocks"
 

@@ -1,9 +1,9 @@
-"""Sum a chunk of products in one operation: the engine's steps in series, then the addition to the total.
+"""Sum a chunk of products in one operation. The engine's steps run in series, then the total is added.
 
     products -> step -> step -> ... -> (+) -> result
                +0 ^                     ^ c
 
-An accumulator uses only the final addition; it has a register between the steps.
+An accumulator uses only the final addition. It has a register between the steps.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from fp9_rtl.sums.adder import addition
 
 
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
-    """Return the stages from a chunk's products and `c` to result and flags.
+    """Return the stages that compute result and flags from a chunk's products and `c`.
 
-    `step` builds the stages of one engine step from a layout with this step's products and addend `c`.
+    `step` builds the stages of one engine step from a layout with the products and the addend `c` of this step.
     """
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
@@ -35,7 +35,7 @@ def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayo
 
 
 class Chunk(Step):
-    """Run all steps of a chunk; `raised` is the OR of their flags, and `c` passes through."""
+    """Run all steps of a chunk. `raised` is the OR of their flags. The total `c` passes through."""
 
     name = "chunk"
 
@@ -80,7 +80,7 @@ class _Chained(Step):
 
 
 class Raise(Step):
-    """Combine the flags of the final addition with the flags raised before it."""
+    """Combine the flags of the final addition with the flags that earlier steps raised."""
 
     name = "raise"
 
@@ -95,7 +95,7 @@ class Raise(Step):
 
 
 def interleaved(engine: Engine) -> list[list[int]]:
-    """Return, for each step, the indices of its products within the chunk."""
+    """Return the products of each step, as indices in the chunk."""
     assert engine.chunk.length is not None, "the steps of a chunk"
     order = engine.order(engine.chunk.length)
     return [
@@ -104,17 +104,18 @@ def interleaved(engine: Engine) -> list[list[int]]:
 
 
 def join_steps(engine: Engine) -> list[Step]:
-    """Return the stages that add a chunk's sum (code `chunk`) to the total (code `c`) and give result and flags."""
+    """Return the stages that add a chunk's sum (code `chunk`) to the total (code `c`). They output result and flags."""
     facts, unpack = join_facts(engine), UnpackChunk(engine)
     added = addition(engine.joining, facts, unpack.o.shape())
     return [unpack, *flush_addend(engine, unpack.o.shape()), *added, Round(engine.joining, facts, added[-1].o.shape())]
 
 
 class UnpackChunk(Step):
-    """Unpack a chunk's sum into the product's fields, with its exponent rebiased to the total's exponent field.
+    """Unpack a chunk's sum into the fields of a product. Its exponent gets the bias of the total.
 
-    A subnormal sum is normalised if the total's format reaches lower exponents. Otherwise it keeps the lowest
-    exponent of its own format.
+    A subnormal sum is normalised if the total's format has lower exponents. Otherwise it keeps the lowest exponent
+    of
+    its own format.
     """
 
     name = "unpack"

@@ -1,4 +1,4 @@
-"""Build one engine step as a chain of stages, from the ports through the products and their sum to the result.
+"""Build one engine step as a chain of stages: ports, products, sum, result.
 
 | sum                                           | module     |
 |-----------------------------------------------|------------|
@@ -31,7 +31,7 @@ from fp9_rtl.sums.window import window_sum as window
 
 
 def _is_one_sum_of_several(unit: Dot) -> bool:
-    """Return whether several products are summed exactly, without scales."""
+    """Return whether the unit sums several products exactly, without scales."""
     engine = unit.engine
     return engine.step.products > 1 and engine.window.width is None and not engine.step.exact and unit.scale is None
 
@@ -66,23 +66,27 @@ CIRCUITS = (
     *window.CIRCUITS,
     *scaled.CIRCUITS,
 )
-"""Conditions that a unit must meet so that its sum has a circuit."""
+"""Conditions on a unit that its sum requires in hardware."""
 
 
 def is_fixed_point(unit: Dot) -> bool:
-    """Return whether several products are summed exactly in fixed point, over their whole range."""
+    """Return whether several products are summed in fixed point.
+
+    The fixed-point field then covers the whole range of the products.
+    """
     engine = unit.engine.within_chunk
     return engine.step.products > 1 and engine.is_fused and not is_pair(unit)
 
 
 def has_integers(unit: Dot) -> bool:
-    """Return whether an operand, such as an integer, can have more significand bits than usual 8-bit floating point."""
+    """Return whether an operand can have more significand bits than 8-bit floating-point numbers, as integers do."""
     return significand_bits((*unit.a, *unit.b)) > OPERAND_SIGNIFICAND_BITS
 
 
 def is_pair(unit: Dot) -> bool:
-    """Return whether the sum uses `pair`; that module explains why it needs rounding to nearest and no subnormal
-    products.
+    """Return whether the sum uses the module `pair`.
+
+    That module explains why it needs rounding to nearest and products that are not subnormal.
     """
     engine = unit.engine.within_chunk
     return (
@@ -120,10 +124,11 @@ def _chunk_steps(unit: Dot) -> list[Step]:
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the ports to the exact products; the ports in `passed` pass through.
+    """Return the stages from the ports to the exact products. The ports in `passed` pass through.
 
-    Products are normalised where the sum compares them. If the addend stays outside the window, the stages end with
-    the sum of the products. With scales, they end with this sum times the scales.
+    Products are normalised if the sum compares them. If the addend stays outside the window, the stages also
+    include
+    the sum of the products. With scales, they include this sum times the scales.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None
@@ -147,7 +152,7 @@ def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...])
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages from the outputs of `product_steps` and `c` to result and flags, with one rounding."""
+    """Return the stages that compute result and flags from `c` and the outputs of `product_steps`. They round once."""
     return [*flush_addend(unit.engine, i), *_sum_steps(unit, i)]
 
 

@@ -1,12 +1,12 @@
 """Zero-operand gating: the multiplier's inputs do not toggle if a factor is zero (IBM's zero bypass, HFP8 4.2).
 
-With enough register stages, a register holds the multiplier's input significands and exponents. It keeps its
+If there are enough stages, a register holds the significands and exponents of the multiplier's inputs. It keeps its
 value if the product is zero:
 
     decode -> register -> multiply -> mask -> ...      signs and special flags always pass
 
 The product of the held factors is masked afterwards. With fewer stages, AND gates set the factors to zero before
-the multiplier. Only products that are plain zeros are gated: not 0 x Inf and not 0 x NaN.
+the multiplier. Only products that are plain zeros are gated, not 0 x Inf or 0 x NaN.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from fp9_rtl.pipelines.elastic import ElasticStage
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 _GATED = ("significand", "exponent")
-"""Fields of a factor that have no meaning if its product is zero."""
+"""Fields of a factor that do not matter if its product is zero."""
 
 
 def stages_before_sum(unit: Dot) -> int:
-    """Return the number of register stages before the accumulation loop, or of the whole unit if it has no loop."""
+    """Return the number of register stages before the accumulation loop. Without a loop, return the unit's stages."""
     if not unit.has_state:
         return unit.stages
     return unit.stages - (1 if unit.engine.chunk.length is None else 2)
@@ -36,11 +36,11 @@ holds: Hook[[], bool] = Hook(
     {Dot: lambda unit: unit.gate_zeros and not unit.engine.step.exact and stages_before_sum(unit) > 1},
     otherwise=lambda unit: False,
 )
-"""Return whether a register holds the factors; this needs one stage after the decoders and at least one more."""
+"""Return whether a register holds the factors. This needs one stage after the decoders and at least one more stage."""
 
 
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:
-    """Return the stages to the products, with zero gating if the unit asks for it."""
+    """Return the stages from the ports to the products. They gate zeros if the unit has `gate_zeros`."""
     if not unit.gate_zeros:
         return [decode, multiply]
     if holds(unit):
@@ -53,12 +53,12 @@ def _lanes(unit: Dot) -> list[tuple[str, str]]:
 
 
 def _is_zero(a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> Value:
-    """Return whether the product of two factors is a plain zero."""
+    """Return whether a product is zero and neither factor is infinite or NaN."""
     return (a.zero & ~b.inf & ~b.nan) | (b.zero & ~a.inf & ~a.nan)
 
 
 class IsolateZeros(Step):
-    """Pass the factors; set their significands and exponents to 0 if the product is zero."""
+    """Pass the factors. If the product is zero, set their significands and exponents to 0."""
 
     name = "isolate"
 
@@ -80,7 +80,7 @@ class IsolateZeros(Step):
 
 
 class MaskZeros(Step):
-    """Pass the products; set the significand of each zero product to 0, because held factors give a non-zero one."""
+    """Pass the products. Set the significand of each zero product to 0, because the held factors are not zero."""
 
     name = "mask"
 
@@ -99,10 +99,11 @@ class MaskZeros(Step):
 
 
 class HeldFactors(ElasticStage):
-    """Decode the operands into an elastic register that keeps the previous factors if a product is zero.
+    """Decode the operands into an elastic register. If a product is zero, the register keeps the previous factors.
 
-    The first operation after a reset is stored completely, because the register holds nothing yet. Unknown bits in
-    a simulator would otherwise reach the result.
+    The first operation after a reset is always stored, because the register holds nothing yet. Otherwise unknown
+    bits
+    in a simulator could reach the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

@@ -1,4 +1,4 @@
-"""Decode operand codes and form exact products: the first stages of every unit that multiplies."""
+"""Decode operand codes and form exact products. These are the first stages of every unit that multiplies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.rounding.facts import SumFacts
 
 
 def operand_offset(formats: tuple[Format, ...]) -> int:
-    """Return the exponent offset that leaves the widest exponent field unchanged.
+    """Return the offset that is added to exponents. It leaves the widest exponent field unchanged.
 
     If all operands are integers, the offset makes the exponent of their first bit 0.
     """
@@ -27,7 +27,7 @@ def operand_offset(formats: tuple[Format, ...]) -> int:
 
 
 class DecodeOperands(Step):
-    """Decode all `a` and `b` operands to their fields; pass the inputs that later stages read."""
+    """Decode all operands `a` and `b` to their fields. Pass the inputs that later stages read."""
 
     name = "decode"
 
@@ -57,7 +57,7 @@ class DecodeOperands(Step):
         return m
 
     def _bypass(self, m: Module) -> None:
-        """Replace both operands by +0 if one is zero and the other is NaN-Inf in a format with such a code."""
+        """Replace both operands by +0 if one is zero and the other is NaN-Inf. Only some formats have NaN-Inf."""
         merged = {operand: self._is_merged(m, operand, formats) for operand, formats in self._offered.items()}
         for a, b in self._pairs:
             x, y = (self._decoders[name][1].operand for name in (a, b))
@@ -69,7 +69,7 @@ class DecodeOperands(Step):
                     m.d.comb += self.o[name].significand.eq(0)
 
     def _is_merged(self, m: Module, operand: str, formats: tuple[Format, ...]) -> Value:
-        """Return whether NaN and infinity share one code in the format selected for an operand."""
+        """Return whether the format selected for an operand has NaN-Inf, a single code for NaN and infinity."""
         merged = Signal(name=f"{operand}_is_merged")
         select = self.i[f"{operand}_format"] if len(formats) > 1 else Const(0, 0)
         for fmt in switch(m, select, formats):
@@ -78,11 +78,13 @@ class DecodeOperands(Step):
 
 
 class Multiply(Step):
-    """Form the exact products; their exponents have the bias of the result's field, or of the sum's window.
+    """Form the exact products. Their exponents have the bias of the result, or of the sum's window.
 
-    A significand begins with its leading 1, and the product's exponent belongs to this bit. Before a window no
-    stage needs this: the first bit may be 0, the exponent belongs to its position and does not wait for the
-    significand.
+    A normalised significand begins with its leading 1, and the product's exponent is the exponent of this bit. A
+    window
+    does not need this. There the first bit may be 0, and the exponent is that of its position. It is then known
+    before
+    the significand.
     """
 
     name = "multiply"
@@ -96,8 +98,9 @@ class Multiply(Step):
         normalise: bool = True,
         bias: int | None = None,
     ) -> None:
-        """Build the layouts. Exponents have `bias`, by default the result's; `normalise` moves the leading 1 to the
-        front.
+        """Build the layouts. Exponents have the bias `bias`, by default that of the result.
+
+        `normalise` shifts the leading 1 to the front.
         """
         result = unit.engine.result.format
         bias = result.bias if bias is None else bias

@@ -1,6 +1,7 @@
 """Exact sum of two products and an addend, in a window aligned to the largest of the three terms.
 
-All three terms can cancel, but the window needs little more than twice the result's significand of p + 1 bits.
+All three terms can cancel. Still, the window needs little more than twice the p + 1 bits of the result's
+significand.
 The terms are sorted by exponent. Positions count from the first term's leading bit:
 
     position  0        -p-2           -2p-3 | sticky
@@ -10,7 +11,7 @@ The terms are sorted by exponent. Positions count from the first term's leading 
 
 * The first two terms sum to 0 or to at least 2^(-p-1). If bits of the third are lost, it is below 2^(-p-3). The
   window then holds p + 1 bits of the sum, a guard bit and one sticky bit of known sign. One rounding needs no more.
-* If the first two sum to 0, the result is the third term: it replaces the window, with its own exponent.
+* If the first two sum to 0, the result is the third term. It replaces the window and has its own exponent.
 * If bits of the second term are lost, bits of the third are lost too. Both together are below 2^(-p-3), and the sum
   rounds to the first term. The flag inexact still depends on whether they cancel each other.
 
@@ -32,7 +33,7 @@ from fp9_rtl.sums.adder import significand_bits
 from fp9_rtl.sums.terms import NormaliseSum, classify, signed_sum
 
 HEADROOM = 2
-"""Number of bit positions above the largest term that a sum of three terms can reach."""
+"""Number of bit positions above the largest term that the sum of three terms can reach."""
 
 
 def window_bits(fmt: FixedFormat) -> int:
@@ -41,17 +42,20 @@ def window_bits(fmt: FixedFormat) -> int:
 
 
 def term_layout(significand: int, exponents: range) -> data.StructLayout:
-    """Return the layout of a term with `significand` bits; the exponent belongs to the first bit."""
+    """Return the layout of a term with `significand` bits. The exponent is that of the significand's first bit."""
     return data.StructLayout({"significand": significand, "exponent": exponents, "sign": 1})
 
 
 class AlignPair(Step):
-    """Find the term with the largest exponent and shift the other two right; lost bits become one sticky bit for each
-    term.
+    """Find the term with the largest exponent, and shift the other two right.
 
-    `cut` means that bits of a term were lost, and `cut_term` is this term. `both_cut` means that both terms lost
-    bits and do not cancel each other. The first product may be longer than the second if the second is then zero: a
-    term of at most two thirds of the window's width is not truncated where it can cancel.
+    The lost bits of each shifted term become one sticky bit. `cut` means that a term lost bits, and `cut_term` is
+    this
+    term. `both_cut` means that both terms lost bits and do not cancel each other. The first product may be longer
+    than
+    the second if the second is then zero. A term of at most two thirds of the window's width is not truncated where
+    it
+    can cancel.
     """
 
     name = "align"
@@ -108,7 +112,7 @@ class AlignPair(Step):
         return m
 
     def _product(self, m: Module, lane: int) -> data.View[data.StructLayout]:
-        """Return a product as a term; the exponent of a zero is below all others."""
+        """Return a product as a term. If it is zero, its exponent is below all others."""
         product = self.i[f"product{lane}"]
         term = Signal(self._term, name=f"term{lane}")
         m.d.comb += [
@@ -145,8 +149,9 @@ class AlignPair(Step):
 
 
 class AddPair(Step):
-    """Add the three terms to magnitude and sign; if the other two cancel, the sum is the truncated term before
-    truncation.
+    """Add the three terms. The result is a magnitude and a sign.
+
+    If two terms cancel and the third was truncated, the sum is the third term before truncation.
     """
 
     name = "add"
@@ -179,9 +184,7 @@ class AddPair(Step):
 
 
 def addition(fmt: FixedFormat, i: data.StructLayout) -> list[Step]:
-    """Return the stages from fields `product0`, `product1` and `c` of layout `i` to the normalised sum, ready for
-    rounding.
-    """
+    """Return the stages that add `product0`, `product1` and `c` of layout `i`. Their output is the rounder's input."""
     align = AlignPair(fmt, i)
     add = AddPair(fmt, align.o.shape())
     return [align, add, NormaliseSum(fmt, HEADROOM, add.o.shape())]

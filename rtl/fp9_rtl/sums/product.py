@@ -14,7 +14,7 @@ from fp9_rtl.rounding.rounder import Round, drive_significand, rounder_layout
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 _BELOW = 3
-"""Minimum number of bits below the result's last place that rounding needs: guard, round and sticky."""
+"""Minimum number of bits that rounding needs below the result's last place: guard, round and sticky."""
 
 
 def product_steps(unit: Mul) -> list[Step]:
@@ -27,7 +27,7 @@ def product_steps(unit: Mul) -> list[Step]:
 
 
 def product_facts(unit: Mul) -> SumFacts:
-    """Return the exponent range of the products, and whether a product can be subnormal or overflow."""
+    """Return the range of the products' exponents, and whether a product can be subnormal or overflow."""
     (low_a, high_a), (low_b, high_b) = (exponent_range(formats, False) for formats in (unit.a, unit.b))
     products = range(low_a + low_b, high_a + high_b + 2)
     below_normal = products.start < unit.result.min_normal_exponent
@@ -35,7 +35,10 @@ def product_facts(unit: Mul) -> SumFacts:
 
 
 class PlaceProduct(Step):
-    """Fit the product's significand to the result's precision; shift it right if it is below the normal numbers."""
+    """Extend or reduce the product's significand to the result's precision.
+
+    A product below the normal numbers is shifted right.
+    """
 
     name = "place"
 

@@ -2,10 +2,10 @@
 
     products in fixed point -> sum -> times the scales -> normalise -> + c -> one rounding
 
-The sum of a block times its scales is exact; it is added to the addend like a single product. Below the result's
-lowest exponent the sum is shifted right, and lost bits become sticky. Enough bits remain below the result's last
-place for the same rounding. Several blocks with their own scales are first added in fixed point (`blocks`). The
-addend is added last, so that an accumulator's loop contains only a multiply-add.
+The sum of a block times its scales is exact. It is added to the addend like a single product. Below the result's
+lowest exponent the sum is shifted right, and lost bits become sticky. The bits that remain are enough to round in
+the same way. Several blocks with their own scales are first added in fixed point (`blocks`). The addend is added
+last, so that an accumulator's loop contains only a multiply-add.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from fp9_rtl.sums.window import window_sum as window
 from fp9_rtl.sums.window.scaled import scaled_terms
 
 MOST_PLACES = 1 << 8
-"""Maximum number of bit positions between the scales of two blocks in one exact sum."""
+"""Maximum number of bit positions between the scales of two blocks that one exact sum can hold."""
 
 
 def has_one_block(unit: Dot) -> bool:
-    """Return whether all products of a step share two scales."""
+    """Return whether one pair of scales applies to all products of a step."""
     return unit.products == unit.products_of_scales
 
 
 def _span(scale: Format) -> int:
-    """Return the number of bit positions between the largest and smallest product of two scales."""
+    """Return the number of bit positions between the smallest and the largest product of two scales."""
     fields = ScaleFields(scale)
     return 2 * (fields.highest_field - fields.lowest_field)
 
@@ -153,8 +153,9 @@ CIRCUITS = (
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from products and scales to one scaled sum or to window terms; fields in `passed` pass
-    through.
+    """Return the stages from products and scales to one scaled sum, or to the terms of a window.
+
+    Fields in `passed` pass through.
     """
     if unit.engine.window.width is not None:
         return scaled_terms(unit, i, passed)
@@ -168,7 +169,7 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages from the outputs of `product_steps` and `c` to result and flags, with one rounding."""
+    """Return the stages that compute result and flags from `c` and the outputs of `product_steps`. They round once."""
     if unit.engine.window.width is not None:
         return window.sum_steps(unit, i)
     bias = unit.engine.result.format.bias
@@ -179,7 +180,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 class SumProducts(Step):
-    """Form the exact sum of the products as magnitude and sign, in units of the products' lowest bit position."""
+    """Form the exact sum of the products as magnitude and sign. The products' lowest bit position is the unit."""
 
     name = "sum"
 
@@ -213,7 +214,7 @@ class SumProducts(Step):
 
 
 class ScaleSum(Step):
-    """Multiply the sum by both scales; the product's exponent has the result's bias and is at least 1."""
+    """Multiply the sum by both scales. The exponent has the result's bias and is at least 1."""
 
     name = "scale"
 

@@ -1,4 +1,4 @@
-"""Read operand scales in circuits, and turn a scaled sum into one term of a multiply-add."""
+"""Decode operand scales in hardware, and convert a scaled sum to one term of a multiply-add."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 
 
 def scale_names(unit: Dot) -> tuple[str, ...]:
-    """Return the names of the scale ports, which pass through beside the products."""
+    """Return the names of the scale ports. The scales pass through beside the products."""
     return (*unit.scale_names("a"), *unit.scale_names("b"))
 
 
 class ScaledTerm:
-    """Exact magnitude of `bits` bits, normalised, with its exponent in the result's bias.
+    """Conversion of an exact magnitude of `bits` bits to a normalised term. Its exponent has the result's bias.
 
-    `first` is the range of exponents of its first bit. Numbers with an exponent below 1 are shifted right to
+    `first` is the range of exponents that its first bit can have. A number with an exponent below 1 is shifted
+    right to
     exponent 1, and lost bits become sticky.
     """
 
@@ -34,7 +35,7 @@ class ScaledTerm:
         self.layout = product_layout(range(max(lowest, 1), max(first.stop, 2)), width)
 
     def drive(self, m: Module, product: data.View[data.StructLayout], exact: Value, first: Value, zero: Value) -> None:
-        """Drive significand and exponent of `product`; the significand is 0 if `zero`."""
+        """Drive the significand and the exponent of `product`. If `zero` is 1, the significand is 0."""
         aligned = Cat(Const(0, len(product.significand) - self._bits), exact)
         normalised, shift = shift_left_normalising(m, aligned, None, Const(0))
         exponent, moved = first - shift, normalised
@@ -46,7 +47,7 @@ class ScaledTerm:
         ]
 
     def _sunk(self, m: Module, exponent: Value, significand: Value) -> tuple[Value, Value]:
-        """Return exponent and significand of a number shifted right to the lowest exponent, if it is below it."""
+        """Return exponent and significand. A number below the lowest exponent is shifted right to it."""
         below = Signal.like(1 - exponent)
         distance = Signal(len(below) - 1)
         m.d.comb += [below.eq(1 - exponent), distance.eq(Mux(below > 0, below, 0))]
@@ -55,9 +56,9 @@ class ScaledTerm:
 
 
 class ScaleFields:
-    """Decoder for scale codes: exponent fields, significands, NaN and zero.
+    """Decoder for scale codes. It returns exponent fields and significands, and recognises NaN and zero.
 
-    A scale is significand * 2^(field + `offset`); the significand's first bit has weight 1.
+    A scale is significand * 2^(field + `offset`). The significand's first bit has weight 1.
     """
 
     def __init__(self, fmt: Format) -> None:
@@ -72,27 +73,29 @@ class ScaleFields:
 
     @property
     def product_bits(self) -> int:
-        """Return the significand width of the product of two scales; 0 if this product is a power of two."""
+        """Return the number of significand bits in a product of two scales. It is 0 if the scales are powers of two."""
         return 2 * self.precision if self.precision > 1 else 0
 
     def times(self, exact: Value, significands: Sequence[Value], zero: Value) -> Value:
-        """Return a magnitude times the significands of two scales; 0 if a scale is zero."""
+        """Return the magnitude multiplied by the significands of two scales. Return 0 if a scale is zero."""
         if self.product_bits:
             return exact * (significands[0] * significands[1])
         return exact & ~zero.replicate(len(exact)) if self._format.has_zero else exact
 
     def first_place(self, unit: Dot, bits: int) -> range:
-        """Return the range of exponents, in the result's bias, of the first bit of a scaled sum of `bits` bits.
+        """Return the exponents that the first bit of a scaled sum with `bits` bits can have. They have the result's
+        bias.
 
-        The range goes from both scale fields at their lowest to both at their highest.
+        The range extends from two scales with the lowest field to two scales with the highest field.
         """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
         at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.format.bias
         return range(at_zero + 2 * self.lowest_field, at_zero + 2 * self.highest_field + 1)
 
     def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:
-        """Return exponent fields and significands of the scale codes, and whether any is NaN, and whether any
-        is zero.
+        """Return the exponent fields and the significands of the scale codes.
+
+        Also return whether any scale is NaN, and whether any scale is zero.
         """
         fields, significands, nans, zeros = [], [], [], []
         for number, code in enumerate(codes):

@@ -1,4 +1,4 @@
-"""Shared parts of sums of several products: terms, special results, signed sum, normalisation."""
+"""Parts that several sums of products share: terms, special results, signed sum, normalisation."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def classify(
     o: data.View[data.StructLayout],
     run: int | None = None,
 ) -> Value:
-    """Drive `inf`, `nan`, `invalid` and `subtract` of `o`; return whether a term is minus infinity.
+    """Drive `inf`, `nan`, `invalid` and `subtract` of `o`. Return whether a term is minus infinity.
 
-    `subtract` means that the signs differ. Zeros of equal sign keep their sign; any other zero sum is a
-    cancellation. `run` is the engine's `infinity_run`.
+    `subtract` means that the signs of the terms differ. If all terms are zeros of equal sign, the sum keeps this
+    sign.
+    Any other zero sum is a cancellation. `run` is the engine's `infinity_run`.
     """
     terms = [*products, *([] if addend is None else [addend])]
     infinite = [(term.inf & ~term.sign, term.inf & term.sign) for term in terms]
@@ -46,10 +47,11 @@ def classify(
 
 
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
-    """Return whether a positive and whether a negative infinity remain after all products, processed in order.
+    """Return whether a positive infinity remains after all products, and whether a negative one remains.
 
-    Two infinities of opposite sign both remain. The next infinity replaces both, unless a run of `run` products has
-    ended since: then both remain for good.
+    Products are processed in order. If two infinities have opposite signs, both remain. The next infinity replaces
+    both,
+    unless a run of `run` products has ended since then. In that case both remain to the end.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
@@ -67,10 +69,12 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 
 
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
-    """Return magnitude, `bits` wide, and sign of a sum of terms, each given as (magnitude, whether negative).
+    """Return the sum of the terms: its magnitude with `bits` bits, and whether it is negative.
 
-    The sum is in one's complement: negative terms are inverted, the carry-out re-enters at the bottom, and a
-    negative sum is inverted. Inversion needs no increment, so a sticky last bit keeps its value.
+    Each term is given in the same form. The sum is in one's complement: negative terms are inverted, the carry-out
+    re-enters at the bottom, and a negative sum is inverted. Inversion needs no increment, so a sticky last bit
+    keeps its
+    value.
     """
     if len(terms) == 1:
         return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]
@@ -85,7 +89,7 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
 
 
 def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
-    """Reduce three rows to two with the same sum, with end-around carry; return fewer rows unchanged."""
+    """Reduce three rows to two with the same sum, with end-around carry. Return fewer rows unchanged."""
     if len(rows) < 3:
         return list(rows)
     x, y, z = rows
@@ -96,9 +100,9 @@ def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
 
 
 class NormaliseSum(Step):
-    """Move the leading 1 of a sum's magnitude to the top; keep the precision, guard, round and sticky bits.
+    """Shift the leading 1 of a sum to the top. The bits below the result's precision become guard, round and sticky.
 
-    `headroom` is the number of bit positions from the position of `exponent` up to the sum's first bit.
+    `headroom` is the number of bit positions between the position of `exponent` and the first bit of the sum.
     """
 
     name = "normalise"
@@ -114,7 +118,7 @@ class NormaliseSum(Step):
         super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), beside))
 
     def rounding_bits(self, m: Module, below: Value) -> Value:
-        """Return the bits for rounding, from all bits `below` the result's last place."""
+        """Return the bits that rounding uses. `below` has all bits below the result's last place."""
         return below
 
     def elaborate(self, platform: object) -> Module:

@@ -15,14 +15,16 @@ from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the ports to the exact products, not normalised; the ports in `passed` pass through."""
+    """Return the stages from the ports to the exact products, which are not normalised. The ports in `passed` pass
+    through.
+    """
     decode = DecodeOperands(unit, passed, normalise=False)
     multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))
     return gating.product_steps(unit, decode, multiply)
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages from the products and `c` to result and flags, with one rounding."""
+    """Return the stages that compute result and flags from the products and `c`. They round once."""
     window, fmt = window_of(unit), unit.engine.result.format
     place = Place(unit, i)
     add = Add(window, place.o.shape())

@@ -1,4 +1,4 @@
-"""Bit positions of an exact fixed-point sum, and the facts about its rounding that follow; `sum` has the picture."""
+"""Bit positions of an exact fixed-point sum, and what they imply for rounding. The module `sum` shows a picture."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from fp9_rtl.sums.multiply import operand_offset
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Bit positions of a sum, given by their exponents; the field extends from `ulp` up to, but not including, `top`.
+    """Bit positions of a sum, given by their exponents. The field extends from `ulp` up to, but not including, `top`.
 
-    The addend's first bit is at most at `addend_highest`. `far` means that the addend can be larger. `cut` means
-    that it can reach below `lowest`; a sticky bit below the window then collects the lost bits.
+    The addend's first bit is at most at `addend_highest`. `far` means that an addend can be larger than this. `cut`
+    means
+    that an addend can reach below `lowest`. A sticky bit below the window then collects the lost bits.
     """
 
     lowest: int
@@ -27,27 +28,27 @@ class Window:
 
     @property
     def bits(self) -> int:
-        """Return the width of the window, with the sticky bit if there is one."""
+        """Return the number of bits in the window. It includes the sticky bit if there is one."""
         return self.highest - self.lowest + 1 + self.cut
 
     @property
     def bits_below(self) -> int:
-        """Return the number of bits below the field, with the sticky bit if there is one."""
+        """Return the number of window bits below the field. It includes the sticky bit if there is one."""
         return self.ulp - self.lowest + self.cut
 
     @property
     def bits_above(self) -> int:
-        """Return the number of addend bits above the field."""
+        """Return the number of window bits above the field. Only the addend can have such bits."""
         return max(self.addend_highest - self.top + 1, 0)
 
 
 def product_bias(unit: Dot) -> int:
-    """Return the bias at which a product's exponent is the plain sum of the decoded operand exponents."""
+    """Return the bias with which a product's exponent is the sum of the decoded operand exponents."""
     return operand_offset(unit.a) + operand_offset(unit.b) - 1
 
 
 def window_of(unit: Dot) -> Window:
-    """Return the window of the exact sums of a `dot`."""
+    """Return the window for the exact sums of a `dot`."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     fmt = unit.engine.addend_format
     top = products.ulp + products.signed_bits(unit.engine.step.products) - 1
@@ -64,7 +65,7 @@ def window_of(unit: Dot) -> Window:
 
 
 def register_window(unit: Mac) -> Window:
-    """Return the bit positions of a Kulisch accumulator's sum, which has no addend."""
+    """Return the bit positions of the sum in a Kulisch accumulator. This sum has no addend."""
     fmt = unit.engine.result.format
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     top = ulp + unit.sum_bits
@@ -72,14 +73,14 @@ def register_window(unit: Mac) -> Window:
 
 
 def register_facts(unit: Mac, window: Window) -> SumFacts:
-    """Return what the rounder of a Kulisch accumulator can omit; its sums can fill the whole register."""
+    """Return what the rounder of a Kulisch accumulator can omit. The sum can fill the whole register."""
     fmt = unit.engine.result.format
     below_normal = window.lowest < fmt.min_normal_exponent + (not fmt.subnormals)
     return SumFacts(sum_facts(unit).products, below_normal, overflow=window.top > fmt.highest_exponent)
 
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
-    """Return what the rounder can omit: each sum is a multiple of the window's last place, or the addend alone."""
+    """Return what the rounder can omit. A sum is either a multiple of the window's last place or the addend alone."""
     result = unit.engine.result.format
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
     alone = rounds_addend(unit.engine) or unit.engine.result.flush

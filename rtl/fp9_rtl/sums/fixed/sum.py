@@ -1,7 +1,7 @@
-"""Exact sum of any number of products and an addend, in fixed point over the products' range.
+"""Exact sum of any number of products and an addend. The products' range is one fixed-point field.
 
 Each product has its bit position in a field that holds the sum of all products. No product is sorted, aligned with
-another product or normalised. The addend has a larger exponent range; it meets the field in a slightly wider
+another product or normalised. The addend has a larger exponent range. It meets the field in a slightly wider
 window:
 
     position   highest       top            ulp      lowest
@@ -12,14 +12,14 @@ window:
 * Addend above `highest`: all its bits are at least two positions above the products' sum. This sum is then below a
   quarter of the addend's last place, so the rounding does not depend on the distance. The addend is placed at
   `highest` and keeps its own exponent.
-* Addend bits below `lowest`: they are below half of the products' last place. The products' sum keeps its leading
-  bit or moves by one position, and the lost bits become sticky. If the products cancel, the sum is the addend
+* Addend bits below `lowest`: they are below half of the products' last place. They move the leading bit of the
+  products' sum by at most one position. The lost bits become sticky. If the products cancel, the sum is the addend
   alone.
 
 Only the field is added. Signs are relative to the addend's sign, so only products are inverted. If the addend has
 no bits outside the field, the sum is in one's complement, as in `terms.signed_sum`. Otherwise it is in two's
-complement: the products' signs enter at the bottom as carries. A negative sum then borrows from the bits above. If
-there are none, it is inverted and the bits below are negated.
+complement: the products' signs enter at the bottom as carries. A negative sum then borrows from the bits above the
+field. If there are none, the sum is inverted and the bits below the field are negated.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ from fp9_rtl.sums.terms import carry_save, classify
 def placed_product(
     m: Module, unit: Dot, product: data.View[data.StructLayout], negative: Value, bits: int, name: str
 ) -> Signal:
-    """Return a product's bits at their positions, inverted if negative; the lowest of `bits` is the products' ulp.
+    """Return a product's bits at their positions in a signal of `bits` bits. A negative product is inverted.
 
-    The product is first shifted by its exponent modulo a power of two, which is not below the significand width. A
-    short exponent is applied completely. A selector then moves the product to a multiple of that power. Bits that
-    would fall out on either side are 0 in every product.
+    The lowest bit of the signal is the products' ulp. The product is first shifted by its exponent modulo a power
+    of two.
+    This power is at least the width of the significand. A selector then moves the product to a multiple of that
+    power.
+    A short exponent needs only the shift. Bits that would fall out on either side are 0 in every product.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -87,7 +89,7 @@ def placed_product(
 def _moved_by_less_than(
     m: Module, product: data.View[data.StructLayout], negative: Value, fine: int, dropped: int, name: str
 ) -> Value:
-    """Return a product, inverted if negative, shifted left by its exponent modulo 2^fine.
+    """Return a product, shifted left by its exponent modulo 2^fine. A negative product is inverted.
 
     The `dropped` lowest bits are left out, because no position uses them.
     """
@@ -104,13 +106,15 @@ def _moved_by_less_than(
 
 
 def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
-    """Return the exponent of the smallest operand's first bit; a subnormal number has its format's lowest exponent."""
+    """Return the exponent of the first bit of the smallest operand. A subnormal number has its format's lowest
+    exponent.
+    """
     every = with_every_bias(formats, unit.bias_port)
     return min(alignment_exponent(f, floor_log2(f.value_of(f.smallest_code))) for f in every)
 
 
 class Place(Step):
-    """Place the products in the field and reduce them, with the addend's bits there, to two rows.
+    """Place the products and the addend in the field, and reduce them to two rows.
 
     Addend bits outside the field are separate outputs.
     """
@@ -167,15 +171,16 @@ class Place(Step):
         return m
 
     def _reduced(self, m: Module, rows: Sequence[Value], carries: Iterator[Value]) -> Sequence[Value]:
-        """Reduce three rows to two; return fewer rows unchanged."""
+        """Reduce three rows to two. Return fewer rows unchanged."""
         if len(rows) < 3:
             return rows
         total, moved = carry_save(m, rows)
         return total, Cat(Mux(self.o.outside, next(carries), moved[0]), moved[1:])
 
     def _place_addend(self, m: Module, addend: data.View[data.StructLayout]) -> Value:
-        """Return the addend's bits in the window, from `lowest` to its highest position; drive `cut` if a bit below
-        was 1.
+        """Return the addend's bits in the window, from `lowest` to its highest position.
+
+        Drive `cut` with 1 if any bit below `lowest` is 1.
         """
         o, window, fmt = self.o, self._window, self._format
         highest = window.addend_highest + fmt.bias
@@ -191,9 +196,9 @@ class Place(Step):
 
 
 class Add(Step):
-    """Add the two rows: magnitude from the window's lowest position, and sign.
+    """Add the two rows. The result has a sign and a magnitude, which begins at the window's lowest position.
 
-    `alone` means that the products cancel and the addend was truncated.
+    `alone` means that the products cancel and that the addend was truncated.
     """
 
     name = "add"
@@ -233,10 +238,11 @@ class Add(Step):
 
 
 class Normalise(Step):
-    """Move the leading 1 of a sum to the top; keep the precision, guard, round and sticky bits.
+    """Shift the leading 1 of a sum to the top. The bits below the result's precision become guard, round and sticky.
 
-    The last bit of `sum` is the window's lowest position. If the products have cancelled and `alone` is 1, the sum
-    is the field `addend`.
+    The last bit of `sum` is the window's lowest position. If `alone` is 1, the products have cancelled, and the sum
+    is
+    the field `addend`.
     """
 
     name = "normalise"

@@ -1,5 +1,5 @@
 """Sums whose terms are truncated to a window of fraction bits below the largest exponent.
 
-`steps` is the chain of stages. The addend joins inside the window (`align`), beside the truncated sum (`beside`),
-or after the interleaved sums of even and odd products (`interleaved`).
+`steps` is the chain of stages. The addend is added inside the window (`align`) or to the truncated sum of the
+products (`beside`). In `interleaved`, even and odd products are summed first, then the addend is added.
 """

@@ -1,16 +1,17 @@
-"""Sums in a window of K fraction bits below the largest exponent; lower bits of every term are truncated.
+"""Sums in a window of K fraction bits below the largest exponent. Lower bits of every term are truncated.
 
-Significands are not normalised before alignment. A product has two integer and six fraction bits and is aligned at
-the sum of its factors' exponents. Subnormal operands have the lowest exponent of their format.
+Significands are not normalised before alignment. A product has two integer bits and six fraction bits. It is
+aligned
+at the sum of its factors' exponents. Subnormal operands have the lowest exponent of their format.
 
     exponent     +1  0 | -1 ...           -K |
     product      x   x | xxxxxx              |
     product 2            xxx  xxxxx          |
     addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
 
-Truncated bits make the result inexact. Toward zero they have no other effect. With jam, they set the last bit kept
-to 1. With floor, a negative term that loses bits decreases by one unit of the window's last place. One row of the
-sum subtracts all these units.
+Truncated bits make the result inexact. Truncation toward zero has no other effect. With jam, the last kept bit
+becomes 1. With floor, a negative term that loses bits decreases by one unit of the window's last place. One row of
+the sum subtracts all these units.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from fp9_rtl.sums.terms import classify, signed_sum
 
 
 def term_names(unit: Dot) -> tuple[str, ...]:
-    """Return the field names of the terms added to the addend: the products, or the sums of their groups."""
+    """Return the names of the fields that are added to the addend: the products, or the sums of their groups."""
     return unit.lane_names("product") if unit.engine.step.group is None else block_names(unit, unit.engine.step.group)
 
 
 def places_above(unit: Dot) -> int:
-    """Return the number of bit positions of a term above its exponent.
+    """Return the number of bit positions that a term has above the position of its exponent.
 
-    A product has one more than its factors together. A group's sum, aligned by its scales, has more.
+    A product has one more than both factors together. A group's sum is aligned by its scales and has more.
     """
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)
@@ -51,7 +52,7 @@ def places_above(unit: Dot) -> int:
 
 
 def window_bits(unit: Dot) -> int:
-    """Return the window's width: a term's integer bits and the fraction bits that are kept."""
+    """Return the number of bits in the window: the integer bits of a term and the fraction bits that are kept."""
     assert unit.engine.window.width is not None
     return places_above(unit) + 1 + unit.engine.window.width
 
@@ -62,7 +63,9 @@ def carry_places(unit: Dot) -> int:
 
 
 class Term(NamedTuple):
-    """A number in the window; its exponent includes the bit positions above it and has no meaning for a zero."""
+    """A number in the window. The exponent is that of the highest bit position. It has no meaning if the number is
+    zero.
+    """
 
     value: Value
     exponent: Value
@@ -72,11 +75,11 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of terms: the exponents by which the window compares them, in the result's bias, plus the bit positions
-    above.
+    """Ranks of terms. A rank is the exponent by which the window compares terms, plus the bit positions above it.
 
-    `nothing` is below all exponents. `zero` is the rank of a zero. `lowest` is the lowest value that the largest
-    rank of all terms can have.
+    Ranks have the result's bias. `nothing` is below all exponents. `zero` is the rank of a zero. `lowest` is the
+    lowest
+    value that the largest rank in a sum can have.
     """
 
     exponents: range
@@ -89,7 +92,7 @@ class Ranks:
 
 
 def ranks_of(unit: Dot, products: range) -> Ranks:
-    """Return the ranks of a unit whose products have exponents `products`; the addend counts if it is inside the
+    """Return the ranks for a unit whose products have exponents `products`. They include an addend inside the
     window.
     """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
@@ -103,21 +106,22 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 
 def lowest_of_zeros(unit: Dot) -> int:
-    """Return the exponent that the engine gives to a zero, on the scale of `Ranks`."""
+    """Return the exponent that the engine gives to a zero, as a rank in `Ranks`."""
     assert unit.engine.window.zero_exponent is not None
     return unit.engine.window.zero_exponent + unit.engine.result.format.bias + places_above(unit)
 
 
 def headroom(unit: Dot, ranks: Ranks) -> int:
-    """Return the number of bits above the window in the sum: for carries, and so that normalisation never shifts
-    right.
+    """Return the number of bits that the sum has above the window.
+
+    They hold carries. They also ensure that normalisation never shifts right.
     """
     below = 1 - ranks.lowest if unit.engine.result.format.subnormals else 0
     return max(carry_places(unit), below)
 
 
 class Window:
-    """Hardware in module `m` that truncates terms to the window below their largest exponent."""
+    """Logic in module `m` that truncates terms to the window below their largest exponent."""
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
         self._m, self._ranks, self._name = m, ranks, name
@@ -133,13 +137,11 @@ class Window:
         return Signal(Signal(self._ranks.exponents).shape(), name=f"{self._name}{name}")
 
     def _rank(self, name: str, exponent: Value, zero: Value) -> Signal:
-        """Return the rank of a term: its exponent, or the rank of a zero."""
         ranked = self._signal(f"rank_of_{name}")
         self._m.d.comb += ranked.eq(Mux(zero, self._ranks.zero, exponent))
         return ranked
 
     def _largest(self, exponents: list[Signal]) -> Signal:
-        """Return the largest exponent, by a tree of comparators."""
         level = 0
         while len(exponents) > 1:
             level += 1
@@ -150,7 +152,7 @@ class Window:
         return exponents[0]
 
     def _cut(self, name: str, value: Value, exponent: Signal) -> tuple[Value, Value]:
-        """Return a term's bits in the window, and whether any bit was lost."""
+        """Return the bits of a term in the window, and whether a bit that is 1 was lost."""
         distance = Signal(range(len(self._ranks.exponents)), name=f"{self._name}distance_of_{name}")
         self._m.d.comb += distance.eq(self.top - exponent)
         width = max(self._bits, len(value))
@@ -167,14 +169,14 @@ def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the units that floor subtracts from the truncated terms: one for each negative term that lost bits."""
+    """Return the number of units that floor subtracts. Each negative term that loses bits costs one unit."""
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 
 
 def aligned_layout(
     unit: Dot, terms: Sequence[str], window: Mapping[str, data.ShapeLike], passed: Mapping[str, data.ShapeLike]
 ) -> data.StructLayout:
-    """Return the layout of truncated terms, their signs, fields of the window, special results and passed fields."""
+    """Return a layout with truncated terms and their signs. It also has the special results and the given fields."""
     return data.StructLayout(
         {
             **{name: window_bits(unit) for name in terms},
@@ -189,9 +191,11 @@ def aligned_layout(
 
 
 class AlignWindow(Step):
-    """Truncate the products, and an addend inside the window, to the window; `dropped` means that a lost bit was 1.
+    """Truncate the products to the window. An addend inside the window is truncated, too.
 
-    `below` is the number of units that floor subtracts. Fields in `passed` pass through.
+    `dropped` means that a lost bit was 1. `below` is the number of units that floor subtracts. Fields in `passed`
+    pass
+    through.
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
@@ -232,7 +236,7 @@ class AlignWindow(Step):
 
 
 class AddWindow(Step):
-    """Add the aligned terms to magnitude and sign, with `places` bits above the window."""
+    """Add the aligned terms. The result has a sign and a magnitude with `places` bits above the window."""
 
     def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
         self.name = "add" if unit.engine.window.addend is Addend.INSIDE else "add_products"

@@ -1,7 +1,7 @@
-"""Addend outside the products' window: truncated like the products, or complete, then added exactly.
+"""Sums whose addend is outside the products' window. The addend may be truncated like the products.
 
-The truncated sum of the products is normalised and replaces the product in a multiply-add (`adder`). The window
-does not depend on the addend, so an accumulator's loop contains only the addition of the multiply-add.
+The truncated sum of the products is normalised and replaces the product in a multiply-add (`adder`). The addend is
+then added exactly. The window does not depend on the addend, so an accumulator's loop contains only this addition.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from fp9_rtl.sums.window.align import AddWindow, AlignWindow, Ranks, carry_place
 
 
 def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the products to their truncated sum `product`, and `dropped`; fields in `passed` pass
-    through.
+    """Return the stages from the products to their truncated sum `product`. Fields in `passed` pass through.
 
-    If the addend is truncated at the window, too, the window's exponent `top` is another output.
+    `dropped` is another output. If the addend is also truncated at the window, the window's exponent `top` is an
+    output.
     """
     align = AlignWindow(unit, i, passed)
     add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)
@@ -31,7 +31,7 @@ def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]
 
 
 class NormaliseProducts(Step):
-    """Normalise the sum of the products to one product with a leading 1; `top` is the window's exponent."""
+    """Normalise the sum of the products, so that it is one product with a leading 1. `top` is the window's exponent."""
 
     name = "normalise_products"
 
@@ -66,7 +66,9 @@ class NormaliseProducts(Step):
 
 
 class CutAddend(Step):
-    """Unpack the addend and clear its bits below the window (toward zero); without products nothing is cleared."""
+    """Unpack the addend and clear its bits below the window. If all products are zero and the engine gives no
+    exponent to zeros, no bit is cleared.
+    """
 
     name = "cut"
 

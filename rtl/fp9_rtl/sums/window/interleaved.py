@@ -7,7 +7,7 @@
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
 Floor subtracts one unit if a negative number loses bits. These units are one row of the next sum. The products do
-not depend on the addend, so an accumulator's loop begins after their joined sum.
+not depend on the addend, so an accumulator's loop begins after the sum of all products.
 """
 
 from __future__ import annotations
@@ -37,17 +37,20 @@ HALVES = ("even", "odd")
 
 
 def half(unit: Dot, name: str) -> tuple[str, ...]:
-    """Return the names of the products in the half `name`, even or odd."""
+    """Return the names of the even or the odd products. `name` selects the half."""
     return unit.lane_names("product")[HALVES.index(name) :: 2]
 
 
 def sum_bits(unit: Dot) -> int:
-    """Return the width of a sum of products in the window."""
+    """Return the number of bits in a sum of products in the window."""
     return window_bits(unit) + carry_places(unit)
 
 
 class AlignHalves(Step):
-    """Truncate each product toward zero in its half's window; `even_top` and `odd_top` are the largest exponents."""
+    """Truncate each product toward zero in the window of its half.
+
+    `even_top` and `odd_top` are the largest exponents of the halves.
+    """
 
     name = "align"
 
@@ -78,7 +81,7 @@ class AlignHalves(Step):
 
 
 class AddHalves(Step):
-    """Add each half, then both sums: `sum` has magnitude and sign, at the larger exponent `top`."""
+    """Add the products of each half, then add both sums. The larger of the two exponents is `top`."""
 
     name = "add"
 
@@ -124,14 +127,13 @@ class AddHalves(Step):
         return m
 
     def _sum(self, m: Module, name: str) -> tuple[Value, Value]:
-        """Return magnitude and sign of the sum of one half."""
         terms = [(self.i[term], self.i[f"{term}_sign"]) for term in half(self._unit, name)]
         magnitude, negative = signed_sum(m, terms, self._bits)
         return magnitude, negative
 
 
 class AddAddend(Step):
-    """Add the joined products and the addend, both floored below the largest exponent."""
+    """Add the addend to the sum of all products. Floor truncates both below the larger exponent."""
 
     name = "add_addend"
 
@@ -182,7 +184,7 @@ class AddAddend(Step):
     ) -> tuple[Value, Value, Value]:
         """Return the addend's bits in the window, whether bits were lost, and whether floor subtracts a unit.
 
-        An addend below the window and the bit position next to it is 0 and is not floored.
+        An addend below the window's last place and below the next bit position becomes 0 without floor.
         """
         width = self._above + 1 + self._window
         significand = Cat(addend.significand, Const(0, self._above))
@@ -205,10 +207,11 @@ class AddAddend(Step):
 
 
 class NormaliseFloor(NormaliseSum):
-    """Normalise as `NormaliseSum` and floor after `fraction_bits` of the normalised sum.
+    """Normalise as `NormaliseSum` does. Then floor the normalised sum after `fraction_bits` bits.
 
-    The unit that floor subtracts from a negative sum is added to its magnitude below the rounding bits. It is not
-    added if these bits are all 1: rounding to nearest then rounds up in either case.
+    Floor subtracts a unit from a negative sum, so one is added to the magnitude below the rounding bits. It is not
+    added
+    if these bits are all 1, because rounding to nearest then rounds up in either case.
     """
 
     def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:

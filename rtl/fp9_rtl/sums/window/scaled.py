@@ -1,4 +1,4 @@
-"""Scaled terms of a window: products with power-of-two scales, and groups with any scales."""
+"""Terms of a window that have scales: products with power-of-two scales, and groups with any scales."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9_rtl.sums.window.align import lowest_of_zeros, places_above, window_bits
 
 
 def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from products and scales to the window's terms; fields in `passed` pass through."""
+    """Return the stages from products and scales to the window's terms. Fields in `passed` pass through."""
     group = unit.engine.step.group
     if group is None:
         return [ScaleProducts(unit, i, passed)]
@@ -23,15 +23,17 @@ def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> li
 
 
 def _lowest(unit: Dot) -> int:
-    """Return an exponent so low that no bit of a term remains in any window, as zeros and addends keep the top above
-    it.
+    """Return an exponent so low that a term with it has no bit in any window.
+
+    Zeros and addends keep the window's top above this exponent.
     """
     return min(lowest_of_zeros(unit), places_above(unit)) - window_bits(unit)
 
 
 class ScaleProducts(Step):
-    """Add the scale exponents to the products' exponents; products below every window get one exponent just below
-    them.
+    """Add the scale exponents to the products' exponents.
+
+    A product that is below every window gets an exponent just below the windows.
     """
 
     name = "scale"

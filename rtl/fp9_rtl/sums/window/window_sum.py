@@ -1,10 +1,10 @@
-"""Build the sum of an engine with a window as a chain of stages.
+"""Build the sum of an engine with a window, as a chain of stages.
 
 * Addend inside the window (`align`): products and addend are truncated and added together, then rounded.
-* Addend beside the window (`beside`): truncated sum of the products, then a multiply-add's addition.
+* Addend beside the window (`beside`): the truncated sum of the products, then the addition as in a multiply-add.
 * Interleaved (`interleaved`): even and odd products separately, then their sum and the addend.
 
-In the last two cases the products' window comes before the addend, and in an accumulator before the loop.
+In the last two cases the products' window comes before the addend. In an accumulator it comes before the loop.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def _has_window(unit: Dot) -> bool:
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the products to their sum if the addend comes later; fields in `passed` pass through."""
+    """Return the stages from the products to their sum, if the addend is added later. Fields in `passed` pass
+    through.
+    """
     if unit.engine.window.interleaved is not None:
         align = AlignHalves(unit, i, passed)
         return [align, AddHalves(unit, align.o.shape(), passed)]
@@ -83,7 +85,10 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages from the outputs of `product_steps`, or from the products, and `c` to result and flags."""
+    """Return the stages that compute result and flags.
+
+    Their inputs are `c` and the outputs of `product_steps`, or the products if the addend is inside the window.
+    """
     if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)
     if unit.engine.window.addend is not Addend.INSIDE:
@@ -97,7 +102,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _facts(unit: Dot) -> SumFacts:
-    """Return facts about the window's sums; with scales, a sum can be subnormal or overflow."""
+    """Return facts about the window's sums. With scales, a sum can be subnormal or overflow."""
     facts = sum_facts(unit)
     return facts if unit.scale is None else replace(facts, below_normal=True, overflow=True)
 
