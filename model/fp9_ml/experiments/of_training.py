@@ -34,7 +34,10 @@ _FALLING = "amax falls by 2 every 20 steps, 24 times, in 3,000 steps"
 
 
 def _dearer(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that divides two loss increases over float32: of recipe `first` by that of recipe `second`."""
+    """Return a function that divides the loss increase of recipe `first` by the loss increase of recipe `second`.
+
+    Both are increases over the loss with float32.
+    """
     base = "fp32: training"
     return lambda v: (v[first] - v[base]) / (v[second] - v[base])
 

@@ -1,4 +1,4 @@
-"""Recipes: formats, engines, scales and updates of a network, from loss scaling to calibration."""
+"""Recipes: the formats, engines, scales and weight updates of a network."""
 
 from fp9_ml.recipes.automatic import Adaptive, LogMax
 from fp9_ml.recipes.calibration import Calibrated, Layer, Linear, calibrate

@@ -1,4 +1,4 @@
-"""Automatic loss scaling: LogMax follows the gradients' statistics, Adaptive follows the rate of overflows.
+"""Automatic loss scaling. LogMax follows the statistics of the gradients; Adaptive follows the rate of overflows.
 
 Sources: Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq for `LogMax`; HiFloat8 (Luo et al., arXiv
 2409.16626) section 5.1 for `Adaptive`.
@@ -17,20 +17,27 @@ from fp9.formats import Format
 from fp9_ml.recipes.loss import LossRule, LossScaler, check_positive, grown, shrunk
 
 _LARGEST_LOG = 1024
-"""Upper bound of every logarithm of a float64, and of useful numbers of deviations."""
+"""Upper bound on the logarithm of a float64, and on a useful number of deviations."""
 
 
 @dataclass(frozen=True)
 class LogMax(LossRule):
-    """Scale that moves mu + c sigma of log2 amax to log2 of the format's largest number (Noune et al. section 4).
+    """Scale that moves mu + c sigma to log2 of the format's largest number (Noune et al. section 4).
 
-    mu and sigma are running averages over the steps. amax is the largest magnitude of the unscaled weight
-    gradients. The paper leaves the averages open; as in OpenSeq2Seq, they are exponential with decay `mean_decay`
-    for mu and `spread_decay` for sigma, both with bias correction. Scales are in [`smallest`, `largest`] and start
-    at `start_scale`. `log_max` None is log2 of the gradient format's largest number (OpenSeq2Seq: 16 for every
-    format). `deviations` is c: the paper's best results have 0, OpenSeq2Seq uses 3.09. Scales are rounded down to
-    a power of two unless `power_of_two` is false, so that they add no rounding error. A step that is not finite is
-    dropped and counts as amax = 2^log_max. Gradients that are all zero are ignored.
+    mu and sigma are the running mean and deviation of log2 amax. amax is the largest magnitude of the unscaled
+    weight
+    gradients in a step. The paper does not define the averages. Here they are exponential, as in OpenSeq2Seq, with
+    decay
+    `mean_decay` for mu and `spread_decay` for sigma, both with bias correction.
+
+    `deviations` is c: the paper's best results have 0, OpenSeq2Seq uses 3.09. `log_max` None is log2 of the
+    gradient
+    format's largest number (OpenSeq2Seq: 16 for every format). Scales start at `start_scale`, and are limited to
+    [`smallest`, `largest`]. They are rounded down to a power of two unless `power_of_two` is false. A power of two
+    adds no
+    rounding error. A step that is not finite is dropped, and counted as amax = 2^log_max. Gradients that are all
+    zero are
+    ignored.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -88,7 +95,7 @@ class _LogMaxScaler(LossScaler):
 
     @property
     def moments(self) -> tuple[float, float]:
-        """Return mu and sigma of log2 amax over the steps so far."""
+        """Return mu and sigma, the running mean and deviation of log2 amax."""
         fast, slow = 1 - self._rule.mean_decay**self.steps, 1 - self._rule.spread_decay**self.steps
         variance = self.square / slow - (self.slow_mean / slow) ** 2
         return self.mean / fast, math.sqrt(max(variance, 0.0))
@@ -102,19 +109,24 @@ class _LogMaxScaler(LossScaler):
 
 
 WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
-"""HiF8's list of windows (section 5.1)."""
+"""Windows of HiF8 (section 5.1), in steps."""
 
 
 @dataclass(frozen=True)
 class Adaptive(LossRule):
-    """Backoff by 2 with an adaptive window: three increases select the next longer window, three decreases the next
-    shorter.
+    """Backoff by 2 whose window adapts. Three increases select the next longer window.
 
-    The decreases must follow each other. Source: HiF8 section 5.1, with windows {1, 20, 50, 100, 200, 500, 1000},
-    starting at 2^32 and window 20. The paper leaves some points open. Here an increase resets the count of
-    decreases. A decrease does not reset the count of increases, as in MindFormers' cell, which the paper links. A
-    change of window resets both counts. Scales are at least `smallest` = 1 (MindFormers) and within FP32.
-    MindFormers changes to window 1 after three decreases; here the next shorter window is used, as the paper says.
+    Three consecutive decreases select the next shorter window. Source: HiF8 section 5.1, with windows {1, 20, 50,
+    100, 200,
+    500, 1000}, starting at 2^32 and window 20.
+
+    The paper does not define some details. Here an increase resets the count of decreases. A decrease does not
+    reset the
+    count of increases, as in MindFormers' cell, which the paper links. A change of window resets both counts.
+    Scales are at
+    least `smallest` = 1 (MindFormers) and within FP32. MindFormers changes to window 1 after three decreases; here
+    the next
+    shorter window is used, as the paper says.
     """
 
     kind: ClassVar[str] = "adaptive"
@@ -149,7 +161,7 @@ class _AdaptiveScaler(LossScaler):
 
     @property
     def window(self) -> int:
-        """Return the number of consecutive finite steps after which the scale doubles."""
+        """Return the window: after this number of consecutive finite steps, the scale doubles."""
         return self._rule.windows[self.place]
 
     def update(self, finite: bool, amax: float | None = None) -> bool:

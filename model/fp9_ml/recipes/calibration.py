@@ -1,7 +1,8 @@
-"""HiFloat8's post-training calibration: a power of two for the activations and one for the weights of each layer.
+"""HiFloat8's post-training calibration: each layer gets one power of two for its activations and one for its weights.
 
-Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper leaves three points open. Here,
-of equally good pairs, the smallest |Ea| + |Ew| wins, then the first pair. A bias belongs to the vector function
+Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper does not define three details.
+Here,
+among equally good pairs, the smallest |Ea| + |Ew| wins, then the first pair. A bias belongs to the vector function
 after the product. Layers form a chain.
 """
 
@@ -24,41 +25,42 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 EXPONENTS = range(-4, 6)
-"""Exponents that the paper tries, for activations and for weights."""
+"""Exponents that the paper tries for activations and for weights."""
 
 
 class Layer(Protocol):
-    """Layer with a weight (out, in), and a function from its product (n, out) to the next layer's input."""
+    """Layer with a weight (out, in). A function maps its product (n, out) to the next layer's input."""
 
     @property
     def weight(self) -> ArrayLike:
-        """Return the weight (out, in)."""
+        """Return the weight matrix (out, in)."""
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the next layer's input (n, in) from the product (n, out): bias, normalisation, activation and
-        so on.
+        """Return the next layer's input (n, in), computed from the product (n, out).
+
+        The function adds the bias, and applies normalisation, activation and so on.
         """
 
 
 @dataclass(frozen=True)
 class Linear:
-    """Layer from arrays: weight (out, in), bias (out,), and a function of product plus bias."""
+    """Layer from arrays: a weight (out, in), a bias (out,), and a function to apply to product + bias."""
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
     vector: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the function of product + bias."""
+        """Add the bias to the product, and apply the function."""
         total = product if self.bias is None else product + self.bias
         return total if self.vector is None else self.vector(total)
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A layer's exponents, the mean squared error of its products with them, and the error without scales.
+    """Exponents of a layer, and the mean squared error of its product with and without scales.
 
-    `direct`, the error with both exponents 0, is NaN if 0 was not tried.
+    `direct` is the error without scales (both exponents 0). It is NaN if 0 was not tried.
     """
 
     activation: int
@@ -78,7 +80,7 @@ def calibrate(
     rounding: str | None = "rna",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Calibrated]:
-    """Return the exponents of each layer whose product is nearest to the high-precision product (Algorithm 1).
+    """Return the exponents of each layer that bring its product nearest to the high-precision product (Algorithm 1).
 
     `data` (n, in) is the calibration data. First, O_l = A_l W_l is computed for all layers in FP32 on the host.
     Then, from the quantised input of each layer: A_q = Q(A 2^Ea), W_q = Q(W 2^Ew), O_q = (A_q W_q) 2^-(Ea + Ew),
@@ -125,7 +127,7 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
 
 
 def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
-    """Return all pairs of exponents in the order that decides ties: least |Ea| + |Ew|, then the first."""
+    """Return all pairs of exponents, ordered by |Ea| + |Ew|. Of equally good pairs, calibration takes the first."""
     weights = list(weights)
     return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
 
@@ -139,10 +141,9 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Return the first of `pairs` whose product is nearest to `wanted` (n, out), and that product.
+    """Return the pair whose product is nearest to `wanted` (n, out), and that product. Ties go to the first pair.
 
-    `inputs` (n, in) and `weight` (out, in) belong to one layer and are cast to the first and the second of
-    `formats`.
+    `inputs` (n, in) are cast to the first of `formats`, and `weight` (out, in) to the second.
     """
     left, right = formats
     a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}

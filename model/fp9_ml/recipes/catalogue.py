@@ -1,6 +1,6 @@
-"""Recipes by name, and the search for a recipe: by name, with fields changed in the name, or as a TOML file.
+"""Recipes of the catalogue. A recipe is found by name, by a name with changed fields, or as a TOML file.
 
-Short names of sources in the table: HFP8 (Sun et al., NeurIPS 2019), Wang18 (Wang et al., NeurIPS 2018), TE
+The table cites sources by short names: HFP8 (Sun et al., NeurIPS 2019), Wang18 (Wang et al., NeurIPS 2018), TE
 (Transformer Engine), HiF8 (Luo et al., arXiv 2409.16626), GC (Noune et al., arXiv 2206.02915).
 """
 
@@ -82,8 +82,9 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 
 def recipe(name: str | Recipe | Path) -> Recipe:
-    """Return the recipe of a name, with any fields given in the name, or of a TOML file; a `Recipe` is returned
-    unchanged.
+    """Return the recipe with this name, or the recipe in a TOML file.
+
+    A name can have changed fields in parentheses. A `Recipe` is returned unchanged.
 
     >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk.length
     128
@@ -134,7 +135,7 @@ def _read(path: Path) -> str:
 
 
 def loads(text: str, where: str = "recipe") -> Recipe:
-    """Return the recipe of TOML text: `name`, and fields as texts; missing fields have their defaults.
+    """Read a recipe from TOML text. It holds `name`, and each field as a string; missing fields have their defaults.
 
     Raises ValueError for text that is not TOML, unknown fields, and fields that do not fit together.
     """
@@ -154,8 +155,7 @@ def loads(text: str, where: str = "recipe") -> Recipe:
 
 
 def dumps(spec: Recipe) -> str:
-    """Return the recipe as TOML text, which `loads` reads back to an equal recipe, except for parentheses in its
-    name.
+    """Return the recipe as TOML text. `loads` reads an equal recipe from it, except for parentheses in the name.
 
     Raises ValueError for an engine that no text describes.
     """

@@ -1,6 +1,6 @@
-"""Ring of learners on the workers of a Dask cluster, bit-identical to `Ring` in one process.
+"""Ring of learners on the workers of a Dask cluster. It is bit-identical to `Ring`, which runs in one process.
 
-Data are sent from worker to worker. Needs the extra fp9[cluster].
+Workers send data to each other directly. The module needs the extra fp9[cluster].
 """
 
 from __future__ import annotations
@@ -21,20 +21,24 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Optimizer = Callable[["NDArray[np.float32]"], "NDArray[np.float32]"]
-"""Function from a learner's slice of the reduced gradients to the update of its weights; it may have state."""
+"""Function that takes a learner's slice of the reduced gradients and returns the update of its weights.
+
+It may have state.
+"""
 _Owned = tuple["NDArray[Any]", "NDArray[Any] | None", Optimizer]
-"""State of a learner: its slice's codes, their residual, its optimiser."""
+"""State of a learner: the codes and the residual of its slice, and its optimiser."""
 
 
 class ClusterRing:
-    """`Ring` with learners on the workers of a `distributed.Client`; workers are shared if there are fewer than
-    learners.
+    """`Ring` whose learners run on the workers of a `distributed.Client`. Learners share workers if there are too few.
 
-    Every learner has its own copy of `optimizer`. A hop's sum is computed at the worker that adds its gradient.
-    Each slice is updated at its owner. The new codes are gathered at every learner.
+    Every learner has its own copy of `optimizer`. At each hop, the worker that adds a gradient computes the sum.
+    The owner
+    of a slice updates it. Every learner gathers the new codes.
 
-    Raises ValueError as `Ring` does, for stochastic rounding, whose random bits need a single process, and for a
-    cluster without workers.
+    Raises ValueError as `Ring` does, and for a cluster without workers. Also raises it for stochastic rounding,
+    since
+    its random bits need a single process.
     """
 
     def __init__(
@@ -69,13 +73,13 @@ class ClusterRing:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the numbers of the learners' codes, (size,)."""
+        """Return the weights (size,) that the learners' codes represent."""
         return decode(self.copies[0].result(), self.rule.weights).astype(np.float32)
 
     def step(self, gradients: Sequence[Any]) -> None:
-        """Do one step of all learners, from their N gradients (size,), given as arrays or futures.
+        """Do one step with all learners, and wait until it is finished. `gradients` are N arrays (size,) or futures.
 
-        Returns after all work is done. Raises ValueError as `Ring.step` does; the state is then unchanged.
+        Raises ValueError as `Ring.step` does. The state is then unchanged.
         """
         learners = len(self.parts)
         if len(gradients) != learners:
@@ -120,7 +124,7 @@ def _added(total: NDArray[Any], codes: NDArray[Any], part: slice, hop: Format) -
 
 
 def _updated(kept: _Owned, total: NDArray[Any], rule: RoundOff, hop: Format, divisor: int) -> _Owned:
-    """Return the slice after its update; the previous optimiser is unchanged, in case the step fails elsewhere."""
+    """Return the updated slice. The old optimiser is left unchanged, in case the step fails on another worker."""
     codes, residual, optimizer = kept
     optimizer = copy.deepcopy(optimizer)
     new, left = rule.step(codes, residual, optimizer(reduced(total, hop, divisor)))

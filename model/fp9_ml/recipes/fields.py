@@ -1,4 +1,4 @@
-"""Fields of a recipe to text and back."""
+"""Conversion between the fields of a recipe and text."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "scale": _scale,
     "loss": _loss,
 }
-"""Reader of each field except names and texts: a function of (value, where)."""
+"""Function that reads each field from a value and its location, except names and texts."""
 
 
 def word(value: object) -> str:
-    """Return a field's value as the text that its reader reads back."""
+    """Return the value of a field as text. The reader of the field gives the same value back."""
     match value:
         case ScaleRule() | LossRule():
             return spelling.spelled(value, value.kind)

@@ -1,4 +1,4 @@
-"""Conversion of a trained FP32 model to 8 bits: max-subtracted softmax, re-tuned batch norm, smoothed outliers.
+"""Conversion of a trained FP32 model to 8 bits: softmax after subtracting the maximum, re-tuned batch norm, smoothing.
 
 Sources: HFP8 (Sun et al., NeurIPS 2019) section 2.3 for the softmax and section 3 for batch normalisation;
 SmoothQuant (Xiao et al., ICML 2023) for `smooth`.
@@ -28,12 +28,13 @@ def softmax(
     *,
     subtract_max: bool = True,
 ) -> NDArray[np.float32]:
-    """Return softmax over the last axis of logits that are cast to `fmt`; FP32, shape of x.
+    """Cast logits to `fmt`, and return their softmax over the last axis: FP32, in the shape of x.
 
     HFP8 section 2.3: each row becomes x' = x - max(x), in at least 16 bits (here FP32), before the cast. The
     largest logit is then exactly 0, and logits near it are in the format's finest range. Without `subtract_max`, x
-    itself is cast, and the largest logits become equal. The paper leaves the rest open; here exp, sum and division
-    are in float64.
+    itself is cast, and the largest logits become equal. The paper does not say how exp, sum and division are
+    computed;
+    here they are in float64.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
     """
@@ -52,15 +53,16 @@ def softmax(
 
 
 class BatchNorm:
-    """Batch normalisation of (n, channels, ...) at inference: (x - mean) / sqrt(var + eps) * gamma + beta, in FP32.
+    """Batch normalisation at inference, in FP32: (x - mean) / sqrt(var + eps) * gamma + beta.
 
-    While `retune_bn` runs, x is normalised by its own batch's statistics, which are collected.
+    x is (n, channels, ...). While `retune_bn` runs, the statistics of each batch are collected and used to
+    normalise it.
     """
 
     def __init__(
         self, mean: ArrayLike, var: ArrayLike, gamma: ArrayLike = 1.0, beta: ArrayLike = 0.0, eps: float = 1e-5
     ) -> None:
-        """Set `mean`, `var`, `gamma`, `beta`: (channels,).
+        """Set `mean`, `var`, `gamma` and `beta`, each (channels,).
 
         Raises ValueError for different shapes, and for a variance below 0.
         """
@@ -76,7 +78,7 @@ class BatchNorm:
         self.collected: list[tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
 
     def __call__(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return x normalised, in the shape of x; raise ValueError for another number of channels."""
+        """Return the normalised x, in the shape of x. Raises ValueError for another number of channels."""
         if x.ndim < 2 or x.shape[1] != self.mean.size:
             raise ValueError(f"x of shape {x.shape} given; give (n, {self.mean.size}, ...)")
         mean, var = self.mean, self.var
@@ -100,12 +102,13 @@ class BatchNorm:
 
 
 def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], batches: Batches) -> None:
-    """Set batch norms to the statistics of their inputs while `model` runs in its inference precision.
+    """Measure the inputs of batch norms while `model` runs in its inference precision. Use them as the new statistics.
 
     HFP8 section 3: forward passes over unlabelled training data give a new mean and variance; gamma and beta stay.
-    The paper uses "2 % of a single epoch"; use all of a small data set. The paper leaves the averaging open; here
-    it is as in torch with momentum None. Means and unbiased variances are averaged over batches, for all layers at
-    once. Each batch is normalised by its own statistics.
+    The paper uses "2 % of a single epoch"; use all of a small data set. The paper does not define the averaging.
+    Here
+    it is as in torch with momentum None: means and unbiased variances are averaged over batches. All layers are
+    re-tuned at once, and each batch is normalised by its own statistics.
 
     `model` is called with each batch and calls the `norms`. If anything fails, no statistics change. Raises
     ValueError for no batches, for a norm that the model does not call, and for values that are not finite.
@@ -135,11 +138,13 @@ def _averages(number: int, norm: BatchNorm) -> tuple[NDArray[np.float32], NDArra
 
 
 def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32]:
-    """Return factors s (in,) that move outliers of activations x (..., in) to weights w (out, in): (x / s) (w s)^T =
-    x w^T.
+    """Return factors s (in,) that move outliers from activations x (..., in) to weights w (out, in).
 
-    SmoothQuant: s_j = max|x_j|^alpha / max|w_j|^(1 - alpha). Its 0.5 is the default, since HiF8 (section 4.2)
-    gives no value. The factor is 1 for a channel whose activations or weights are all zero.
+    Dividing x and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant: s_j = max|x_j|^alpha
+    /
+    max|w_j|^(1 - alpha). Its 0.5 is the default, since HiF8 (section 4.2) gives no value. The factor is 1 for a
+    channel
+    whose activations or weights are all zero.
 
     Raises ValueError for shapes that do not fit, an alpha outside 0..1, and numbers that are not finite.
     """

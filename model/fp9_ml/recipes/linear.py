@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class LayerState:
-    """Scales of one layer's three operands; every layer of a network has its own state."""
+    """Scales of the three operands of a layer. Every layer of a network has its own state."""
 
     def __init__(self, recipe: Choices) -> None:
         self.scalers: dict[Role, Scaler] = {}
@@ -41,15 +41,17 @@ class LayerState:
 
     @property
     def remembers(self) -> bool:
-        """Return whether a factor depends on tensors of earlier passes."""
+        """Return whether a scale factor depends on tensors of earlier passes."""
         return any(scaler.remembers for scaler in self.scalers.values())
 
     def state_dict(self) -> State:
-        """Return a copy of the state, by role; `json.dumps` writes it without loss."""
+        """Return a copy of the state, by role. `json.dumps` writes it without loss."""
         return {role.value: scaler.state_dict() for role, scaler in self.scalers.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state of `state_dict`; raise ValueError, without any change, if it does not fit."""
+        """Continue from a state that `state_dict` returned. Raises ValueError, without any change, if it does
+        not fit.
+        """
         check_keys(state, tuple(role.value for role in self.scalers), "a layer's scales")
         before = self.state_dict()
         try:
@@ -63,10 +65,11 @@ class LayerState:
 
 @dataclass(frozen=True)
 class Operand:
-    """Tensor as an engine takes it: codes of `format`, which represent the tensor times `factor`.
+    """Operand of an engine: codes of `format`, which represent a tensor times `factor`.
 
-    Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` is shared by both products that read
-    the tensor (`fp9.operand`).
+    Without a format, `codes` are FP32 numbers and the factor is 1. Both products that read the tensor share
+    `prepared`
+    (`fp9.operand`).
     """
 
     codes: NDArray[Any]
@@ -80,11 +83,11 @@ class Operand:
 
     @property
     def transposed(self) -> Operand:
-        """Return the operand with its last two axes exchanged."""
+        """Return the operand with its last two axes swapped."""
         return Operand(self.codes.swapaxes(-1, -2), self.format, self.factor, self.prepared and self.prepared.mT)
 
     def numbers(self) -> NDArray[np.float32]:
-        """Return the numbers of the codes divided by the factor; FP32."""
+        """Decode the codes, and divide by the factor. The result is FP32."""
         if self.format is None:
             return self.codes
         return unscaled(decode(self.codes, self.format), self.factor)
@@ -92,11 +95,13 @@ class Operand:
 
 @dataclass(frozen=True)
 class Saved:
-    """Data of a forward pass for the backward pass: operands (n, in) and (out, in), and the shape of x.
+    """Data from a forward pass for the backward pass: operands (n, in) and (out, in), and the shape of x.
 
-    `product` holds codes of the forward engine's output, (n, out); FP32 numbers if there is no engine. `earlier`
-    receives the factor of the first gradient that comes back. A scale with memory sees no later gradient of the
-    same product.
+    `product` holds the codes of the forward engine's output (n, out), or FP32 numbers if there is no engine.
+    `earlier`
+    stores the factor of the first gradient. If a later gradient reaches the same product, it uses this factor, and
+    a
+    scale with memory is not updated again.
     """
 
     recipe: Choices
@@ -110,13 +115,13 @@ class Saved:
 
     @property
     def factors(self) -> dict[Role, float]:
-        """Return the factors of both operands."""
+        """Return the scale factors of both operands, by role."""
         return {Role.ACTIVATIONS: self.x.factor, Role.WEIGHTS: self.w.factor}
 
 
 @dataclass(frozen=True)
 class Backward:
-    """Result of the backward pass: the gradient's operand (n, out), the codes of both products, and their numbers.
+    """Result of the backward pass: the cast gradient (n, out), the codes of both products, and their numbers.
 
     `dx_product` (n, in) and `dw_product` (out, in) are codes of the engines' outputs (FP32 numbers if there is no
     engine). `dx` and `dw` are FP32 in the shapes of x and w.
@@ -139,14 +144,15 @@ def linear(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> tuple[NDArray[np.float32], Saved]:
-    """Return y = x w^T, FP32 of shape (..., out), and the data for the backward pass; x is (..., in), w is (out, in).
+    """Compute y = x w^T for x (..., in) and w (out, in). Return y (..., out) in FP32, and data for the backward pass.
 
     If w has more axes, (..., out, in), each matrix multiplies its own x (..., n, in), as in attention. The scales
     then belong to whole tensors.
 
     `state` holds the scales of this layer (None: new scales, as in a first step). With `training` false they are
-    read but not updated. `random` gives the bits of stochastic rounding. `earlier` holds the factors of an earlier
-    pass with the same operands (`Saved.factors`). This pass repeats it: scales with memory are not updated again.
+    read but not updated. `random` gives the random bits for stochastic rounding. `earlier` holds the factors of an
+    earlier pass with the same operands (`Saved.factors`). This pass repeats it: scales with memory are not updated
+    again.
 
     Raises ValueError for shapes that do not fit, TypeError for operands that are not numbers.
     """
@@ -166,10 +172,9 @@ def linear(
 
 
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
-    """Return both backward products of a layer, from the gradient g (..., out) of the loss with respect to y.
+    """Compute both backward products of a layer. g (..., out) is the gradient of the loss with respect to y.
 
-    A second backward pass through the same forward pass uses the first pass's factor if the gradients' scale has
-    memory.
+    If the backward pass is repeated and the scale of the gradient has memory, it uses the factor of the first pass.
 
     Raises ValueError for a g of another shape, TypeError for a g that is not numbers.
     """
@@ -198,9 +203,9 @@ def quantised(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> Operand:
-    """Return FP32 numbers as the operand of a role; with `training`, the role's scale observes them.
+    """Cast FP32 numbers to the format of a role. With `training`, the scale of the role observes the numbers.
 
-    If `earlier` has a factor of the role, a scale with memory uses it and observes nothing.
+    If `earlier` has a factor for the role, a scale with memory uses it and observes nothing.
     """
     fmt = recipe.format_of(role)
     if fmt is None:
@@ -217,13 +222,16 @@ def quantised(
 
 
 def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
-    """Return codes of x times a factor, rounded once if it is a power of two, else to FP32 and then to the format."""
+    """Return the codes of x times a factor. A power of two is applied exactly, so the result is rounded once.
+
+    For another factor, the product is first rounded to FP32, then to the format.
+    """
     numbers, exponent = taken(x, factor)
     return np.asarray(encode(numbers, fmt, scale=-exponent, **policy))
 
 
 def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], int]:
-    """Return the input of a cast of x times a factor: FP32 numbers, and the exponent of a power of two for the cast."""
+    """Return the input for a cast of x times a factor: FP32 numbers, and the exponent of a power of two."""
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
         return x, exponent - 1
@@ -232,8 +240,9 @@ def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], i
 
 
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
-    """Return codes of the engine's output for a (M, K) times b (K, N); FP32 numbers if the host computes the
-    product.
+    """Multiply a (M, K) by b (K, N), and return the codes of the engine's output.
+
+    If the host computes the product, return FP32 numbers.
     """
     engine = recipe.engine_of(product)
     if engine is None or a.prepared is None or b.prepared is None:
@@ -243,7 +252,7 @@ def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDA
 
 
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
-    """Return numbers divided by factors, in float64 and rounded once to FP32; inexact inverses are FP32 numbers."""
+    """Divide numbers by factors in float64, and round once to FP32. Inexact inverses are FP32 numbers."""
     scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
     if scaling == 1:
         return np.asarray(numbers, dtype=np.float32)
@@ -254,7 +263,7 @@ def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
 def _result(
     recipe: Choices, product: Product, codes: NDArray[Any], left: float, right: float, output: Format | None
 ) -> NDArray[np.float32]:
-    """Return a product's codes as FP32 numbers without scales, rounded to `output` if given."""
+    """Decode a product's codes to FP32, remove the scales, and round to `output` if given."""
     engine: Engine | None = recipe.engine_of(product)
     if engine is None:
         return np.asarray(codes, dtype=np.float32)
@@ -274,9 +283,7 @@ def _rounded(
 
 
 def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
-    """Return numbers as contiguous FP32: as one matrix with all axes but the last joined, or with all axes if
-    `many`.
-    """
+    """Return x as contiguous FP32. Unless `many`, all axes but the last are merged into one."""
     array = as_numbers(x)
     if array.ndim < 2:
         raise ValueError(f"{what} of shape {array.shape} given; give at least two axes")
@@ -286,6 +293,6 @@ def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
 
 
 def gradients_are_finite(*gradients: NDArray[Any]) -> tuple[bool, float]:
-    """Return whether all gradients are finite, and their largest magnitude, as `LossScaler.update` takes them."""
+    """Return whether all gradients are finite, and their largest magnitude. `LossScaler.update` takes both."""
     finite = all(bool(np.isfinite(g).all()) for g in gradients)
     return finite, max((amax(g) for g in gradients), default=0.0)

@@ -1,4 +1,4 @@
-"""Loss scaling: rules as records, and the scalers that apply them step by step.
+"""Loss scaling: rules as records, and scalers that apply a rule step by step.
 
 `rule.start(fmt)` returns the scaler of a training run whose gradients are cast to `fmt`. The loss is multiplied by
 `scale`. Gradients are divided by it after the backward pass. `update` says whether the optimiser takes the step.
@@ -24,17 +24,17 @@ FP32_SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 class LossScaler(Stateful, abc.ABC):
-    """Scale of the loss, step by step."""
+    """Scaler of the loss in a training run. `update` changes its scale after each step."""
 
     scale: float
-    """Factor of the loss in this step; an FP32 number."""
+    """Factor by which the loss is multiplied in this step, an FP32 number."""
 
     @abc.abstractmethod
     def update(self, finite: bool, amax: float | None = None) -> bool:
-        """Observe a step and advance; return whether the optimiser takes it (False: its gradients are dropped).
+        """Observe a step, and set the scale of the next. Return whether the optimiser takes the step or drops it.
 
-        `finite`: whether the loss and all gradients are finite. `amax`: the largest magnitude of all weight
-        gradients after division by the scale; only `LogMax` needs it.
+        `finite` is whether the loss and all gradients are finite. `amax` is the largest magnitude of all weight
+        gradients after division by the scale. Only `LogMax` needs it.
         """
 
     def check_state(self, state: Mapping[str, Any]) -> None:
@@ -49,11 +49,11 @@ class LossRule(abc.ABC):
 
     @abc.abstractmethod
     def start(self, fmt: Format) -> LossScaler:
-        """Return the scaler of a run whose gradients are cast to `fmt`."""
+        """Return a scaler for a run whose gradients are cast to `fmt`."""
 
 
 def check_positive(kind: str, **numbers: float | None) -> None:
-    """Raise ValueError for a number that is not above zero and within FP32."""
+    """Raise ValueError unless every number is above zero and within FP32."""
     for name, number in numbers.items():
         if number is not None and not FP32_SMALLEST <= number <= FP32_MAX:
             raise ValueError(f"{kind}: {name}={number} given; give a number above zero that FP32 has room for")
@@ -61,7 +61,7 @@ def check_positive(kind: str, **numbers: float | None) -> None:
 
 @dataclass(frozen=True)
 class Constant(LossRule):
-    """Same scale in every step; steps that are not finite are dropped. Wang et al. (NeurIPS 2018) use 1000."""
+    """Constant scale. Steps that are not finite are dropped. Wang et al. (NeurIPS 2018) use 1000."""
 
     kind: ClassVar[str] = "constant"
     scale: float = 1.0
@@ -85,12 +85,14 @@ class _ConstantScaler(LossScaler):
 
 @dataclass(frozen=True)
 class Backoff(LossRule):
-    """Scale times `growth` after `window` finite steps in a row, times `backoff` after a step that is not finite.
+    """Scale that grows by `growth` after `window` finite steps in a row. A step that is not finite multiplies it by
+    `backoff`.
 
     That step is dropped. The defaults are the defaults of `torch.amp.GradScaler`, and the scales are bit-identical
-    to torch's: products are in FP32 and never grow beyond its range. `largest` is an upper limit (Apex: 2^24). A
-    scale that falls to zero raises ValueError, where torch continues with 0: the loss is then not finite for
-    another reason.
+    to torch's: products are in FP32 and never grow beyond its range. `largest` is an upper limit (Apex: 2^24). If
+    the
+    scale falls to zero, ValueError is raised: the loss is then not finite for another reason. torch continues with
+    0.
     """
 
     kind: ClassVar[str] = "backoff"
@@ -132,7 +134,7 @@ class _BackoffScaler(LossScaler):
 
 
 def grown(scale: float, factor: float, largest: float | None = None) -> float:
-    """Return scale * factor in FP32, at most `largest`; the scale itself if the product overflows FP32."""
+    """Return scale * factor in FP32, at most `largest`. If the product overflows FP32, return `scale`."""
     with np.errstate(over="ignore"):
         product = float(np.float32(scale * factor))
     product = product if math.isfinite(product) else scale
@@ -140,7 +142,7 @@ def grown(scale: float, factor: float, largest: float | None = None) -> float:
 
 
 def shrunk(scale: float, factor: float) -> float:
-    """Return scale * factor in FP32; raise ValueError if it is zero."""
+    """Return scale * factor in FP32. Raises ValueError if it is zero."""
     product = float(np.float32(scale * factor))
     if product == 0:
         raise ValueError(

@@ -24,32 +24,39 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_OPERAND_BITS = 16
-"""Width in bits of an engine's widest operand."""
+"""Width of the widest operand that an engine accepts, in bits."""
 
 _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Formats by role, an engine for each of the three products, scaling of tensors and of the loss.
+    """Recipe: formats by role, an engine for each of the three products, and the scaling of tensors and loss.
 
-    `activations`, `weights` and `gradients` (of the loss with respect to the outputs) are cast before
-    multiplication. `forward`, `dgrad` and `wgrad` are the engines of the products. A product without an engine
-    (None) is the host's FP32 product, whose order of sums is not fixed. A role without a format is not cast, and
-    is allowed only in such products. `output` is the format of the results of `forward` and `dgrad` after
-    unscaling (None: as the engine gives them). `weight_gradients` is the format of the result of `wgrad`.
+    `activations`, `weights` and `gradients` are the formats to which these tensors are cast before multiplication.
+    The
+    gradients are those of the loss with respect to the outputs. `forward`, `dgrad` and `wgrad` are the engines of
+    the
+    products. A product without an engine (None) is computed by the host in FP32, with an order of sums that is not
+    fixed. A
+    role without a format is not cast, and is allowed only in such products. `output` is the format of the results
+    of
+    `forward` and `dgrad` after unscaling (None: as the engine gives them). `weight_gradients` is the format of the
+    result of `wgrad`.
 
     `scale` applies to each of the three roles separately, `loss` to the run. `rounding` and `overflow` apply to
-    casts of activations and weights, `backward_rounding` and `gradient_overflow` to gradients; None is the
-    format's default. With overflow "inf", loss scaling detects it; "saturate" clips.
+    casts of activations and weights, `backward_rounding` and `gradient_overflow` to gradients. A rounding of None
+    is the
+    format's default. With overflow "inf", loss scaling detects an overflow; "saturate" clips.
 
-    `first`, `last` and `depthwise` are the formats of all operands of such layers; None treats them as all other
+    `first`, `last` and `depthwise` are the formats of all operands in such layers; None treats them as all other
     layers. `layer(place)` returns the recipe of such a layer. Formats, engines, rules and choices may be given by
     name.
 
     Raises ValueError for fields that do not fit together.
 
-    >>> Recipe("mine", activations="e4m3", weights="e4m3", gradients="e5m2", scale="delayed(history=16)").scale.history
+    >>> Recipe("mine", activations="e4m3", weights="e4m3", gradients="e5m2",
+    scale="delayed(history=16)").scale.history
     16
     """
 
@@ -122,23 +129,23 @@ class Recipe:
     # --- questions ----------------------------------------------------------------------------------------------
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format that an operand is cast to; None if it is not cast."""
+        """Return the format to which the operand is cast. Return None if it is not cast."""
         found: Format | None = getattr(self, role.value)
         return found
 
     def engine_of(self, product: Product) -> Engine | None:
-        """Return the engine of a product; None for the host's FP32."""
+        """Return the engine that computes a product. Return None if the host computes it in FP32."""
         found: Engine | None = getattr(self, product.value)
         return found
 
     def policy(self, role: Role) -> CastPolicy:
-        """Return rounding and overflow of an operand's cast."""
+        """Return the rounding and overflow policy with which the operand is cast."""
         if role is Role.GRADIENTS:
             return CastPolicy(self.backward_rounding, self.gradient_overflow)
         return CastPolicy(self.rounding, self.overflow)
 
     def layer(self, place: Place | str) -> Recipe:
-        """Return the recipe of a first, last or depthwise layer; this recipe if it has no special format for it.
+        """Return the recipe for a first, last or depthwise layer. Without a special format for it, return this recipe.
 
         Such a layer has one format for all operands, no scales, and the same engines.
         """
@@ -155,13 +162,15 @@ class Recipe:
         )
 
     def units(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of catalogue units that compute the recipe bit-exactly, for each cast and each product.
+        """Return the catalogue units that compute each cast and each product of the recipe bit-exactly, by name.
 
-        For a cast: units that support target, rounding and overflow from the role's source. They also need a scale
-        if tensors are scaled by powers of two. Other factors are multiplied in FP32 before the cast, and so need
-        an FP32 source. For a product: units with steps of the engine that take both formats, or their family with
-        the bias on a port. An empty tuple means that the catalogue has no such unit. Work of the host has no
-        entry.
+        A unit for a cast supports the role's source, target, rounding and overflow. It also has a scale input if
+        tensors are
+        scaled by powers of two. Other factors are multiplied in FP32 before the cast, so they need an FP32 source.
+        A unit for a
+        product computes steps of the engine on both formats. It can also be of a family with the bias on a port. An
+        empty tuple
+        means that the catalogue has no such unit. Work of the host has no entry.
         """
         found = {}
         for role in Role:
@@ -196,11 +205,11 @@ class Recipe:
     # --- use ------------------------------------------------------------------------------------------------------
 
     def state(self) -> LayerState:
-        """Return the initial scales of one layer."""
+        """Return the initial scales for one layer."""
         return LayerState(self)
 
     def loss_scaler(self) -> LossScaler:
-        """Return the loss scaler for gradients in the recipe's format, or FP16 if it has none."""
+        """Return the loss scaler for gradients in the recipe's format. Without a format, gradients are FP16."""
         return self.loss.start(self.gradients or _FP16)
 
     def linear(
@@ -213,19 +222,20 @@ class Recipe:
         random: np.random.Generator | None = None,
         earlier: Mapping[Role, float] | None = None,
     ) -> tuple[NDArray[np.float32], Saved]:
-        """Return y = x w^T of a linear layer, and the data for the backward pass: see
-        `fp9_ml.recipes.linear.linear`.
+        """Compute y = x w^T for a linear layer. Return y and data for the backward pass.
+
+        See `fp9_ml.recipes.linear.linear`.
         """
         return linear(self, x, w, state, training=training, random=random, earlier=earlier)
 
     def linear_backward(self, g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
-        """Return both backward products of a layer: see `fp9_ml.recipes.linear.linear_backward`."""
+        """Compute both backward products of a linear layer. See `fp9_ml.recipes.linear.linear_backward`."""
         return linear_backward(g, saved, random=random)
 
     # --- text ---------------------------------------------------------------------------------------------------
 
     def spelled(self) -> dict[str, str]:
-        """Return every field as text that reads back to the same value."""
+        """Return every field as text. The text can be read back to the same value."""
         return {field.name: word(getattr(self, field.name)) for field in fields(self)}
 
     def __str__(self) -> str:

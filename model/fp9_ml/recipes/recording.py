@@ -1,6 +1,7 @@
-"""Recording of a training step: numbers and codes of layers' operands, and their products, in a file.
+"""Recording of a training step in a file: the numbers and codes of operands, and the products of layers.
 
-The codes are those that the run used, so that hardware can be tested with them: `fp9 vectors export UNIT --from
+The file holds the codes that the run used, so that hardware can be tested with them: `fp9 vectors export UNIT
+--from
 run.npz`.
 """
 
@@ -29,7 +30,7 @@ _KIND = "fp9 recording 1"
 
 @dataclass(frozen=True)
 class Recorded:
-    """One product of a layer: codes (M, K) and (K, N) of its operands, and of the engine's output (M, N)."""
+    """One product of a layer: codes of the operands (M, K) and (K, N), and of the engine's output (M, N)."""
 
     layer: str
     product: Product
@@ -41,7 +42,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class RecordedCast:
-    """Cast of one operand: FP32 numbers (n,) times 2^exponent to codes (n,) of a format."""
+    """Cast of one operand. FP32 numbers (n,) are multiplied by 2^exponent and cast to codes (n,)."""
 
     layer: str
     role: Role
@@ -55,15 +56,16 @@ class RecordedCast:
 
 @dataclass
 class Recording:
-    """Products of selected layers, in the order of computation, and casts of their operands."""
+    """Products of selected layers, in the order of computation, and the casts of their operands."""
 
     products: list[Recorded] = field(default_factory=list)
     casts: list[RecordedCast] = field(default_factory=list)
 
     def forward(self, layer: str, saved: Saved, x: ArrayLike | None = None, w: ArrayLike | None = None) -> None:
-        """Record a layer's forward product, and the casts of its operands x and w if given.
+        """Record the forward product of a layer. If x and w are given, record their casts too.
 
-        Products of the host have no codes and are left out, as are casts with random bits. With many matrices,
+        Products of the host have no codes and are left out, as are casts with random bits. If w holds many
+        matrices,
         each product is recorded under the layer's name and its index. Raises ValueError for tensors that do not
         belong to the product.
         """
@@ -72,7 +74,7 @@ class Recording:
         self._keep(layer, saved, Product.FORWARD, saved.x, saved.w.transposed, saved.product)
 
     def backward(self, layer: str, saved: Saved, back: Backward, g: ArrayLike | None = None) -> None:
-        """Record a layer's two backward products, and the cast of the gradient g from the next layer if given."""
+        """Record the two backward products of a layer. If the gradient g is given, record its cast too."""
         e = back.gradient
         self.casts += _cast(layer, saved, Role.GRADIENTS, g, e)
         self._keep(layer, saved, Product.DGRAD, e, saved.w, back.dx_product)
@@ -88,7 +90,7 @@ class Recording:
             self.products.append(Recorded(name, product, one, other, chosen, result[place]))
 
     def save(self, path: Path | str) -> None:
-        """Write products and casts as .npz, atomically.
+        """Write products and casts to a .npz file, atomically.
 
         Raises ValueError if nothing was recorded, and for a format or an engine without a name.
         """
@@ -129,7 +131,7 @@ class Recording:
 
 
 def _cast(layer: str, saved: Saved, role: Role, tensor: ArrayLike | None, operand: Operand) -> tuple[RecordedCast, ...]:
-    """Return the cast of a tensor to an operand; empty if there is no cast or it needs random bits."""
+    """Return the cast that made an operand. Return an empty tuple if there is no cast or it needs random bits."""
     if tensor is None or operand.format is None:
         return ()
     if np.size(tensor) != operand.codes.size:
@@ -149,7 +151,7 @@ def _cast(layer: str, saved: Saved, role: Role, tensor: ArrayLike | None, operan
 
 
 def read_recording(path: Path | str) -> Recording:
-    """Return the recording of a file.
+    """Read a recording from a file.
 
     Raises ValueError for a file without a recording, OSError if it cannot be read.
     """
