@@ -1,4 +1,4 @@
-"""Recorded products and casts as operations of a unit: the inputs of a chip that computes them, step by step."""
+"""Conversion of recorded products and casts to golden vectors for a unit."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ NUMBERS = 256
 
 
 def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed: int = 0) -> VectorSet:
-    """Return golden vectors of a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
+    """Return golden vectors for a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
 
-    `count` is the number of sums from each product that the unit can compute, or of operations from each cast. A
-    sum runs from its first step to its last. `seed` selects the positions. Raises ValueError for another kind of
-    unit, for recordings that the unit cannot compute, and for a file that is not a recording.
+    `count` is the number of sums from each product, or of operations from each cast. Products and casts that the
+    unit cannot
+    compute are left out. A sum runs from its first step to its last. `seed` selects the sums and operations. Raises
+    ValueError for another kind of unit, for recordings that the unit cannot compute, and for a file that is not a
+    recording.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -53,9 +55,9 @@ def _origin(seed: int, **counts: int) -> dict[str, Any]:
 
 
 def of_casts(unit: Cast, casts: Sequence[RecordedCast], generator: np.random.Generator, count: int) -> Columns:
-    """Return input columns of a cast unit: `count` operations of each cast that it can compute.
+    """Return the inputs of a cast unit: `count` operations from each recorded cast that it can compute.
 
-    The recorded numbers are FP32, and so is the unit's source. Raises ValueError if the unit can compute no cast.
+    The unit's source must be FP32, as the recorded numbers are. Raises ValueError if the unit can compute no cast.
     """
     fitting = [cast for cast in casts if _casts(unit, cast)]
     if not fitting:
@@ -93,7 +95,7 @@ def _casts(unit: Cast, cast: RecordedCast) -> bool:
 
 
 def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.Generator, sums: int = SUMS) -> Columns:
-    """Return input columns of a unit: sums of the products, one after another.
+    """Return the inputs with which a unit computes sums of the recorded products, one sum after another.
 
     A multiply-add has the running sum as its addend, starting from +0. An accumulator loads the first products,
     accumulates the others, and is read once more. If a unit takes several products a step, the last step is filled
@@ -116,7 +118,7 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
 
 
 def _orders(product: Recorded) -> tuple[Recorded, ...]:
-    """Return a product, followed by the product with exchanged operands if their formats differ."""
+    """Return the product. If its operands have different formats, also return it with exchanged operands."""
     if product.a.format == product.b.format:
         return (product,)
     turned = replace(product, a=product.b.transposed, b=product.a.transposed, result=product.result.T)
@@ -130,7 +132,9 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 
 
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
-    """Return the values of the operand's select and bias ports; None if the unit does not accept its format."""
+    """Return the values for the select and bias ports of an operand. Return None if the unit does not accept its
+    format.
+    """
     for index, fmt in enumerate(offered):
         biases: Sequence[int | None] = HFP8_BIASES if unit.bias_port and fmt.programmable_bias else (None,)
         for bias in biases:
@@ -140,7 +144,7 @@ def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) 
 
 
 def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: int) -> Columns:
-    """Return sums at random positions of one product, step by step."""
+    """Return the inputs for sums at random positions of one product."""
     rows = generator.integers(product.a.codes.shape[0], size=sums)
     columns = generator.integers(product.b.codes.shape[1], size=sums)
     steps = _lanes(unit, "a", product.a.codes[rows]) | _lanes(unit, "b", product.b.codes[:, columns].T)
@@ -165,7 +169,7 @@ def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
 
 
 def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Return columns (sums, steps) in which each step's addend is the running sum, starting from +0."""
+    """Return columns (sums, steps) with the running sum as the addend of each step, starting from +0."""
     sums = np.zeros(shape, unit.engine.output.dtype)
     for k in range(shape[1] - 1):
         step = {name: np.ascontiguousarray(column[:, k]) for name, column in steps.items()}
@@ -174,7 +178,7 @@ def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
 
 
 def _accumulated(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Return columns in which each sum loads its first products, accumulates the others, and is read once more at the
+    """Return columns for an accumulator. Each sum loads its first products, accumulates the others, and is read at the
     end.
     """
     widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}

@@ -1,4 +1,6 @@
-"""Learners in a ring, in one process: gradients reduced in 16 bits, weights gathered in 8 (HFP8, table 2)."""
+"""Learners in a ring, in one process. Gradients are reduced in 16 bits, and weights are gathered in 8 (HFP8,
+table 2).
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_HOP_BITS = 16
-"""Widest format of a hop: an operand of the engine that adds."""
+"""Width of the widest format for hops, in bits. The engine that adds takes the sum as an operand."""
 
 
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
-    """Return the sums over learners of gradients (size,), as N slices of `hop` codes; learner i owns slice i.
+    """Add the gradients (size,) of all learners around a ring. Return the sums as N slices of codes in the format
+    `hop`.
 
-    Each learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and travels around the ring to
-    learner i. At every learner on its way, the learner's gradient is added exactly, and the sum is rounded to
-    `hop` once.
+    Learner i owns slice i. Each learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and travels
+    around
+    the ring to learner i. Every learner on its way adds its gradient exactly, and rounds the sum to `hop` once.
 
     Raises ValueError for gradients of different shapes, more learners than elements, and a `hop` that is not an
     accumulator of at most 16 bits.
@@ -47,7 +50,7 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
 
 
 def hop_format(hop: Format | str) -> Format:
-    """Return the format of a hop; raise ValueError if it is not an accumulator of at most 16 bits."""
+    """Return the format for hops. Raises ValueError if it is not an accumulator of at most 16 bits."""
     fmt = format(hop)
     if fmt.bits > MAX_HOP_BITS:
         raise ValueError(
@@ -57,29 +60,29 @@ def hop_format(hop: Format | str) -> Format:
 
 
 def route(owner: int, learners: int) -> list[int]:
-    """Return the learners that a slice passes, from the learner after its owner around to the owner."""
+    """Return the learners that a slice visits. It starts at the learner after its owner, and ends at the owner."""
     return [(owner + hops) % learners for hops in range(1, learners + 1)]
 
 
 def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Return a learner's gradient as codes of the hop's format."""
+    """Cast a learner's gradient to the format of hops."""
     return np.asarray(encode(np.asarray(as_numbers(gradient), np.float32), fmt, overflow="inf"))
 
 
 def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return codes of a + b, rounded once: the fused step a x 1 + b."""
+    """Return the codes of a + b, rounded once. The sum is computed as a fused multiply-add, a x 1 + b."""
     engine = Engine("hop", Result(fmt, fmt.default_rounding))  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
     return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b, format_c=fmt))
 
 
 def reduced(codes: NDArray[Any], fmt: Format, divisor: int) -> NDArray[np.float32]:
-    """Return the numbers of a reduced slice, divided in FP32."""
+    """Decode a reduced slice, and divide its numbers by `divisor` in FP32."""
     return decode(codes, fmt).astype(np.float32) / np.float32(divisor)
 
 
 def slices(size: int, learners: int) -> list[slice]:
-    """Return the slices of the weights that the learners own, as equal as possible.
+    """Split the weights into one slice for each learner. The slices are as equal in size as possible.
 
     Raises ValueError for more learners than weights.
     """
@@ -92,21 +95,25 @@ def slices(size: int, learners: int) -> list[slice]:
 
 
 Optimizer = Callable[[int, "NDArray[np.float32]"], "NDArray[np.float32]"]
-"""Function from a learner's number and its slice of the reduced gradients to the update of its weights."""
+"""Function that returns the update of a learner's weights.
+
+It takes the learner's number and its slice of the reduced gradients.
+"""
 
 
 class Ring:
-    """N learners in one process that share 8-bit weights (HFP8 table 2); each owns 1/N of them.
+    """N learners in one process that share 8-bit weights (HFP8 table 2). Each learner owns 1/N of the weights.
 
-    A step first reduces and scatters the gradients in `hop` (1-6-9). Each learner then updates its slice by `rule`
-    and stores its residual. Finally the new 8-bit codes are gathered. The paper leaves two points open: here
-    `mean` divides the sums by N in FP32, and a sum is rounded at every hop.
+    A step first reduces and scatters the gradients in the format `hop` (1-6-9). Each learner then updates its slice
+    by
+    `rule` and stores its residual. Finally every learner gathers the new 8-bit codes. The paper does not define two
+    details. Here `mean` divides the sums by N in FP32, and a sum is rounded at every hop.
     """
 
     def __init__(
         self, rule: RoundOff, weights: ArrayLike, learners: int, hop: Format | str = "dlfloat16", mean: bool = True
     ) -> None:
-        """Set the initial `weights`, numbers (size,) for all learners.
+        """Set the initial weights (size,) for all learners.
 
         Raises ValueError as `slices` does.
         """
@@ -120,15 +127,15 @@ class Ring:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the numbers of the learners' codes, (size,)."""
+        """Return the weights (size,) that the learners' codes represent."""
         return decode(self.copies[0], self.rule.weights).astype(np.float32)
 
     def step(
         self, gradients: Sequence[ArrayLike], optimizer: Optimizer, random: np.random.Generator | None = None
     ) -> None:
-        """Do one step of all learners, from their N gradients (size,).
+        """Do one step with all learners. `gradients` are N arrays (size,), one from each learner.
 
-        Raises ValueError as `reduce_scatter` and the rule do; the state is then unchanged.
+        Raises ValueError as `reduce_scatter` and the rule do. The state is then unchanged.
         """
         if len(gradients) != len(self.parts):
             raise ValueError(f"{len(gradients)} gradients given; give one for each of the {len(self.parts)} learners")
@@ -145,22 +152,22 @@ class Ring:
 
     @property
     def bytes_per_weight(self) -> float:
-        """Return the bytes that a learner sends in a step for each weight.
+        """Return the number of bytes that a learner sends in a step, divided by the number of weights.
 
-        It sends (N-1)/N of a gradient in `hop` and of an 8-bit weight.
+        For each weight, it sends (N-1)/N of a gradient in `hop` and (N-1)/N of an 8-bit code.
         """
         share = (len(self.parts) - 1) / len(self.parts)
         return share * (self.hop.bits + self.rule.weights.bits) / 8
 
     def state_dict(self) -> State:
-        """Return weights and residuals as lists of codes; `json.dumps` writes it without loss."""
+        """Return the weights and residuals as lists of codes. `json.dumps` writes them without loss."""
         return {
             "weights": self.copies[0].tolist(),
             "residuals": [None if r is None else r.tolist() for r in self.residuals],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state of `state_dict`; raise ValueError if it does not fit."""
+        """Continue from a state that `state_dict` returned. Raises ValueError if it does not fit."""
         check_keys(state, ("weights", "residuals"), "a ring")
         codes = as_codes(np.asarray(state["weights"]), self.rule.weights)
         fmt = self.rule.residual

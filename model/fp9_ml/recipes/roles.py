@@ -1,4 +1,4 @@
-"""Tensors and products of a layer, and the layers that a recipe may treat specially."""
+"""Tensors and products of a layer, and special layers such as the first and the last."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fp9_ml.recipes.scaling import ScaleRule
 
 
 class Role(Enum):
-    """Operands of a layer's three products."""
+    """Operands in the three products of a layer."""
 
     ACTIVATIONS = "activations"
     WEIGHTS = "weights"
@@ -20,7 +20,7 @@ class Role(Enum):
 
 
 class Product(Enum):
-    """The three matrix products of a layer, with their operands in order."""
+    """The three matrix products of a layer, each with its left and right operand."""
 
     FORWARD = "forward"
     DGRAD = "dgrad"
@@ -28,12 +28,12 @@ class Product(Enum):
 
     @property
     def operands(self) -> tuple[Role, Role]:
-        """Return the left and right factor."""
+        """Return the left and the right operand."""
         return _OPERANDS[self]
 
     @property
     def words(self) -> str:
-        """Return the description of the product for users."""
+        """Return a description of the product for users."""
         return _PRODUCT_WORDS[self]
 
 
@@ -50,7 +50,7 @@ _PRODUCT_WORDS = {
 
 
 class Place(Enum):
-    """Layers that a recipe may treat specially."""
+    """Special layers, for which a recipe may have another format."""
 
     INNER = "inner"
     FIRST = "first"
@@ -59,25 +59,25 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """Interface of a recipe for a layer."""
+    """What a layer needs from a recipe."""
 
     @property
     def scale(self) -> ScaleRule:
-        """Return the scaling rule of each operand."""
+        """Return the scaling rule, which applies to each operand."""
 
     @property
     def output(self) -> Format | None:
-        """Return the format of the results of `forward` and `dgrad`."""
+        """Return the format to which the results of `forward` and `dgrad` are rounded."""
 
     @property
     def weight_gradients(self) -> Format | None:
-        """Return the format of the result of `wgrad`."""
+        """Return the format to which the result of `wgrad` is rounded."""
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format that an operand is cast to; None if it is not cast."""
+        """Return the format to which the operand is cast. Return None if it is not cast."""
 
     def engine_of(self, product: Product) -> Engine | None:
-        """Return the engine of a product; None for the host's FP32."""
+        """Return the engine that computes a product. Return None if the host computes it in FP32."""
 
     def policy(self, role: Role) -> CastPolicy:
-        """Return rounding and overflow of an operand's cast."""
+        """Return the rounding and overflow policy with which the operand is cast."""

@@ -1,8 +1,10 @@
-"""Scales of tensors: rules as records, and the scalers that apply them step by step.
+"""Scales of tensors: rules as records, and scalers that apply a rule step by step.
 
-A rule determines a tensor's factor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In each
-step, `step(x)` returns the factor of x before its cast. amax is the largest magnitude of a tensor: NaN is ignored,
-infinity counts. If amax is 0 or not finite, the factor does not change (`Current`: is 1).
+A rule determines the factor of a tensor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In
+each
+step, `step(x)` returns the factor of x before its cast. amax is the largest magnitude in a tensor. It ignores NaN,
+but
+not infinity. If amax is 0 or not finite, the factor does not change. The factor of `Current` is then 1.
 
 Sources: Transformer Engine's `DelayedScaling` and `Float8CurrentScaling` (recipes and update kernel); HiFloat8
 (Luo et al., arXiv 2409.16626) section 5.1 for `Periodic`.
@@ -28,11 +30,11 @@ if TYPE_CHECKING:
 FP32_MAX = float(np.finfo(np.float32).max)
 FP32_SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
 MAX_EXPONENT = BINARY32.bias
-"""Largest magnitude of the exponent of a power-of-two factor."""
+"""Largest magnitude of an exponent, for factors that are powers of two."""
 
 
 def amax(x: ArrayLike) -> float:
-    """Return the largest magnitude of a tensor: NaN is ignored, infinity counts, 0 for no elements."""
+    """Return the largest magnitude in a tensor, or 0 if it has no elements. NaN is ignored, but infinity is not."""
     array = np.asarray(x)
     if array.size == 0:
         return 0.0
@@ -42,7 +44,7 @@ def amax(x: ArrayLike) -> float:
 
 
 def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
-    """Return the factor that moves the magnitude `largest` to `top`; None if `largest` is 0 or not finite in FP32.
+    """Return the factor that scales `largest` to `top`. Return None if `largest` is 0 or not finite in FP32.
 
     With `power_of_two`, it is exactly 2^floor(log2(top / largest)). Otherwise it is top / largest in FP32, as in
     Transformer Engine. Factors are limited to FP32's smallest normal and largest numbers (powers of two to 2^-127
@@ -61,14 +63,14 @@ def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
 
 
 class Scaler(Stateful, abc.ABC):
-    """Factors of one tensor, step by step."""
+    """Scaler of one tensor. It gives a factor in each step."""
 
     @abc.abstractmethod
     def factor(self, x: ArrayLike) -> float:
-        """Return the factor of x in this step, without a state change (for forward passes in evaluation)."""
+        """Return the factor of x in this step, without changing the state. Forward passes in evaluation use it."""
 
     def observe(self, x: ArrayLike) -> None:
-        """Observe the tensor of this step and advance."""
+        """Observe the tensor x of this step, and go on to the next step."""
 
     def step(self, x: ArrayLike) -> float:
         """Return the factor of x, then observe x."""
@@ -78,28 +80,28 @@ class Scaler(Stateful, abc.ABC):
 
 
 class ScaleRule(abc.ABC):
-    """Rule that determines a tensor's factor."""
+    """Rule that determines the factor by which a tensor is multiplied before its cast."""
 
     kind: ClassVar[str]
 
     @abc.abstractmethod
     def start(self, fmt: Format) -> Scaler:
-        """Return the scaler of one tensor that is cast to `fmt`."""
+        """Return a scaler for one tensor that is cast to `fmt`."""
 
     @property
     def is_exact(self) -> bool:
-        """Return whether factors are powers of two, so that the cast rounds once."""
+        """Return whether all factors are powers of two. A cast of the scaled tensor then rounds once."""
         return True
 
     @property
     def is_identity(self) -> bool:
-        """Return whether nothing is scaled."""
+        """Return whether all factors are 1."""
         return False
 
 
 @dataclass(frozen=True)
 class Fixed(ScaleRule):
-    """Constant factor 2^exponent; raises ValueError for exponents outside -127..127."""
+    """Constant factor 2^exponent. Raises ValueError for exponents outside -127..127."""
 
     kind: ClassVar[str] = "fixed"
     exponent: int = 0
@@ -126,10 +128,11 @@ class _FixedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Current(ScaleRule):
-    """Factor that moves the tensor's own amax to the format's largest number / 2^margin, or to `top` / 2^margin.
+    """Factor from the tensor's own amax. It scales amax to `top` / 2^margin.
 
-    This is Transformer Engine's `Float8CurrentScaling`. Factors are any FP32 number unless `power_of_two`. The
-    factor is 1 for a tensor of zeros or with an infinity.
+    `top` is the format's largest number by default. This is Transformer Engine's `Float8CurrentScaling`. A factor
+    can be any
+    FP32 number unless `power_of_two`. The factor is 1 for a tensor of zeros or with an infinity.
     """
 
     kind: ClassVar[str] = "current"
@@ -158,7 +161,7 @@ class _CurrentScaler(Scaler):
 
 
 ALGORITHMS = ("max", "most_recent")
-"""Ways in which the delayed factor uses its history."""
+"""Ways to compute the delayed factor from the history."""
 
 
 @dataclass(frozen=True)
@@ -166,9 +169,10 @@ class Delayed(ScaleRule):
     """Factor from the amaxes of the last `history` steps, without the current step: (largest number / 2^margin) /
     amax.
 
-    This is Transformer Engine's `DelayedScaling`. `algo` "max" takes the largest amax of the history,
-    "most_recent" the last. If it is 0 or not finite, the factor does not change. The first step has factor 1. A
-    shorter history is used as far as it goes. The cast clips values above the format's largest number. With
+    This is Transformer Engine's `DelayedScaling`. `algo` "max" takes the largest amax in the history,
+    "most_recent" the last. If it is 0 or not finite, the factor does not change. The first step has factor 1. In
+    early
+    steps, the history is shorter. The cast clips values above the format's largest number. With
     `power_of_two`, factors are 2^floor(log2((largest number) / amax) - margin), Transformer Engine's older rule.
     Otherwise they are any FP32 number, as in its current rule.
     """
@@ -226,12 +230,12 @@ class _DelayedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Periodic(ScaleRule):
-    """Power-of-two factor from the tensor's amax, updated every `interval` steps; it starts at 1.
+    """Power-of-two factor from the tensor's amax. It starts at 1, and is updated every `interval` steps.
 
     This is HiF8's per-tensor scaling in training (section 5.1: every 10 iterations, factors start at 1). The paper
-    says only "by a certain algorithm"; here amax is moved into (top/2, top]. HiF8 has 3 fraction bits only up to
+    says only "by a certain algorithm". Here amax is scaled into (top/2, top]. HiF8 has 3 fraction bits only up to
     2^4, so the top of its range is a poor target. `top` is 8, which leaves seven binades of full precision below.
-    Steps 0 to interval - 1 have the factor 1; step `interval` is the first measurement.
+    Steps 0 to interval - 1 have the factor 1. Step `interval` is measured first.
     """
 
     kind: ClassVar[str] = "periodic"
@@ -268,7 +272,7 @@ class _PeriodicScaler(Scaler):
 
 @dataclass(frozen=True)
 class Searched(ScaleRule):
-    """Power-of-two factor set by a search of exponents (`fp9_ml.torch.calibrate`); 1 before, and for gradients."""
+    """Power-of-two factor that `fp9_ml.torch.calibrate` finds. It is 1 before the search, and always for gradients."""
 
     kind: ClassVar[str] = "searched"
 
@@ -277,7 +281,7 @@ class Searched(ScaleRule):
 
 
 class SearchedScaler(Scaler):
-    """Scaler with the factor that was set last."""
+    """Scaler whose factor is set from outside."""
 
     remembers = ("last",)
 
@@ -285,7 +289,7 @@ class SearchedScaler(Scaler):
         self.last = 1.0
 
     def set(self, exponent: int) -> None:
-        """Multiply by 2^exponent from now on."""
+        """Set the factor to 2^exponent."""
         self.last = math.ldexp(1.0, Fixed(exponent).exponent)
 
     def factor(self, x: ArrayLike) -> float:

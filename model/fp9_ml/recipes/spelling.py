@@ -1,6 +1,6 @@
-"""Rules and changed records as text: `name(field=value,...)`, with parentheses inside values.
+"""Text form of rules and changed records: `name(field=value,...)`, with parentheses inside values.
 
-Numbers may be powers of two (`2^24`), lists of numbers are in parentheses (`(1, 20, 50)`), and None is `none`.
+Numbers may be powers of two (`2^24`). Lists of numbers are in parentheses (`(1, 20, 50)`). None is `none`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ _Rule = TypeVar("_Rule")
 _CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _POWER = re.compile(r"2\^([+-]?\d+)")
 _LARGE = 1 << 12
-"""Smallest power of two that is written as 2^N."""
+"""Smallest integer that is written as 2^N if it is a power of two."""
 
 
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
-    """Return name and settings of `name(field=value,...)`; for other text, raise ValueError that names `what`."""
+    """Split `name(field=value,...)` into the name and the settings.
+
+    Raises ValueError for other text. Its message names `what`.
+    """
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):
         raise ValueError(f"{what} {text!r} given; write name or name(field=value,...)")
@@ -36,7 +39,7 @@ def call(text: str, what: str) -> tuple[str, dict[str, str]]:
 
 
 def items(text: str) -> list[str]:
-    """Return the parts of a text between commas that are outside parentheses."""
+    """Split a text at the commas that are outside parentheses."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -56,7 +59,7 @@ def _is_balanced(text: str) -> bool:
 
 
 def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
-    """Return the rule of a text such as "delayed(history=16)".
+    """Read a rule from a text such as "delayed(history=16)".
 
     Raises ValueError for unknown names and fields, and for values that the rule does not accept.
     """
@@ -75,7 +78,7 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """Return the text that `rule` reads back to an equal record; fields with default values are left out."""
+    """Return the text from which `rule` reads an equal record. Fields with default values are left out."""
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)
     return f"{name}({settings})" if settings else name
@@ -89,7 +92,10 @@ def _fields(kind: type) -> tuple[Field[Any], ...]:
 
 
 def read(text: str, hint: object, where: str) -> object:
-    """Return a value of a field's type: a number, a truth value, a text, a list of numbers, or None if allowed."""
+    """Read a value from text. `hint` is the type of the field.
+
+    It is a number, a truth value, a text, a list of numbers, or None if the type allows it.
+    """
     if isinstance(hint, types.UnionType):
         options = typing.get_args(hint)
         if text.lower() == "none" and types.NoneType in options:
@@ -117,7 +123,7 @@ def _number(text: str, hint: object, where: str) -> int | float:
 
 
 def word(value: object) -> str:
-    """Return a value as text that `read` reads back."""
+    """Return the text from which `read` reads this value."""
     if isinstance(value, tuple):
         return f"({','.join(word(item) for item in value)})"
     if isinstance(value, float) and value.is_integer():

@@ -1,4 +1,6 @@
-"""Saved states that continue bit-exactly: dictionaries of numbers, texts and lists, which JSON can hold."""
+"""Saved states: dictionaries of numbers, texts and lists. A run continues bit-exactly from them, and JSON can hold
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,18 @@ State = dict[str, Any]
 
 
 class Stateful:
-    """Object whose next steps depend only on the attributes named in `remembers`."""
+    """Object whose state can be saved. Its next steps depend only on the attributes that `remembers` names."""
 
     remembers: ClassVar[tuple[str, ...]] = ()
 
     def state_dict(self) -> State:
-        """Return a copy of the state; `json.dumps` writes it without loss."""
+        """Return a copy of the state. `json.dumps` writes it without loss."""
         return {name: _copied(getattr(self, name)) for name in self.remembers}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state of `state_dict`; nothing changes if it does not fit.
+        """Continue from a state that `state_dict` returned.
 
-        Raises ValueError for a state of another object, or with impossible values.
+        Raises ValueError for a state of another object, or with impossible values. Nothing is changed then.
         """
         check_keys(state, self.remembers, type(self).__name__)
         self.check_state(state)
@@ -29,7 +31,7 @@ class Stateful:
             setattr(self, name, _copied(state[name]))
 
     def check_state(self, state: Mapping[str, Any]) -> None:
-        """Raise ValueError for impossible values."""
+        """Raise ValueError if the state holds impossible values."""
         for name in self.remembers:
             now = getattr(self, name)
             wanted = "a whole number, 0 or more" if isinstance(now, int) else "a number"
@@ -38,14 +40,14 @@ class Stateful:
 
 
 def check_keys(state: Mapping[str, Any], names: tuple[str, ...], whose: str) -> None:
-    """Raise ValueError if a state has other entries than these."""
+    """Raise ValueError unless the keys of a state are exactly `names`."""
     if set(state) != set(names):
         expected, given = ", ".join(names) or "nothing", ", ".join(map(str, state)) or "nothing"
         raise ValueError(f"state with {given} given; that of {whose} has {expected}: load what its state_dict gave")
 
 
 def _fits(value: Any, now: int | float) -> bool:
-    """Return whether a value can replace the current count or number."""
+    """Return whether a saved value can replace the current value."""
     if isinstance(now, int):
         return isinstance(value, int) and value >= 0
     return isinstance(value, int | float) and math.isfinite(value)

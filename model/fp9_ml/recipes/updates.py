@@ -1,6 +1,6 @@
 """Weights stored in 8 bits: the round-off residual update, and stochastic rounding.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper leaves the precision open. Here W - update - R is
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. Here W - update - R is
 computed in FP32, from left to right, and so is W_t - W^_t. The caller computes the update, including momentum, in
 any precision.
 """
@@ -49,7 +49,10 @@ class RoundOff:
     def start(
         self, numbers: ArrayLike, random: np.random.Generator | None = None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return codes of the weights, and of a zero residual (None without residual), in the shape of `numbers`."""
+        """Cast the initial weights. Return their codes and the codes of a zero residual, in the shape of `numbers`.
+
+        The second value is None for a rule without residual.
+        """
         codes = self._codes(np.asarray(as_numbers(numbers), dtype=np.float32), random)
         residual = None if self.residual is None else encode(np.zeros(codes.shape, np.float32), self.residual)
         return codes, residual
@@ -61,12 +64,13 @@ class RoundOff:
         update: ArrayLike,
         random: np.random.Generator | None = None,
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return new codes of weights and residual; `update` holds the numbers to subtract, in the shape of the
-        weights.
+        """Subtract `update` from the weights. Return the new codes of weights and residual.
 
-        Raises ValueError for shapes that do not fit, and for a residual that is missing or that the rule does not
-        have. Also raises it for an update that is not finite (drop the step), and for stochastic rounding without
-        `random`.
+        `update` holds numbers, in the shape of the weights. Raises ValueError for shapes that do not fit, and if
+        the residual
+        is missing or not expected. Also raises it for an update that is not finite (drop the step), and for
+        stochastic
+        rounding without `random`.
         """
         codes = as_codes(weights, self.weights)
         change = np.asarray(as_numbers(update), dtype=np.float32)

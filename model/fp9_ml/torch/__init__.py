@@ -1,6 +1,6 @@
-"""Recipes for PyTorch on a CPU: fp9 computes the three products of each layer, bit-exactly in its engines.
+"""Recipes for PyTorch on a CPU. fp9 computes the three products of each layer bit-exactly.
 
-Needs the extra fp9[torch].
+The package needs the extra fp9[torch].
 """
 
 from fp9.system.missing import install_hint

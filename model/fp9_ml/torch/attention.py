@@ -1,4 +1,4 @@
-"""Attention whose two products, scores and mixing, follow a recipe; softmax and projections are torch's own."""
+"""Attention under a recipe. The recipe applies to two products, scores and mixing; torch computes everything else."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from fp9_ml.torch.products import product
 
 
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
-    """torch.nn.MultiheadAttention whose products q k^T and p v, and their gradients, follow a recipe.
+    """torch.nn.MultiheadAttention under a recipe, which computes the products q k^T and p v and their gradients.
 
-    q and p are the activations, k and v the weights. Each product has its own scales, for whole tensors. The
-    queries are divided by the root of their width before the cast. The input and output projections are torch's.
+    q and p are the activations, k and v the weights. Each product has its own scales, which apply to whole tensors.
+    The
+    queries are divided by the square root of their width before the cast. torch computes the input and output
+    projections.
 
-    Raises ValueError for keys or values of another width than the queries, and for `add_bias_kv` and
+    Raises ValueError if keys or values have another width than the queries, and for `add_bias_kv` and
     `add_zero_attn`.
     """
 
@@ -43,8 +45,9 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return the mixed values, and the attention weights if `need_weights`, as torch does; `is_causal` needs
-        `attn_mask`.
+        """Return the output, and the attention weights if `need_weights`, as torch does.
+
+        `is_causal` needs `attn_mask`.
         """
         if is_causal and attn_mask is None:
             raise ValueError("is_causal given without attn_mask; give the mask, as torch asks")
@@ -66,11 +69,13 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return (y, seen) if batched else (y[:, 0], None if seen is None else seen[0])
 
     def _heads(self, x: torch.Tensor) -> torch.Tensor:
-        """Return (time, batch, width) as (batch, heads, time, width of a head)."""
+        """Split the last axis into heads: (time, batch, width) becomes (batch, heads, time, width of a head)."""
         return x.unflatten(-1, (self.num_heads, self.head_dim)).permute(1, 2, 0, 3)
 
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, padding: torch.Tensor | None) -> torch.Tensor:
-        """Return scores (batch, heads, queries, keys) with masked entries at minus infinity, or a float mask added."""
+        """Apply a mask to scores (batch, heads, queries, keys). Masked scores become minus infinity; a float mask is
+        added.
+        """
         if mask is not None and mask.dim() == 3:
             mask = mask.unflatten(0, (-1, self.num_heads))
         if padding is not None:

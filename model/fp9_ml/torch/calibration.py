@@ -1,4 +1,4 @@
-"""HiFloat8's Algorithm 1 on a torch model: powers of two for activations and weights of each layer."""
+"""HiFloat8's Algorithm 1 on a torch model. It finds powers of two for the activations and weights of each layer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ def calibrate(
     activations: Iterable[int] = EXPONENTS,
     weights: Iterable[int] = EXPONENTS,
 ) -> dict[str, Calibrated]:
-    """Set the scales of a model converted by a recipe with `scale=searched` (Luo et al., section 4.2, Algorithm 1).
+    """Set the scales of a model whose recipe has `scale=searched` (Luo et al., section 4.2, Algorithm 1).
 
-    The batches, tensors that are concatenated, pass through the model twice, in `eval` mode and without gradients.
-    The first pass uses FP32 products in all layers under a recipe. In the second, each layer takes the pair of
-    exponents whose product is nearest to the first pass. Its output feeds the next layer. The pairs are in the
-    model's `state_dict`. Returns the pair and its error, by the layer's name (NAME.0 and so on for groups).
+    The batches are concatenated. They pass through the model twice, in `eval` mode and without gradients. In the
+    first
+    pass, all layers under a recipe use FP32 products. In the second pass, each layer chooses a pair of exponents.
+    Its
+    product is then nearest to the first pass. Its output feeds the next layer. The `state_dict` of the model
+    includes the
+    pairs. Returns the pair and its error, by the layer's name (NAME.0 and so on for groups).
 
     Raises ValueError for a model without such layers, and for a layer that is called twice in a pass. Also raises
     it for no batches, no exponents, and products that are not finite. The scales are then unchanged.
@@ -69,7 +72,7 @@ def _is_searched(layer: ByRecipe) -> bool:
 
 
 class _Search:
-    """The two passes: high-precision products, then the pairs whose products are nearest to them."""
+    """Two passes through the model. The first computes high-precision products, the second finds the nearest pairs."""
 
     def __init__(self, pairs: list[tuple[int, int]]) -> None:
         self._pairs = pairs

@@ -1,4 +1,4 @@
-"""Conversion of models to a recipe: layers are replaced, parameters stay."""
+"""Conversion of a model to a recipe. Layers are replaced, and their parameters are reused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9_ml.torch.attention import MultiheadAttention
 from fp9_ml.torch.layers import Conv2d, Linear
 
 _CONVERTED: dict[type[nn.Module], type[Any]] = {nn.Linear: Linear, nn.Conv2d: Conv2d}
-"""Replacement of each layer type; a subclass is not replaced, since it may compute something else."""
+"""Replacement for each type of layer. A subclass is not replaced, since it may compute something else."""
 
 _SETTINGS: dict[type[nn.Module], tuple[str, ...]] = {
     nn.Linear: ("in_features", "out_features"),
@@ -21,7 +21,7 @@ _SETTINGS: dict[type[nn.Module], tuple[str, ...]] = {
         *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "padding_mode"),
     ),
 }
-"""Settings of each layer type, which are both attributes and arguments."""
+"""Settings of each type of layer. Each name is both an attribute and an argument."""
 
 
 def convert(
@@ -30,12 +30,13 @@ def convert(
     only: Callable[[str, nn.Module], bool] | None = None,
     attention: bool = False,
 ) -> nn.Module:
-    """Put the model's Linear and Conv2d layers under a recipe; the model is changed in place and returned.
+    """Put the Linear and Conv2d layers of a model under a recipe. The model is changed in place and returned.
 
-    Parameters stay the same objects, so that an optimiser that holds them continues to work. Hooks of a replaced
+    Parameters stay the same objects. An optimiser that holds them continues to work. Hooks of a replaced
     layer are lost. `only(name, module)` says whether a layer is converted. The first and last of all layers, in
     the order of registration, use the recipe's formats for such layers; so do depthwise convolutions. This does
-    not depend on whether the others are converted. A model that is itself such a layer gives a new layer. With
+    not depend on whether the others are converted. If the model itself is such a layer, a new layer is returned.
+    With
     `attention`, the two products of MultiheadAttention are converted too, as inner layers.
 
     Raises ValueError, before any change, if no layer is converted, and for a layer whose weight is computed from
@@ -64,7 +65,7 @@ def convert(
 
 
 def _place(name: str, module: nn.Module, names: list[str]) -> Place:
-    """Return the place of a layer: a depthwise layer is always depthwise, and the only layer of a model is its last."""
+    """Return the place of a layer. A depthwise layer is never first or last. The only layer of a model is its last."""
     if isinstance(module, nn.Conv2d) and module.groups == module.in_channels > 1:
         return Place.DEPTHWISE
     if names and name == names[-1]:

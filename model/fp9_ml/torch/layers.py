@@ -1,4 +1,4 @@
-"""PyTorch layers that compute their products by a recipe; everything else is torch's own."""
+"""PyTorch layers whose products a recipe computes. torch computes everything else."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ _EXTRA = "_extra_state"
 
 
 class ByRecipe(nn.Module):
-    """Base of layers under a recipe: the recipe, and the scales of their operands, which a state_dict includes.
+    """Base class of layers under a recipe. It holds the recipe and the scales of the operands.
 
-    A recipe with stateless (fixed) scales adds nothing to a state_dict, which is then as of torch's own layer. A
-    state_dict without scales, of a model trained in FP32, loads too; scales then start again.
+    The scales are part of a state_dict. Fixed scales have no state, so the state_dict then equals that of torch's
+    own layer.
+    A state_dict without scales, from a model trained in FP32, loads too. Its scales start again.
     """
 
     recipe: Recipe
     scales: tuple[LayerState, ...]
     kept_in: tuple[Recording, str] | None
-    """Recording to which `fp9_ml.torch.record` writes the layer's products, and the layer's name in it."""
+    """Recording to which `fp9_ml.torch.record` writes, and the name of this layer in it."""
     instead: Callable[[int, Numbers, Numbers], Numbers] | None
-    """Forward product of a group's rows and weights while `fp9_ml.torch.calibrate` runs."""
+    """Function that computes the forward product of a group while `fp9_ml.torch.calibrate` runs."""
 
     def _begin(self, chosen: Recipe | str, groups: int = 1) -> None:
         self.recipe = recipe(chosen)
@@ -49,7 +50,9 @@ class ByRecipe(nn.Module):
         return [scale.state_dict() for scale in self.scales]
 
     def set_extra_state(self, state: Any) -> None:
-        """Continue from scales of `get_extra_state`; raise ValueError if they belong to another recipe or layer."""
+        """Continue from scales that `get_extra_state` returned. Raises ValueError if they belong to another recipe or
+        layer.
+        """
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__
             raise ValueError(f"scales of {given} given, and the layer has {len(self.scales)}; load the same layer's")
@@ -70,7 +73,7 @@ class ByRecipe(nn.Module):
 
 
 class Linear(ByRecipe, nn.Linear):
-    """torch.nn.Linear whose three products follow a recipe, bit-exactly in its engines.
+    """torch.nn.Linear under a recipe, which computes its three products bit-exactly.
 
     torch adds the bias in the input's dtype and sums its gradient. In `eval` mode scales are read but not updated.
     Higher derivatives are not supported.
@@ -83,7 +86,9 @@ class Linear(ByRecipe, nn.Linear):
         self._begin(recipe)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Return the output (..., out) of input (..., in); raise ValueError for tensors that are not on the CPU."""
+        """Return the output (..., out) for an input (..., in). Raises ValueError for tensors that are not on
+        the CPU.
+        """
         rows = input.reshape(-1, input.shape[-1])
         y = product(rows, self.weight, self.recipe, self._use(0))
         y = y if self.bias is None else y + self.bias
@@ -95,7 +100,7 @@ class Linear(ByRecipe, nn.Linear):
 
 
 class Conv2d(ByRecipe, nn.Conv2d):
-    """torch.nn.Conv2d as matrix products of a recipe: rows of patches times the filters, group by group.
+    """torch.nn.Conv2d under a recipe, computed as matrix products: rows of patches times filters, group by group.
 
     A sum runs over a group's channels, then over the rows and columns of the filter. Padding zeros are summed like
     other numbers. An operand's amax is taken over the patches, so pixels that a stride skips do not count. Each
@@ -115,7 +120,7 @@ class Conv2d(ByRecipe, nn.Conv2d):
         self._begin(recipe, self.groups)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Return the output of input (n, channels, h, w), with n optional.
+        """Return the output for an input (n, channels, h, w). The axis n is optional.
 
         Raises ValueError for another number of axes or channels.
         """
@@ -131,7 +136,7 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return images if input.dim() == 4 else images[0]
 
     def _sums(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return rows of patches times the filters, group by group, plus the bias: (rows, out_channels)."""
+        """Multiply the rows of patches by the filters of each group, and add the bias. Returns (rows, out_channels)."""
         groups = rows.chunk(self.groups, 1), self.weight.reshape(self.out_channels, -1).chunk(self.groups)
         parts = [product(x, w, self.recipe, self._use(i)) for i, (x, w) in enumerate(zip(*groups, strict=True))]
         y = parts[0] if len(parts) == 1 else torch.cat(parts, 1)

@@ -1,4 +1,4 @@
-"""Batch norm re-tuned in the precision of inference."""
+"""Re-tuning of batch norm in the precision of inference."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 
 def retune_bn(model: nn.Module, batches: Iterable[Any]) -> None:
-    """Set a model's batch norms to the statistics of their inputs at inference, as in HFP8 (section 3).
+    """Measure the inputs of a model's batch norms at inference, and use them as statistics (HFP8, section 3).
 
-    The model is called with each batch without gradients and in `eval` mode, with only its batch norms in training
+    The model is called with each batch, without gradients and in `eval` mode. Only its batch norms are in training
     mode. Means and unbiased variances are averaged over the batches, as torch does with momentum None. Gains and
-    offsets stay. Modes and momenta are restored afterwards; if anything fails, the statistics too.
+    offsets do not change. Modes and momenta are restored afterwards. If anything fails, the statistics are restored
+    too.
 
     Raises ValueError for a model without batch norms that track statistics, for no batches, and for statistics
     that are not finite.

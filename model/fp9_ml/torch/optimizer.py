@@ -1,4 +1,4 @@
-"""8-bit weights under any torch optimiser: the rounding error is stored and fed back (HFP8, table 3)."""
+"""8-bit weights under any torch optimiser. The rounding error is stored and fed back (HFP8, table 3)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from fp9_ml.torch.products import generator
 
 
 class RoundOffOptimizer:
-    """Optimiser whose weights stay numbers of a narrow format, by `fp9_ml.recipes.RoundOff`.
+    """Optimiser whose weights stay in a narrow format, updated by `fp9_ml.recipes.RoundOff`.
 
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
-    The inner optimiser steps. The rule's update is what it subtracted from a weight, in FP32; the weight becomes
-    the number of its new code. `only` selects the parameters; the default selects parameters of two or more axes
-    (biases and norms stay FP32). Weights are first rounded to the format. Learning rate schedules apply to the
-    inner `optimizer`.
+    First, the inner optimiser takes a step. The FP32 number that it subtracts from a weight is the update for the
+    rule.
+    The weight then becomes the number of its new code. `only` selects the parameters. By default, these are the
+    parameters
+    with two or more axes; biases and norms stay FP32. Weights are first rounded to the format. Learning rate
+    schedules
+    apply to the inner `optimizer`.
 
     Raises ValueError for parameters that are not float32, and if `only` selects none.
     """
@@ -43,7 +46,7 @@ class RoundOffOptimizer:
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
-        """Return the inner optimiser's parameter groups."""
+        """Return the parameter groups of the inner optimiser."""
         groups: list[dict[str, Any]] = self.optimizer.param_groups
         return groups
 
@@ -52,7 +55,7 @@ class RoundOffOptimizer:
         self.optimizer.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """Do one step of the optimiser, and of the rule for each weight; return the closure's loss.
+        """Take one step of the optimiser, and apply the rule to each weight. Return the loss that the closure returns.
 
         Raises ValueError for gradients that are not finite, before any change.
         """
@@ -79,12 +82,16 @@ class RoundOffOptimizer:
         return generator() if mode.needs_bits else None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the inner optimiser's state, and the residuals' codes; the weights are in the model's own state."""
+        """Return the state of the inner optimiser, and the codes of the residuals. The weights are in the model's own
+        state.
+        """
         residuals = [None if r is None else torch.from_numpy(r.astype(np.int64)) for r in self._residuals]
         return {"optimizer": self.optimizer.state_dict(), "residuals": residuals}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state of `state_dict`; raise ValueError if it belongs to other weights or another rule."""
+        """Continue from a state that `state_dict` returned. Raises ValueError if it belongs to other weights or
+        another rule.
+        """
         fmt, given = self.rule.residual, state["residuals"]
         shapes = [None if r is None else tuple(r.shape) for r in given]
         if shapes != [None if fmt is None else tuple(p.shape) for p in self._weights]:

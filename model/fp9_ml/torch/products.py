@@ -1,4 +1,4 @@
-"""The three products of a layer as one function that autograd differentiates: NumPy inside, tensors outside."""
+"""Products of a layer as a function that autograd can differentiate. It takes tensors and computes in NumPy."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from fp9_ml.recipes import LayerState, Recipe, Recording, Role, Saved
 Numbers: TypeAlias = NDArray[np.float32]
 
 PASSES = 1024
-"""Number of a product's forward passes whose factors are stored for activation checkpointing."""
+"""Maximum number of forward passes of a product whose factors are stored for activation checkpointing."""
 
 
 class Passes:
-    """Factors of a product's last forward passes, by a digest of the operands."""
+    """Scale factors of the last forward passes of a product. A digest of the operands identifies a pass."""
 
     def __init__(self) -> None:
         self._factors: dict[bytes, Mapping[Role, float]] = {}
 
     def add(self, x: Numbers, w: Numbers, factors: Mapping[Role, float]) -> None:
-        """Store the factors of a pass; the latest factors of equal operands count."""
+        """Store the factors of a pass. They replace earlier factors for equal operands."""
         digest = _digest(x, w)
         self._factors.pop(digest, None)
         self._factors[digest] = factors
@@ -35,7 +35,7 @@ class Passes:
             del self._factors[next(iter(self._factors))]
 
     def find(self, x: Numbers, w: Numbers) -> Mapping[Role, float]:
-        """Return the factors of the pass that had these operands; raise ValueError if there is none."""
+        """Return the factors of the pass with these operands. Raises ValueError if there is none."""
         found = self._factors.get(_digest(x, w))
         if found is None:
             raise ValueError(
@@ -51,7 +51,7 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """A layer's scales, which are updated if `training`, and its recording and name if its products are recorded.
+    """Scales of a layer, and where its products are recorded, if anywhere. With `training`, the scales are updated.
 
     `passes` holds the factors of earlier passes, which a repeated pass uses. `instead` computes the forward
     product of x and w in place of the recipe, without gradients.
@@ -66,7 +66,7 @@ class Use:
 
 
 class _Product(torch.autograd.Function):
-    """y = x w^T by a recipe; dx and dw by its two backward products."""
+    """Product y = x w^T under a recipe. The two backward products give dx and dw."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> Any:
@@ -100,16 +100,16 @@ class _Product(torch.autograd.Function):
 
 
 def _is_repeated() -> bool:
-    """Return whether a backward pass is running: a forward pass in it is repeated by activation checkpointing."""
+    """Return whether a backward pass is running. Activation checkpointing repeats forward passes during it."""
     return bool(torch._C._current_graph_task_id() != -1)
 
 
 @torch._disable_dynamo  # NumPy and Numba compute: a compiled graph ends before a product and goes on after it
 def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch.Tensor:
-    """Return x w^T of x (..., in) and w (out, in), in x's dtype, differentiable once.
+    """Return x w^T for x (..., in) and w (out, in), in x's dtype. It can be differentiated once.
 
     Raises ValueError for tensors that are not on the CPU, for shapes that do not fit, and under transforms of
-    torch.func. Also raises it if a pass repeated by activation checkpointing has other operands than before.
+    torch.func. Also raises it if activation checkpointing repeats a pass with other operands.
     """
     if torch._C._are_functorch_transforms_active():
         raise ValueError("a transform of torch.func given; differentiate by backward() or torch.autograd.grad")
@@ -130,7 +130,7 @@ def _random(recipe: Recipe) -> np.random.Generator | None:
 
 
 def generator() -> np.random.Generator:
-    """Return a random generator seeded by torch's generator."""
+    """Return a NumPy random generator. Its seed is drawn from torch's generator."""
     return np.random.default_rng(int(torch.randint(2**62, ())))
 
 

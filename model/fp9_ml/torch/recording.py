@@ -1,4 +1,4 @@
-"""Recording of a model's products while it trains under a recipe, for tests of hardware."""
+"""Recording of a model's products while it trains under a recipe. Hardware can be tested with them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from fp9_ml.torch.layers import ByRecipe
 
 @contextmanager
 def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None) -> Iterator[Recording]:
-    """Record products and casts of a model's layers under a recipe inside the `with` block.
+    """Record the products and casts of a model under a recipe, inside the `with` block.
 
-    For each forward and backward pass, the codes of operands and results and the cast numbers are recorded, for
-    the layers that `only(name, module)` selects. `Recording.save` writes them for `fp9 vectors export UNIT --from
-    run.npz`. Groups of a convolution are separate layers, NAME.0 and so on.
+    Each forward and backward pass is recorded, for the layers that `only(name, module)` selects. The recording
+    holds the
+    codes of operands and results, and the numbers that were cast. `Recording.save` writes them for `fp9 vectors
+    export UNIT
+    --from run.npz`. Groups of a convolution are separate layers, NAME.0 and so on.
 
     Raises ValueError for a model without such layers, and for a model that is being recorded.
     """

@@ -1,4 +1,4 @@
-"""Loss scaling of a recipe with the interface of torch's GradScaler."""
+"""Loss scaling of a recipe, with the interface of torch's GradScaler."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9_ml.recipes import recipe as find_recipe
 
 
 class GradScaler:
-    """Scale of the loss under a recipe: used as torch.amp.GradScaler, with any of the recipes' rules.
+    """Loss scaler for any rule of a recipe. It is used like torch.amp.GradScaler.
 
         scaler.scale(loss).backward()
         scaler.step(optimizer)
@@ -41,7 +41,8 @@ class GradScaler:
         return loss * self._machine.scale
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide an optimiser's gradients by the scale, for code that reads them before `step` (clipping).
+        """Divide an optimiser's gradients by the scale. Code that reads them before `step` needs this, for example
+        clipping.
 
         Raises RuntimeError, as torch does, if this was done since the last `update`.
         """
@@ -58,7 +59,8 @@ class GradScaler:
         self._finite &= finite
 
     def step(self, optimizer: Optimizer, *arguments: Any, **options: Any) -> Any:
-        """Do the optimiser's step with unscaled gradients; if they are not finite, skip it and return None.
+        """Unscale the gradients, and take a step of the optimiser. If they are not finite, skip the step and return
+        None.
 
         Raises RuntimeError, as torch does, if it was called since the last `update`.
         """
@@ -70,9 +72,10 @@ class GradScaler:
         return optimizer.step(*arguments, **options) if self._unscaled[id(optimizer)] else None
 
     def update(self) -> None:
-        """Advance to the next step's scale.
+        """Set the scale for the next step.
 
-        Raises RuntimeError if no gradients were unscaled since the last call, ValueError if the scale has fallen
+        Raises RuntimeError if no gradients were unscaled since the last call. Raises ValueError if the scale has
+        fallen
         to zero.
         """
         if not self._unscaled:
@@ -85,7 +88,7 @@ class GradScaler:
         return self._machine.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state of `state_dict`; raise ValueError if it belongs to another rule."""
+        """Continue from a state that `state_dict` returned. Raises ValueError if it belongs to another rule."""
         self._machine.load_state_dict(state)
 
 
