@@ -56,7 +56,7 @@ class Sum:
 
     @property
     def lowest_cut(self) -> int | None:
-        """Return the lowest exponent below which a window truncates terms, or None for an engine without a window."""
+        """Return the lowest exponent below which a window truncates terms. Return None without a window."""
         if self.engine.window.width is None:
             return None
         lowest = self.products.ulp
@@ -69,9 +69,8 @@ class Sum:
     def exact_when_small(self) -> bool:
         """Return whether the smallest results are always exact.
 
-        They are exact if no term has a bit below the result's smallest ulp and no window truncates one. Without
-        subnormals,
-        the smallest number is odd, and no truncated sum is odd.
+        They are exact if no term has a bit below the result's smallest ulp and no window truncates a term. Without
+        subnormals, the smallest number is odd, and no truncated sum is odd.
         """
         if self.products.ulp < lowest_place(self.result):
             return False
@@ -83,11 +82,10 @@ class Sum:
     def raises(self, flags: str) -> bool:
         """Return whether an operation can raise a flag.
 
-        `invalid` needs an operand format with infinity, `underflow` a term below the result's smallest ulp.
-        `overflow` needs
-        products that reach the ulp of the largest result, or a rounding or truncation away from zero. Rounding to
-        odd
-        stays at the largest result, whose last bit is 1.
+        `invalid` needs an operand format with infinity. `underflow` needs a term below the result's smallest ulp.
+        `overflow` needs products that reach the ulp of the largest result, or a rounding or truncation away from
+        zero.
+        Rounding to odd does not overflow a largest result whose last bit is 1.
         """
         if self.within is not None and self.within.raises(flags):
             return True
@@ -104,8 +102,9 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Return why a result class cannot occur with some flags, or None. Flags of steps in a chunk can occur with
-        any number.
+        """Return why a result class cannot occur with some flags. Return None if it can.
+
+        Flags of steps in a chunk can occur with any number.
         """
         lasting = {
             "no operation of the unit raises it": not self.raises(flags),
@@ -130,14 +129,14 @@ class Sum:
         return own or (None if cut_to_zero else impossible_rounding(self.result, roundings, outcome, flags))
 
     def _overflown(self) -> tuple[str, ...]:
-        """Return the result classes after an overflow. With chunks, an infinite chunk can also lead to NaN."""
+        """Return the possible result classes of an overflow. With chunks, an infinite chunk can also lead to NaN."""
         if self.within is not None:
             return "infinity", "nan"
         return ("infinity",) if self.result.has_inf else ("nan",)
 
 
 def sum_of(unit: Dot) -> Sum:
-    """Return the dot product that a unit's operation computes."""
+    """Return the dot product that one operation of a unit computes."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     if unit.scale is not None:
         place, largest = 2 * lowest_place(unit.scale), unit.scale.max_magnitude**2

@@ -1,4 +1,4 @@
-"""Operands of dot products: codes in the selected formats, and the exact sum of the products."""
+"""Operands of dot products: their codes, and the exact sum of the products."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 
 class Scaled(NamedTuple):
-    """The scales of a block: their classes, their product and the sum of their exponents.
+    """The two scales of a block: the class of each, their product, and the sum of their exponents.
 
-    `factor` counts units of the squared ulp of the scale format. It is None for NaN.
+    `factor` is the product in units of the scale format's squared ulp. It is None for NaN.
     """
 
     sizes: tuple[str, ...]
@@ -27,15 +27,14 @@ class Scaled(NamedTuple):
 
 
 Aligned = tuple[int, bool]
-"""Exponent at which the window aligns a nonzero term, and whether the term is negative."""
+"""The exponent at which the window aligns a nonzero term, and whether the term is negative."""
 
 
 class Operation(NamedTuple):
     """The operands of one operation, lane by lane, and the scaled sum of their products.
 
-    `summed` is None if a product is infinite or NaN. `terms` holds the products, or groups of products, that a
-    window aligns;
-    a zero term is None. `sizes` holds the classes of the scales of each block.
+    `summed` is None if a product is infinite or NaN. `terms` holds what a window aligns: products, or groups of
+    products. A zero term is None. `sizes` holds the classes of the scales, block by block.
     """
 
     format_a: str
@@ -50,7 +49,7 @@ _UNSCALED = Scaled((), 1, 0)
 
 
 def sizes_of(fmt: Format) -> tuple[str, ...]:
-    """Return the classes of the scales of a format."""
+    """Return the size classes that scales of a format can have."""
     return (*(("zero",) if fmt.has_zero else ()), "below 1", "1", "above 1", "nan")
 
 
@@ -61,7 +60,7 @@ def _size(scale: Code, one: int) -> str:
 
 
 def _scales(sum_: Sum, inputs: Columns) -> Iterator[tuple[Scaled, ...]]:
-    """Yield the scales of each operation, block by block. Without scales, yield the factor 1 without end."""
+    """Yield the scales of each operation, block by block. Without scales, yield the factor 1 endlessly."""
     if sum_.scale is None:
         return itertools.repeat((_UNSCALED,))
     codes = Codes(sum_.scale)
@@ -75,8 +74,9 @@ def _scaled(x: Code, y: Code, one: int) -> Scaled:
 
 
 def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
-    """Yield the operands of all operations. `lanes` names the ports of a and b. Sums count ulps of the smallest
-    product.
+    """Yield the operands of each operation. `lanes` names the two ports of each lane.
+
+    Sums are in units of the smallest product's ulp.
     """
     bias_port = any(f"{operand}_bias" in inputs for operand in "ab")
     place_a = min(lowest_place(fmt) for fmt in with_every_bias(sum_.a, bias_port))
@@ -103,8 +103,9 @@ def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> 
 def _terms(
     engine: Engine, codes: list[tuple[Code, Code]], products: list[int], scales: list[Scaled]
 ) -> list[Aligned | None]:
-    """Return what a window aligns: each product with its exponent, or each group of products with the exponent of its
-    scales.
+    """Return the terms that a window aligns.
+
+    A term is a product with its own exponent, or a group of products with the exponent of its scales.
     """
     if engine.window.width is None:
         return []
@@ -119,7 +120,7 @@ def _terms(
 
 
 def _product(engine: Engine, a: Format, x: Code, b: Format, y: Code) -> int | None:
-    """Return the exact product, or None for an infinity or NaN."""
+    """Return the exact product. Return None if it is infinite or NaN."""
     if x.is_number and y.is_number:
         return x.units * y.units
     (term,) = dot_oracle.product_terms(engine, [x.code], [y.code], a, b)
@@ -127,8 +128,9 @@ def _product(engine: Engine, a: Format, x: Code, b: Format, y: Code) -> int | No
 
 
 def _formats(inputs: Columns, operand: str, formats: Sequence[Format], place: int) -> list[tuple[str, Codes]]:
-    """Return for each operation the name of an operand's format and its codes in units of 2^`place`, with the bias
-    applied.
+    """Return, for each operation, the name of an operand's format and the format's codes.
+
+    Values of codes are in units of 2^`place`, with the bias applied.
     """
     count = len(next(iter(inputs.values())))
     chosen = inputs[f"{operand}_format"].tolist() if f"{operand}_format" in inputs else [0] * count

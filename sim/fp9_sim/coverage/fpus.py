@@ -1,4 +1,4 @@
-"""Coverage model of the FPU: its operations, each with the model of a unit that performs this operation alone."""
+"""Coverage model of the FPU. Each operation has the model of a unit that computes only this operation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from fp9_sim.coverage.sums import Known, SumCoverage, dot_model, flag_column
 
 
 def fpu_model(unit: Fpu) -> Model:
-    """Return a group of operations and formats, and the groups of each operation under the operation's name."""
+    """Return a model with a group for operations and formats, and the groups of each operation.
+
+    Groups of an operation are nested under the operation's name.
+    """
     parts = {op: _part(unit, op) for op in unit.operations}
     names = tuple(op.name.lower() for op in unit.operations)
     groups = [Group("", {"operation": names})]
@@ -39,7 +42,6 @@ def fpu_model(unit: Fpu) -> Model:
 
 
 def _part(unit: Fpu, op: FpuOp) -> Model:
-    """Return the coverage model of one operation."""
     wide = unit.engine.result.format
     match op:
         case FpuOp.FMMA:
@@ -54,7 +56,7 @@ def _part(unit: Fpu, op: FpuOp) -> Model:
 
 
 def _wide_model(unit: Fpu) -> Model:
-    """Return the model of a fused multiply-add whose operands have the result's format."""
+    """Return the model of a fused multiply-add whose operands all have the result's format."""
     wide = (unit.engine.result.format,)
     engine = unit.engine.changed(name="fma", products=1, window=None)
     covered = SumCoverage(Sum(engine, wide, wide, product_range(wide, wide), 1), unit.flags)
@@ -72,7 +74,7 @@ def _wide_model(unit: Fpu) -> Model:
 
 
 def _ports(unit: Fpu, op: FpuOp, inputs: Columns) -> Columns:
-    """Return the inputs of an operation under the port names of the unit that performs it alone (see `FpuOp`)."""
+    """Rename the inputs of an operation to the ports of the unit that computes only this operation (see `FpuOp`)."""
     select = inputs.get("a_format")
     match op:
         case FpuOp.FMMA:

@@ -1,4 +1,4 @@
-"""Cover points of an addition of two terms: exponent difference, effective operation, cancellation and rounding."""
+"""Cover points for the sum of two terms: exponent difference, effective operation, cancellation and rounding."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from fp9_sim.coverage.values import Grid
 
 
 class Meeting:
-    """Two terms in units of 2^`ulp` whose sum is rounded to a format.
+    """Cover points for two terms whose sum is rounded to a format. Terms are in units of 2^`ulp`.
 
-    Each cancellation of up to `longest` bits has a bin of its own.
+    Every number of cancelled bits up to `longest` has its own bin.
     """
 
     def __init__(self, fmt: FixedFormat, ulp: int, longest: int) -> None:
@@ -21,7 +21,7 @@ class Meeting:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every point. `difference` is the second term's exponent minus the first term's."""
+        """Return the bins of every cover point. `difference` is the second term's exponent minus the first term's."""
         return {
             "effective": ("same signs", "opposed signs"),
             "difference": tuple(range(-self._far, self._far + 2)),
@@ -40,7 +40,7 @@ class Meeting:
         )
 
     def facts(self, first: int, second: int) -> dict[str, Bin]:
-        """Return the bins of two terms. A sum far above the largest number has no rounding case."""
+        """Return the bins that two terms hit. A sum far above the largest number has no rounding case."""
         facts: dict[str, Bin] = {}
         total = first + second
         if total:

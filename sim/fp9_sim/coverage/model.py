@@ -1,4 +1,4 @@
-"""Coverage models: groups of points with bins, crosses of points, and the impossible bins of each cross."""
+"""Coverage models: groups of cover points with bins, crosses of points, and impossible bins of crosses."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ T = TypeVar("T", int, Fraction)
 
 Bin = Hashable
 Facts = tuple[str, dict[str, Bin]]
-"""Name of a group, and the bin of an operation at each of its points. Points that do not apply are left out."""
+"""Name of a group, and the bin that an operation hits at each point. Points that do not apply are left out."""
 
 
 @dataclass(frozen=True)
 class Cross:
-    """All combinations of some points. `impossible` returns why a combination cannot occur, or None."""
+    """All combinations of the bins of some points.
+
+    `impossible` takes one bin of each point. It returns why this combination cannot occur, or None.
+    """
 
     name: str
     points: tuple[str, ...]
@@ -28,7 +31,7 @@ class Cross:
 
 @dataclass(frozen=True)
 class Group:
-    """Named points with their bins, and crosses of these points. Dots in the name separate nested groups.
+    """Named cover points with their bins, and crosses of these points. Dots in the name separate nested groups.
 
     The unit's own group has an empty name.
     """
@@ -38,7 +41,7 @@ class Group:
     crosses: tuple[Cross, ...] = ()
 
     def within(self, name: str) -> Group:
-        """Return the group nested in the group `name`."""
+        """Return this group, nested in the group `name`."""
         return replace(self, name=joined(name, self.name))
 
 
@@ -49,7 +52,7 @@ def joined(*names: str) -> str:
 
 @dataclass(frozen=True)
 class Model:
-    """The groups of a unit, and a function that reads operations and yields their bins.
+    """The groups of a unit's coverage model. The function `facts` reads operations and yields the bins that they hit.
 
     `facts` takes the inputs as a sequence that starts after reset, and the outputs of the circuit.
     """
@@ -61,15 +64,15 @@ class Model:
 CLASSES = ("zero", "subnormal", "smallest normal", "normal", "largest", "infinity", "nan")
 
 POSITIONS = ("exact", "below half", "half", "above half")
-"""Position of the exact value between two neighbouring results, which the guard and sticky bits encode."""
+"""Position of the exact value between two neighbouring results. The guard and sticky bits encode it."""
 
 FLAGS = ("none", "inexact", "underflow", "overflow", "invalid")
-"""Combinations of flags, each named by its most significant flag. Underflow and overflow imply inexact."""
+"""Flag combinations, each named by its most significant flag. Underflow and overflow imply inexact."""
 
 SIGNS = ("+", "-")
 LAST_PLACES = ("even", "odd")
 FAR = 1 << 12
-"""Bound of exponents: no format has an exponent below -FAR."""
+"""Bound of exponents. No format has an exponent below -FAR."""
 
 
 def class_of(code: int, fmt: Format) -> str:
@@ -80,7 +83,7 @@ def class_of(code: int, fmt: Format) -> str:
 
 
 def class_name(kind: Kind, magnitude: T, smallest_normal: T, largest: T) -> str:
-    """Return the class of a number or special value. The magnitude and both limits have the same unit."""
+    """Return the class of a number or special value. The magnitude and both limits are in the same unit."""
     if kind is not Kind.FINITE:
         return {Kind.ZERO: "zero", Kind.INF: "infinity", Kind.NAN: "nan"}[kind]
     if magnitude == largest:
@@ -91,13 +94,13 @@ def class_name(kind: Kind, magnitude: T, smallest_normal: T, largest: T) -> str:
 
 
 def classes_of(*formats: Format) -> tuple[str, ...]:
-    """Return the classes that occur in some formats."""
+    """Return the classes that occur in at least one of the formats."""
     have = {class_of(code, fmt) for fmt in formats for code in _boundary_codes(fmt)}
     return tuple(name for name in CLASSES if name in have)
 
 
 def _boundary_codes(fmt: Format) -> Iterator[int]:
-    """Yield codes that cover every class of a format."""
+    """Yield codes of a format. Every class of the format occurs among them."""
     if fmt.bits <= 8:
         yield from range(1 << fmt.bits)
         return
@@ -107,7 +110,7 @@ def _boundary_codes(fmt: Format) -> Iterator[int]:
 
 
 def flags_of(flags: int) -> str:
-    """Return the most significant flag of a combination: invalid, overflow, underflow, inexact or none."""
+    """Return the most significant flag that is set: invalid, overflow, underflow, inexact or none."""
     for bit, name in ((16, "invalid"), (4, "overflow"), (2, "underflow"), (1, "inexact")):
         if flags & bit:
             return name
@@ -115,7 +118,9 @@ def flags_of(flags: int) -> str:
 
 
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
-    """Return why rounding one exact number cannot give a result class with some flags, or None if it can."""
+    """Return why rounding an exact number cannot give a result class together with some flags. Return None if
+    it can.
+    """
     reasons = {
         "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"
         and result not in ("zero", "subnormal", "smallest normal"),

@@ -1,5 +1,6 @@
-"""Coverage model of multi-format FPUs: operations, select ports, flags, and operand and result classes in every
-format.
+"""Coverage model of multi-format FPUs: operations, select ports, flags, operand classes and result classes.
+
+Classes are covered in every format.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _ROUNDED = (*PRODUCTS, MultiFpuOp.ADD, MultiFpuOp.SUB, MultiFpuOp.CONVERT)
 
 
 def multi_fpu_model(unit: MultiFpu) -> Model:
-    """Return a group of select ports, a group for each operand and format, and a group for each result format."""
+    """Return a model with three kinds of groups: select ports, each operand in each format, and each result format."""
     groups = [Group("", {"operation": tuple(op.value for op in unit.operations), **_choices(unit)})]
     for name in unit.operands:
         groups += [
@@ -35,7 +36,7 @@ def _rounds(unit: MultiFpu) -> bool:
 
 
 def _choices(unit: MultiFpu) -> dict[str, tuple[Bin, ...]]:
-    """Return the points of select ports, and of flags where the unit adds and multiplies."""
+    """Return the cover points of the select ports. A unit that adds and multiplies also has a point for flags."""
     points: dict[str, tuple[Bin, ...]] = {
         port.name: port.choices for port in unit.inputs if port.choices and port.name != "op"
     }
@@ -47,7 +48,7 @@ def _choices(unit: MultiFpu) -> dict[str, tuple[Bin, ...]]:
 
 
 def _results(unit: MultiFpu, fmt: Format) -> tuple[str, ...]:
-    """Return the classes of rounded results. A saturating 8-bit format has no infinite result."""
+    """Return the classes that rounded results can have. A saturating 8-bit format has no infinite result."""
     policies = {unit.policy(fmt, unit.roundings[0], overflow).overflow for overflow in unit.overflow}
     return tuple(n for n in classes_of(fmt) if n != "infinity" or policies != {Overflow.SATURATE})
 
@@ -81,7 +82,7 @@ def _points(unit: MultiFpu) -> frozenset[str]:
 def _operands(
     unit: MultiFpu, op: MultiFpuOp, picked: dict[str, Bin], codes: dict[str, int], result: int
 ) -> Iterator[Facts]:
-    """Yield the classes of the operands that an operation reads, and of its rounded result."""
+    """Yield the classes of an operation's operands and of its rounded result."""
     formats = {fmt.name: fmt for fmt in unit.formats}
     reads = {"a": True, "b": op in PRODUCTS, "c": op not in SINGLES}
     chosen = {name: formats[str(picked.get(unit.format_port(name), unit.formats[0].name))] for name in "abc"}

@@ -1,4 +1,4 @@
-"""Coverage model of quantisers: amax and scale of each block, rounding case of each element."""
+"""Coverage model of quantisers: amax and scale of each block, and the rounding case of each element."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from fp9_sim.coverage.values import Codes, Grid, lowest_place
 _AMAX = ("zero", "subnormal", "normal", "special")
 _SCALES = ("smallest", "above", "nan")
 _SIDES = ("below", "equal", "above")
-"""Order of amax divided by the divisor, compared with the scale."""
+"""Whether amax divided by the divisor is below, equal to, or above the scale."""
 
 _TENSORS = ("usable", "unusable")
 """Whether the tensor scale is a positive normal number."""
 
 _FINEST = -40
-"""Exponent of the last bit of a quotient by a scale that is no power of two. This bit is sticky."""
+"""Exponent of the last bit of a quotient, if the scale is not a power of two. This bit is sticky."""
 
 _FINITE = ("zero", "subnormal", "smallest normal", "normal", "largest")
 _BEYOND = 2
-"""Number of binades with a bin of their own below the smallest element."""
+"""Number of binades below the smallest element that have their own bins."""
 
 
 def quantiser_model(unit: Quantiser) -> Model:
-    """Return a group for blocks and a group for elements."""
+    """Return a model with a group for blocks and a group for elements."""
     return Model((_blocks(unit), _elements(unit)), lambda inputs, outputs: _facts(unit, inputs, outputs))
 
 
@@ -84,7 +84,7 @@ def _elements(unit: Quantiser) -> Group:
 
 
 def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
-    """Return why the source cannot have a number in a rounding position, or None.
+    """Return why no number of the source has this rounding position. Return None if some number has it.
 
     BF16 numbers, for example, have no bits below half an ulp of MXINT8's largest elements.
     """
@@ -95,7 +95,7 @@ def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
 
 
 def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    """Yield the bins of each block and of each finite number."""
+    """Yield the bins that each block and each finite number hits."""
     source, element = Codes(unit.source), Codes(unit.block.element)
     over = _Over(unit)
     grid, (low, high) = Grid(unit.block.element, over.ulp), _binades(unit.block.element)
@@ -125,7 +125,7 @@ def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts
 class _Over:
     """Magnitudes divided by the block scale and the tensor scale, in units of 2^`ulp`.
 
-    Division by a power of two is exact. For other scales the lowest unit is a sticky bit for the rest of the
+    Division by a power of two is exact. For other scales, the last bit is a sticky bit for the rest of the
     quotient.
     """
 
@@ -135,8 +135,9 @@ class _Over:
         self.ulp = exact if unit.block.powers_of_two else _FINEST
 
     def __call__(self, units: int, scale: int, tensor: int) -> int:
-        """Divide a magnitude, in ulps of the source's smallest numbers, by the scales with the codes `scale` and
-        `tensor`.
+        """Divide a magnitude by the scales with the codes `scale` and `tensor`.
+
+        `units` is the magnitude in units of the source's smallest ulp.
         """
         if self._unit.block.powers_of_two:
             return units << -2 * self._unit.block.scale.min_normal_exponent - scale
@@ -148,9 +149,7 @@ class _Over:
 def _block_facts(
     unit: Quantiser, rule: ScaleRule, numbers: list[tuple[bool, int]], scale: int, tensor: int
 ) -> dict[str, object]:
-    """Return the bins of a block from its magnitudes, in ulps of the source's smallest numbers, and from both scale
-    codes.
-    """
+    """Return the bins that a block hits. Magnitudes in `numbers` are in units of the source's smallest ulp."""
     top = unit.block.scale.max_code
     facts: dict[str, object] = {"rule": rule.name, "scale": "nan" if scale > top else "above" if scale else "smallest"}
     usable = 0 < tensor >> TENSOR_SCALE.fraction_bits <= TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits

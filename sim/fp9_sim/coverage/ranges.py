@@ -1,4 +1,4 @@
-"""Number classes that a sum of products can reach when it starts from zero."""
+"""Number classes that can occur as a sum of products, without an addend."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from fp9_sim.coverage.model import classes_of
 
 
 def reached_classes(fmt: Format, sums: ProductRange, operands: Iterable[Format]) -> tuple[str, ...]:
-    """Return the classes of `fmt` that multiples of 2^`sums.ulp` up to `sums.largest` reach after rounding.
+    """Return the classes of `fmt` that sums of products can have after rounding.
 
-    Infinities and NaN count where an operand format has them or the sum overflows.
+    Sums are multiples of 2^`sums.ulp` up to `sums.largest`. Infinity and NaN are included if an operand format has
+    them,
+    or if a sum can overflow.
     """
     operands = tuple(operands)
     overflows = sums.largest > fmt.max_magnitude

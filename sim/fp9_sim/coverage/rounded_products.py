@@ -1,6 +1,6 @@
-"""Coverage model of multipliers: operand classes, signs, position between two results, and outcome.
+"""Coverage model of multipliers: operand classes, signs, rounding positions, results and flags.
 
-A pair of formats has at most 65,536 products, so the model derives the possible bins from all of them.
+A pair of formats has at most 65,536 products. The model computes all of them to find the possible bins.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ORDER = (*CLASSES, *FLAGS, *SIGNS, *LAST_PLACES, *POSITIONS)
 
 
 def mul_model(unit: Mul) -> Model:
-    """Return a group for each pair of formats."""
+    """Return a model with a group for each pair of formats."""
     groups = tuple(_group(unit, pair) for pair in itertools.product(range(len(unit.a)), range(len(unit.b))))
     return Model(groups, lambda inputs, outputs: _facts(unit, inputs, outputs))
 
@@ -50,7 +50,7 @@ def _name(unit: Mul, pair: Sequence[int]) -> str:
 
 
 def _group(unit: Mul, pair: tuple[int, int]) -> Group:
-    """Return the points of a pair of formats. A combination is impossible if no pair of codes gives it."""
+    """Return the group of a pair of formats. A combination of bins is impossible if no pair of codes gives it."""
     a, b = (grid.reshape(-1) for grid in np.meshgrid(*(np.arange(1 << f.bits) for f in _formats(unit, pair))))
     inputs = {"a": a, "b": b, "a_format": np.full(a.size, pair[0]), "b_format": np.full(a.size, pair[1])}
     every = [facts for _, facts in _facts(unit, inputs, evaluate(unit, inputs))]
@@ -74,7 +74,7 @@ def _formats(unit: Mul, pair: tuple[int, int]) -> tuple[Format, Format]:
 
 
 def _facts(unit: Mul, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    """Yield the bins of each operation. Zeros and specials have no position and no sign."""
+    """Yield the bins that each operation hits. Zeros, infinities and NaN have no position and no sign."""
     count = len(inputs["a"])
     sides = ("a", unit.a), ("b", unit.b)
     selects = [np.broadcast_to(chosen(inputs, f"{side}_format", len(formats)), count) for side, formats in sides]
@@ -93,7 +93,7 @@ def _facts(unit: Mul, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
 def _read(
     codes: NDArray[Any], formats: tuple[Format, ...], selects: NDArray[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the number and the class of each code."""
+    """Return the value of each code as float64, and the class of each code."""
     tables = code_tables(formats)
     codes = codes & (tables.shape[1] - 1)
     classes = [
@@ -104,9 +104,9 @@ def _read(
 
 
 def _positions(unit: Mul, products: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
-    """Yield sign, position between two neighbouring results, and last bit of the lower result.
+    """Yield three arrays: sign, position between two neighbouring results, and last bit of the lower result.
 
-    The exponent is unbounded above. Zeros and specials give -1 for all three.
+    Positions ignore the format's largest exponent. Zeros, infinities and NaN give -1 in all three arrays.
     """
     fmt = unit.result
     counted = np.isfinite(products) & (products != 0)

@@ -1,10 +1,9 @@
-"""Measurement of a unit's functional coverage with cocotb-coverage: bins that a suite hits, and holes.
+"""Measure a unit's functional coverage with cocotb-coverage: which bins a suite hits, and which it does not.
 
-Points and crosses follow from the unit's specification (as in IBM FPgen's coverage models). The bins of an
-operation
-follow from exact values, from the golden model's state and from the circuit's outputs. A cross leaves out its
-impossible
-bins, each with a reason. An operation that hits no new bin is not sampled.
+Cover points and crosses follow from the unit's specification (as in IBM FPgen's coverage models). The bins that an
+operation hits follow from exact values, from the golden model's state and from the circuit's outputs. A cross
+leaves
+out its impossible bins, each with a reason. An operation that hits no new bin is not sampled.
 """
 
 from __future__ import annotations
@@ -32,12 +31,15 @@ from fp9_sim.coverage.rounded_products import mul_model
 from fp9_sim.coverage.sums import dot_model
 
 _NAMED = 12
-"""Number of holes of a point or cross that a summary names."""
+"""Number of holes that the summary of a point or cross names."""
 
 
 @dataclass(frozen=True)
 class Covered:
-    """A point or cross: number of bins, bins hit, holes, and the reasons for its impossible bins."""
+    """Coverage of a point or cross. `bins` is the number of its bins, and `met` the number of bins that were hit.
+
+    `holes` are the bins that were not hit. `impossible` has the number of impossible bins for each reason.
+    """
 
     name: str
     bins: int
@@ -52,7 +54,7 @@ class Covered:
 
     @property
     def summary(self) -> str:
-        """Return the first holes and the number of the others, as one line; empty if every bin was hit."""
+        """Return one line with the first holes and the number of further holes. It is empty if every bin was hit."""
         missing = self.bins - self.met
         more = [f"{missing - _NAMED} more"] if missing > _NAMED else []
         return f"{self.name}: {', '.join([*self.holes[:_NAMED], *more])}" if missing else ""
@@ -60,7 +62,7 @@ class Covered:
 
 @dataclass(frozen=True)
 class FunctionalCoverage:
-    """Coverage of every point and cross of a unit after some operations."""
+    """Coverage of every point and cross of a unit, measured over some operations."""
 
     unit: str
     operations: int
@@ -125,9 +127,9 @@ def measure(
     outputs: Mapping[str, NDArray[Any]],
     xml: Path | str | None = None,
 ) -> FunctionalCoverage:
-    """Measure the coverage of operations and of the outputs that a circuit gave.
+    """Measure the coverage of operations. `outputs` are the outputs of the circuit.
 
-    `xml` is a file for the report of cocotb-coverage.
+    `xml` is the file to which the report of cocotb-coverage is written.
     """
     model = model_of(unit)
     coverage_db.clear()
@@ -146,9 +148,9 @@ def measure(
 
 
 def cover_points_digest(unit: Unit) -> str:
-    """Return the SHA-256 of all bins of a unit's coverage model, including its impossible bins.
+    """Return the SHA-256 of all bins of a unit's coverage model, including the impossible bins.
 
-    The digest does not depend on `Model.facts`, which reads operations. Raises as `model_of`.
+    The digest does not depend on `Model.facts`. Raises as `model_of`.
     """
     model = model_of(unit)
     points = [(group.name, sorted(group.points.items())) for group in model.groups]
@@ -156,18 +158,16 @@ def cover_points_digest(unit: Unit) -> str:
 
 
 def _all_excluded(model: Model) -> dict[str, dict[str, dict[tuple[Bin, ...], str]]]:
-    """Return the impossible bins of all crosses with their reasons, by group."""
     return {group.name: {cross.name: _excluded(group, cross) for cross in group.crosses} for group in model.groups}
 
 
 def _excluded(group: Group, cross: Cross) -> dict[tuple[Bin, ...], str]:
-    """Return the impossible bins of a cross with their reasons."""
     every = itertools.product(*(group.points[name] for name in cross.points))
     return {combined: reason for combined in every if (reason := cross.impossible(*combined))}
 
 
 class _Sampler:
-    """Sampler of one group that ignores operations without a new bin."""
+    """Sampler of one group. For speed, it ignores operations without a new bin."""
 
     def __init__(self, unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]) -> None:
         self._met: list[tuple[tuple[str, ...], set[tuple[Bin | None, ...]]]] = [
@@ -177,7 +177,6 @@ class _Sampler:
         self._sample = _sampler(unit, group, excluded)
 
     def take(self, facts: dict[str, Bin]) -> None:
-        """Sample an operation if it hits a new bin."""
         new = False
         for points, met in self._met:
             combined = tuple([facts.get(point) for point in points])
@@ -194,7 +193,7 @@ def _sampler(
     """Return a function that samples every point of a group, then every cross."""
 
     def sample(facts: dict[str, Bin]) -> None:
-        """Do nothing; the decorators of cocotb-coverage read the argument."""
+        """Do nothing. The decorators of cocotb-coverage read the argument."""
 
     def full(name: str) -> str:
         return joined(unit, group.name, name)

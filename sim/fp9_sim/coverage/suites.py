@@ -1,6 +1,6 @@
-"""Functional coverage of a unit's suites: which cover points of its specification they hit.
+"""Functional coverage of a unit's suites: which cover points of the specification they hit.
 
-The outputs come from the golden model, without a circuit. Where a regression passes, they equal the circuit's
+The outputs come from the golden model, without a circuit. A circuit that passes its regression has the same
 outputs.
 """
 

@@ -20,9 +20,9 @@ Known = tuple[object, ...]
 
 
 class SumCoverage:
-    """Cover points of a dot product, and the bins of its operations.
+    """Cover points of a dot product, and functions that return the bins that its operations hit.
 
-    `sources` names the possible sources of the addend if there are several.
+    If the addend can come from several sources, `sources` names them.
     """
 
     def __init__(self, sum_: Sum, flags: bool = True, sources: tuple[str, ...] = ()) -> None:
@@ -37,7 +37,7 @@ class SumCoverage:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every point."""
+        """Return the bins of every cover point."""
         s = self.sum
         flags = tuple(name for name in FLAGS if s.raises(name))
         return {
@@ -56,7 +56,7 @@ class SumCoverage:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the crosses of the points."""
+        """Return the crosses of the cover points."""
         outcome = Cross("outcome", ("result", "flags"), self.sum.impossible_outcome)
         return (
             Cross("classes", ("a", "b", "c")),
@@ -68,7 +68,7 @@ class SumCoverage:
         )
 
     def step(self, operation: Operation, addend: Code) -> dict[str, Bin]:
-        """Return the operand formats, and the bins of the addition of products and addend."""
+        """Return the operand formats of an operation, and the bins of adding the addend to the products."""
         facts: dict[str, Bin] = {"c": addend.name, "format_a": operation.format_a, "format_b": operation.format_b}
         facts |= dict(zip(_SCALES, operation.sizes[0], strict=False))
         if operation.summed is None or not addend.is_number:
@@ -76,12 +76,15 @@ class SumCoverage:
         return facts | self.meeting.facts(operation.summed << self._product_shift, addend.units)
 
     def outcome(self, result: int, flags: int | None) -> dict[str, Bin]:
-        """Return the class of a result, and its flags where the unit has flags."""
+        """Return the class of a result. If the unit has flags, also return its flags."""
         facts: dict[str, Bin] = {"result": self._results[result].name}
         return facts if flags is None else facts | {"flags": flags_of(flags)}
 
     def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
-        """Yield the bins of each lane, of the scales of further blocks, and of terms in a window, unless in `known`."""
+        """Yield the bins of lanes, of further scales and of window terms. Bins in `known` are skipped.
+
+        New bins are added to `known`.
+        """
         for x, y in operation.lanes:
             if (classes := (x.name, y.name, addend.name)) not in known:
                 known.add(classes)
@@ -102,7 +105,7 @@ def flag_column(outputs: Columns, count: int) -> list[int | None]:
 
 
 def dot_model(unit: Dot) -> Model:
-    """Return the coverage model of a dot product. Operand classes are sampled for each lane in turn."""
+    """Return the coverage model of a dot product. Operand classes are sampled in each lane."""
     covered, gating = SumCoverage(sum_of(unit), unit.flags), Gating(unit)
     group = Group("", covered.points | gating.points, (*covered.crosses, *gating.crosses))
 

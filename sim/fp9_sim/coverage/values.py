@@ -1,4 +1,4 @@
-"""Exact values as integers: the values of a format's codes, and rounding positions on a format's grid."""
+"""Exact values of codes as integers, and rounding positions between a format's numbers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fp9_sim.coverage.model import FAR, class_name
 
 
 class Code(NamedTuple):
-    """A code: its class, whether it is finite, its sign, its value in units of a power of two, and its exponent.
+    """A code with its class, its sign, its value and its exponent.
 
-    A window aligns a nonzero number at `exponent`.
+    `units` is the value in units of a power of two. A window aligns a nonzero number at `exponent`.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Code(NamedTuple):
 
 
 class Codes(dict[int, Code]):
-    """The codes of a format as `Code` records, computed on first use. Values count units of 2^`ulp`."""
+    """The codes of a format as `Code` records, computed on first use. Values are in units of 2^`ulp`."""
 
     def __init__(self, fmt: Format, ulp: int | None = None) -> None:
         super().__init__()
@@ -55,17 +55,17 @@ def lowest_place(fmt: Format) -> int:
 
 
 class Grid:
-    """The numbers of a format, as neighbours of magnitudes in units of 2^`ulp`."""
+    """The numbers of a format. It finds the two neighbours of a magnitude in units of 2^`ulp`."""
 
     def __init__(self, fmt: Format, ulp: int) -> None:
         self._format, self._ulp = fmt, ulp
         self._dropped: dict[int, int] = {}
 
     def case(self, magnitude: int) -> tuple[str, str]:
-        """Return the position of a positive magnitude between two neighbours, and whether the lower neighbour is even
-        or odd.
+        """Return the position of a positive magnitude between two neighbours, and whether the lower one is even or
+        odd.
 
-        The exponent is unbounded above.
+        The format's largest exponent is ignored.
         """
         length = magnitude.bit_length()
         if length not in self._dropped:

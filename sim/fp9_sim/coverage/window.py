@@ -1,4 +1,4 @@
-"""Cover points of an alignment window: the shift of each product and of the addend below the largest exponent."""
+"""Cover points of an alignment window: how far each term is shifted right from the largest exponent."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from fp9_sim.coverage.model import SIGNS, Bin, Cross
 from fp9_sim.coverage.values import Code
 
 _ABOVE = 3
-"""Number of bit positions above the window that have a bin of their own, where the addend can exceed the products."""
+"""Number of bit positions above the window that have their own bins. An addend can be larger than the products."""
 
 
 class Window:
-    """Cover points of an engine's window, for all nonzero terms; empty for exact engines.
+    """Cover points of an engine's window, for all nonzero terms. Exact engines have none.
 
-    A shift longer than the window leaves no bit of a term; the last bin stands for all such shifts. Interleaved
-    engines have
-    a window for even products and a window for odd products.
+    A shift longer than the window leaves no bit of a term. All such shifts share the last bin. Interleaved engines
+    have a window for even products and a window for odd products.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -28,7 +27,7 @@ class Window:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every point."""
+        """Return the bins of every cover point."""
         if self._engine.window.width is None:
             return {}
         return {
@@ -40,12 +39,12 @@ class Window:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the crosses of shift and sign, for products and for the addend."""
+        """Return the crosses of shift and sign: one for products and one for the addend."""
         names = ("product", "addend") if self._engine.window.width is not None else ()
         return tuple(Cross(f"{name}_alignment", (f"{name}_shift", f"{name}_sign")) for name in names)
 
     def facts(self, operation: Operation, addend: Code) -> Iterator[dict[str, Bin]]:
-        """Yield the bins of each term. An operation with an infinity or NaN has none."""
+        """Yield the bins that each term hits. An operation with an infinity or NaN hits none."""
         if self._engine.window.width is None or operation.summed is None or not addend.is_number:
             return
         products = operation.terms
@@ -63,7 +62,7 @@ class Window:
             yield {"addend_shift": shift, "addend_sign": SIGNS[own[1]]}
 
     def _top(self, products: list[Aligned | None], addend: Aligned | None) -> int | None:
-        """Return the exponent at which the window aligns some products, or None if all terms are zero."""
+        """Return the exponent at which the window aligns its terms. Return None if all terms are zero."""
         terms = list(products)
         if self._engine.window.addend is Addend.INSIDE and self._engine.window.interleaved is None:
             terms.append(addend)

@@ -1,4 +1,4 @@
-"""Demonstration: a layer of a real network, from its formats to hardware, with one summary at the end."""
+"""Demonstration: carry one layer of a real network from number formats to hardware."""
 
 from fp9_sim.demo.main_job import (
     ACCURACY_FORMATS,

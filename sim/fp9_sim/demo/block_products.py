@@ -1,4 +1,4 @@
-"""Products of the layer in blocks with shared scales (MXFP8, NVFP4), for comparison with per-tensor scales."""
+"""Compute the layer's products in blocks with shared scales (MXFP8, NVFP4), to compare with per-tensor scales."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from fp9_sim.demo.layer import DIRECTIONS, factors, relative_error
 from fp9_sim.demo.network import LayerTensors, Matrix
 
 BLOCKS = ("mxfp8_e4m3", "nvfp4")
-"""Block formats."""
+"""Block formats that are compared."""
 
 ACCUMULATOR = "fma_fp32"
-"""Engine of their sums: exactly scaled, one product at a time, as for the other formats."""
+"""Engine that adds the products, one at a time and exactly scaled, as for the other formats."""
 
 
 @dataclass(frozen=True)
 class BlockProduct:
-    """One product of the layer with blocks along its inner axis; errors are defined as in `layer.Product`."""
+    """One product of the layer with blocks along its inner axis. Errors are defined as in `layer.Product`."""
 
     direction: str
     block: BlockFormat
@@ -35,7 +35,7 @@ class BlockProduct:
 
 
 def products(layer: LayerTensors) -> list[BlockProduct]:
-    """Return the products for every block format in every direction."""
+    """Return the products in every direction with every block format."""
     return [
         product(*factors(direction, layer), direction, block_format(block), engine(ACCUMULATOR))
         for direction in DIRECTIONS
@@ -56,7 +56,7 @@ def product(x: Matrix, y: Matrix, direction: str, block: BlockFormat, by: Engine
 
 
 def _quantised(x: Matrix, block: BlockFormat, axis: int) -> tuple[fp9.blocks.Quantised, float, NDArray[np.float64]]:
-    """Return elements and scales, the tensor's scale (1 if there is none), and the values that they represent."""
+    """Return elements with scales, the tensor's scale (1 if there is none), and the values that they represent."""
     scale = tensor_scale(x, block) if block.tensor else None
     made = quantise(x, block, axis, tensor_scale=scale)
     values = dequantise(*made, block, axis, tensor_scale=scale)

@@ -1,5 +1,6 @@
-"""The layer in hardware: Verilog, golden vectors, two simulators and area, two tasks at a time, without
-missing tools.
+"""Run the layer in hardware: Verilog, golden vectors, two simulators and area. Two tasks run at a time.
+
+Parts whose tools are missing are skipped.
 """
 
 from __future__ import annotations
@@ -38,29 +39,27 @@ PAIRS = tuple(
     (CATALOGUE[both], CATALOGUE[one])
     for both, one in (("fma_fp32_ocp", "fma_fp32_e5m2"), ("fma_dlfloat16_hfp8", "fma_dlfloat16_hfp8_152"))
 )
-"""Units whose areas are compared: two formats over 1-5-2 alone."""
+"""Pairs of units whose areas are compared: a unit with two formats, and the same unit with only 1-5-2."""
 SPENDERS = tuple(CATALOGUE[name] for name in dict.fromkeys(row["unit"] for row in table()))
-"""Units of the recipes; their energy is measured with the layer's operations."""
+"""Units of the recipes. Their energy is measured with the layer's operations."""
 ENERGY_OPERATIONS = 2048
 MAPPING = "area-optimised"
 """Mapping of the netlist whose energy is measured."""
 CORNER_OPERATIONS = 20_000
 RANDOM_OPERATIONS = 2_000
-"""Number of random operations for each unit, in addition to corner cases (sampled in order) and the layer's
-operations.
-"""
+"""Number of random operations for each unit. Corner cases (a sample) and the layer's operations are added."""
 BROKEN_UNIT = "fma_dlfloat16"
 BROKEN_OPERATIONS = 100
 DRAWN_BY = "icarus"
-"""Simulator whose waveform of the broken vector is drawn; Verilator would have to compile the unit again."""
+"""Simulator that records the waveform of the broken vector. Verilator would have to compile the unit again."""
 WORKERS = 2
 
 
 @dataclass
 class Hardware:
-    """Results of the units' Verilog: a record for each unit, area ratios, recipes with their units' area and energy.
+    """Results of the hardware part: unit records, area ratios, and recipes with area and energy.
 
-    `broken` has the broken vectors, and `skipped` the parts that were left out, with reasons.
+    `broken` has the deliberately broken vectors. `skipped` has the parts that were left out, with reasons.
     """
 
     units: dict[str, Record] = field(default_factory=dict)
@@ -71,7 +70,9 @@ class Hardware:
 
 
 def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
-    """Return corner cases, random operations and the layer's operations, and the number of the layer's operations."""
+    """Return corner cases, random operations and the layer's operations. Also return the number of the layer's
+    operations.
+    """
     corner = drawn(vectors.generate(unit, suite="corner", seed=seed), CORNER_OPERATIONS, seed)
     random = vectors.generate(unit, suite="random", count=RANDOM_OPERATIONS, seed=seed)
     real = vectors.from_inputs(unit, of_layer(unit, layer, products, seed))
@@ -79,7 +80,10 @@ def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product],
 
 
 def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
-    """Return `count` random operations of a set, or all if it has no more, in order; results are recomputed."""
+    """Return `count` random operations of a set, in their order. If the set is smaller, return all of it.
+
+    Results are recomputed.
+    """
     if len(full) <= count:
         return full
     chosen = np.sort(np.random.default_rng(seed).choice(len(full), count, replace=False))
@@ -87,7 +91,10 @@ def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
 
 
 def broken(good: VectorSet, index: int) -> VectorSet:
-    """Return the last operations of a set (the layer's), with the lowest bit of one expected result inverted."""
+    """Return the last operations of a set, with the lowest bit of one expected result inverted.
+
+    These are operations of the layer.
+    """
     inputs = {name: column[-BROKEN_OPERATIONS:] for name, column in good.inputs.items()}
     few = vectors.from_inputs(good.unit, inputs)
     result = few.expected["result"].copy()
@@ -96,7 +103,7 @@ def broken(good: VectorSet, index: int) -> VectorSet:
 
 
 class Line:
-    """Hardware part of the demonstration: `prepare` writes files, `measure` simulates and synthesises."""
+    """Hardware part of the demonstration. `prepare` writes files; `measure` simulates and synthesises."""
 
     def __init__(self, out: Path, seed: int, done: Callable[[str], None]) -> None:
         self.out = out
@@ -130,7 +137,7 @@ class Line:
             self.done(f"{len(made)} golden vectors of {unit.name}, {real} of them the layer's")
 
     def measure(self) -> Hardware:
-        """Run every regression and synthesis, two at a time; a missing tool skips its part."""
+        """Run every regression and synthesis, two at a time. If a tool is missing, its part is skipped."""
         with ThreadPoolExecutor(WORKERS) as pool:
             tasks = self._submit(pool)
             for future in as_completed(tasks):
@@ -174,8 +181,9 @@ class Line:
         return f"{unit.name} on {simulator}: {run['checked']} checked, {run['mismatches']} mismatches{kept}"
 
     def _simulate_broken(self, unit: Unit, simulator: str) -> None:
-        """Simulate the same design with one broken vector and check that exactly this vector is reported. Never
-        cached.
+        """Simulate the same design with one broken vector. Check that exactly this vector is reported.
+
+        The result is never cached.
         """
         index = BROKEN_OPERATIONS // 2
         spoiled = broken(self.vectors[unit.name], index)
@@ -215,4 +223,4 @@ class Line:
 
 
 STEPS = 2 * len(UNITS) + len(SIMULATORS) * len(UNITS) + len(UNITS) + 2 * len(PAIRS) + len(SPENDERS)
-"""Number of calls of `done` by a `Line`."""
+"""Number of progress reports from a `Line`."""

@@ -1,4 +1,4 @@
-"""One layer in 8 bits: quantised operands, golden products with each accumulator, and their errors."""
+"""Compute one layer in 8 bits: quantised operands, products with each accumulator, and their errors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fp9.formats import Format, floor_log2
 from fp9_sim.demo.network import LayerTensors, Matrix, Network
 
 ACCUMULATORS = ("fma_fp32", "dlfloat")
-"""Engines with which every product is computed."""
+"""Names of the engines that compute every product."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A product of the layer, and the formats of its two factors."""
+    """A product of the layer, with the formats of its two factors."""
 
     direction: str
     a: Format
@@ -32,7 +32,10 @@ DIRECTIONS = ("forward", "backward")
 
 
 def factors(direction: str, layer: LayerTensors) -> tuple[Matrix, Matrix]:
-    """Return the two float32 factors: activations and weights, or the gradient and the transposed weights."""
+    """Return the two float32 factors of a product.
+
+    They are activations and weights, or the gradient and the transposed weights.
+    """
     if direction == "forward":
         return layer.activations, layer.weights
     return layer.gradient, layer.weights.T
@@ -52,7 +55,7 @@ SCHEMES = tuple(
 
 @dataclass(frozen=True)
 class Quantised:
-    """Codes of a matrix that was multiplied by 2^exponent before the cast."""
+    """Codes of a matrix. The matrix was multiplied by 2^exponent before the cast."""
 
     codes: NDArray[Any]
     format: Format
@@ -66,7 +69,7 @@ class Quantised:
 
 @dataclass(frozen=True)
 class Product:
-    """One product of the layer with one accumulator, and its errors relative to the exact product (Frobenius norms).
+    """One product of the layer with one accumulator, and its errors. Errors are relative, in Frobenius norms.
 
     `codes` are the sums in the engine's output format. `quantisation_error` compares the exact product of the
     quantised factors with the product of the float32 factors. `accumulation_error` compares the golden result with
@@ -85,7 +88,10 @@ class Product:
 
 
 def finest_exponent(fmt: Format) -> int:
-    """Return the highest binade with a format's full precision: the top binade, but 2^3 for the tapered hif8."""
+    """Return the highest exponent at which a format has its full precision.
+
+    This is the format's largest exponent, but 3 for hif8, because its precision falls above 2^3.
+    """
     binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
     return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))
 
@@ -93,7 +99,8 @@ def finest_exponent(fmt: Format) -> int:
 def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
     """Return the exponent of the per-tensor scale.
 
-    It moves the largest magnitude of `x` to the finest binade, but never above the format's largest number.
+    The scale moves the largest magnitude of `x` to the highest binade with full precision. Values never exceed the
+    format's largest number.
     """
     largest = float(np.abs(x).max(initial=0))
     if largest == 0:
@@ -103,13 +110,13 @@ def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
 
 
 def quantise(x: NDArray[np.floating], fmt: Format) -> Quantised:
-    """Return `x` scaled by a power of two and cast with the format's default rounding."""
+    """Multiply `x` by a power of two and cast it with the format's default rounding."""
     exponent = scale_exponent(x, fmt)
     return Quantised(fp9.encode(np.ldexp(x, exponent), fmt), fmt, exponent)
 
 
 def multiply(a: Quantised, b: Quantised, by: Engine) -> NDArray[np.float64]:
-    """Return the golden product of two quantised matrices, decoded and divided by the scales."""
+    """Multiply two quantised matrices in the golden model. Return the decoded product divided by the scales."""
     return _unscaled(_sums(a, b, by), a, b, by)
 
 
@@ -133,7 +140,7 @@ def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
 
 
 def products(layer: LayerTensors) -> list[Product]:
-    """Return the products for every scheme with every accumulator."""
+    """Return the product of every scheme with every accumulator."""
     return [product(layer, scheme, engine(name)) for scheme in SCHEMES for name in ACCUMULATORS]
 
 
@@ -143,7 +150,7 @@ def relative_error(result: NDArray[np.float64], exact: NDArray[np.float64]) -> f
 
 
 def scores(network: Network, images: Matrix, fmt: Format, by: Engine) -> NDArray[np.float64]:
-    """Return class scores of the network with all activations and weights in `fmt`; biases and ReLU are in float64."""
+    """Return class scores of the network with all activations and weights in `fmt`. Biases and ReLU are in float64."""
     values: NDArray[np.floating] = images
     for index, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
         result = multiply(quantise(values, fmt), quantise(weight, fmt), by) + bias

@@ -1,4 +1,4 @@
-"""Demonstration: a layer of a real network, from its formats to hardware, with one summary at the end.
+"""Demonstration: carry one layer of a real network from number formats to hardware.
 
 `run` trains a small network on handwritten digits, quantises one layer and computes it in the golden model. It
 simulates the generated Verilog with the layer's operations on both simulators and measures area.
@@ -21,7 +21,7 @@ from fp9_sim.demo import block_products, hardware, layer, network
 
 Record = dict[str, Any]
 Progress = Callable[[str, int, int], None]
-"""Function called with the finished step, the number of finished steps and the total number."""
+"""Function called after each step with the step's name, the number of finished steps, and the total number."""
 
 ACCURACY_FORMATS = ("e4m3", "hfp8_143", "hif8")
 STEPS = 3 + hardware.STEPS
@@ -31,7 +31,7 @@ FIGURE_BINS = range(-40, 17)
 
 
 def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
-    """Run the demonstration into folder `out` and return its summary (the content of `report.json`).
+    """Run the demonstration and return its summary, the content of `report.json`. Files are written to folder `out`.
 
     Files: `rtl/UNIT.v`, `vectors/UNIT.*`, simulator builds in `sim/`. Parts whose tools are missing are left out;
     `skipped` names them and what to install. Raises OSError if `out` cannot be written.
@@ -110,7 +110,7 @@ def network_record(data: network.Digits) -> Record:
 
 
 def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
-    """Return a tensor's shape and magnitudes: the number of elements in each binade of `FIGURE_BINS`."""
+    """Return a tensor's shape, and the number of elements in each binade of `FIGURE_BINS`."""
     binades = np.frexp(tensor[tensor != 0])[1] - 1
     counts = [int(np.count_nonzero(binades == exponent)) for exponent in FIGURE_BINS]
     return {
@@ -124,7 +124,7 @@ def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
 
 
 def product_record(product: layer.Product) -> Record:
-    """Return formats, scales and errors of one product."""
+    """Return the formats, scales and errors of one product."""
     return {
         "direction": product.scheme.direction,
         "a": product.scheme.a.name,
@@ -143,7 +143,7 @@ def product_record(product: layer.Product) -> Record:
 
 
 def block_record(product: block_products.BlockProduct) -> Record:
-    """Return formats and errors of a product in blocks of `block` elements with a scale each."""
+    """Return the formats and errors of a product with a scale for each `block` elements."""
     return {
         "direction": product.direction,
         "a": product.block.name,

@@ -24,15 +24,16 @@ BATCH = 64
 LEARNING_RATE = 0.05
 MOMENTUM = 0.9
 LAYER = 1
-"""Index of the layer whose tensors are used: 64 inputs, 32 outputs."""
+"""Index of the layer that is computed in 8 bits. It has 64 inputs and 32 outputs."""
 TAKEN = 32
-"""Number of samples whose tensors are used."""
+"""Number of test images for which the layer is computed."""
 
 
 @dataclass(frozen=True)
 class Digits:
-    """Images of 8 x 8 pixels in [0, 1], shape (n, 64) float32, and their classes 0..9, shape (n,), for training and
-    test.
+    """Images and classes for training and test.
+
+    Images have 8 x 8 pixels in [0, 1] and shape (n, 64), float32. Classes are 0..9, shape (n,).
     """
 
     train_images: Matrix
@@ -43,7 +44,7 @@ class Digits:
 
 @dataclass(frozen=True)
 class Network:
-    """Weights (inputs, outputs) and biases (outputs,) of each layer, float32; ReLU between layers."""
+    """Weights (inputs, outputs) and biases (outputs,) of each layer, float32. ReLU is applied between layers."""
 
     weights: tuple[Matrix, ...]
     biases: tuple[Matrix, ...]
@@ -70,7 +71,7 @@ class Network:
 
 @dataclass(frozen=True)
 class LayerTensors:
-    """Operands of one layer: activations (m, k), weights (k, n), gradient of the output (m, n), all float32."""
+    """Operands of one layer: activations (m, k), weights (k, n), gradient of the output (m, n). All are float32."""
 
     activations: Matrix
     weights: Matrix
@@ -94,7 +95,7 @@ def softmax(scores: Matrix) -> Matrix:
 
 
 def initial(generator: np.random.Generator) -> Network:
-    """Return a network with random weights of variance 2 / inputs (He et al. 2015) and biases 0."""
+    """Return a network with random weights of variance 2 / inputs (He et al. 2015). All biases are 0."""
     shapes = list(pairwise(LAYER_SIZES))
     weights = tuple((generator.normal(size=s) * np.sqrt(2 / s[0])).astype(np.float32) for s in shapes)
     return Network(weights, tuple(np.zeros(outputs, np.float32) for _, outputs in shapes))
@@ -119,19 +120,22 @@ def train(data: Digits, seed: int = 0, epochs: int = EPOCHS) -> Network:
 
 
 def _slopes(network: Network, images: Matrix, labels: NDArray[np.int64]) -> list[Matrix]:
-    """Return the gradients of the mean loss: all weights, then all biases."""
+    """Return the gradients of the mean loss with respect to all weights, then all biases."""
     values = network.activations(images)
     flowing = network.gradients(values, labels)
     return [v.T @ g for v, g in zip(values, flowing, strict=False)] + [g.sum(axis=0) for g in flowing]
 
 
 def tensors(network: Network, data: Digits, layer: int = LAYER, samples: int = TAKEN) -> LayerTensors:
-    """Return the operands of one layer for the first test images, with the gradient of their mean loss."""
+    """Return the operands of one layer for the first `samples` test images.
+
+    The gradient is that of the mean loss over these images.
+    """
     values = network.activations(data.test_images[:samples])
     flowing = network.gradients(values, data.test_labels[:samples])
     return LayerTensors(values[layer], network.weights[layer], flowing[layer])
 
 
 def accuracy(scores: NDArray[np.floating], labels: NDArray[np.int64]) -> float:
-    """Return the share of rows whose largest score is at the label."""
+    """Return the fraction of rows whose largest score is the score of the label."""
     return float(np.mean(scores.argmax(axis=1) == labels))

@@ -1,4 +1,4 @@
-"""Operations of the layer as stimuli for hardware units: what a chip would compute to run this layer."""
+"""Operations of the layer as inputs for hardware units: what a chip would compute to run this layer."""
 
 from __future__ import annotations
 
@@ -29,15 +29,17 @@ from fp9_sim.energy.data import enough
 Columns = dict[str, NDArray[Any]]
 
 DOTS = 16
-"""Number of dot products from each product of the layer."""
+"""Number of dot products that are taken from each product of the layer."""
 CASTS = 256
-"""Number of values from each tensor for a cast unit, for every target and rounding."""
+"""Number of values from each tensor, for every target and rounding of a cast."""
 
 
 def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int = 0) -> Columns:
-    """Return input columns of a `cast`, `fma` or `mac`: the layer's operations that the unit supports, in order.
+    """Return the layer's operations that a unit supports, in order. The result has input columns.
 
-    Raises ValueError for another kind of unit, and if the unit supports none of the operations.
+    The unit is a `cast`, `fma` or `mac`. Raises ValueError for another kind of unit, and if the unit supports none
+    of
+    the operations.
     """
     generator = np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -46,7 +48,10 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
 
 
 def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
-    """Return a function that gives a unit's operations in the layer; it trains the network. Raises as `of_unit`."""
+    """Return a function that returns a unit's operations in the layer. The network is trained first.
+
+    Raises as `of_unit`.
+    """
 
     @functools.cache
     def layer() -> LayerTensors:
@@ -57,12 +62,12 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 
 
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
-    """Return at least `count` operations of the layer in a unit's formats and engine, for every scheme that it
-    supports.
+    """Return at least `count` operations of the layer, in the formats and with the engine of a unit.
 
-    If a unit supports no scheme of a direction, this direction uses its first formats. A unit with scales computes
-    on blocks. A quantiser gets blocks of the tensors along the summation axis. Raises ValueError for a unit that
-    neither multiplies nor casts, and for elements and scales that form no block format.
+    They cover every scheme that the unit supports. If it supports no scheme of a direction, the direction uses the
+    unit's first formats. A unit with scales computes on blocks. A quantiser gets blocks of the tensors along the
+    summation axis. Raises ValueError for a unit that neither multiplies nor casts, and for elements and scales that
+    form no block format.
     """
 
     take = _STIMULUS(unit, layer)
@@ -70,7 +75,7 @@ def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Colum
 
 
 def _schemes(unit: Dot) -> list[Scheme]:
-    """Return the schemes that a unit supports; a direction without one uses the unit's first formats."""
+    """Return the schemes that a unit supports. For a direction without one, use the unit's first formats."""
     found = []
     for direction in DIRECTIONS:
         offered = [s for s in SCHEMES if s.direction == direction and s.a in unit.a and s.b in unit.b]
@@ -85,9 +90,11 @@ def _recorded(product: Product) -> Recorded:
 
 
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
-    """Return `count` values of each tensor for each lane, scaled for each target, with every offered rounding.
+    """Return values of each tensor as inputs of a cast, scaled for each target, with every supported rounding.
 
-    Overflow policies alternate. Random bits are random. A scale port is 0, because the values are already scaled.
+    Each lane gets `count` values. Overflow policies alternate. Random bits are random. A scale port is 0, because
+    the
+    values are already scaled.
     """
     parts = []
     for index, target in enumerate(unit.targets):
@@ -109,7 +116,7 @@ def _tensors(layer: LayerTensors) -> tuple[NDArray[np.float32], ...]:
 def _sample(
     tensor: NDArray[np.float32], exponent: int, generator: np.random.Generator, count: int
 ) -> NDArray[np.float32]:
-    """Return random values of a tensor times 2^exponent, each at most once if there are enough."""
+    """Return random values of a tensor times 2^exponent. No value is repeated if there are enough values."""
     picked = generator.choice(tensor.reshape(-1), size=count, replace=count > tensor.size)
     scaled: NDArray[np.float32] = np.ldexp(picked, exponent)
     return scaled
@@ -119,7 +126,9 @@ def _sample(
 
 
 def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator, count: int) -> Columns:
-    """Return `count` blocks of each of the four factors, with the scale rules in turn and the factor's tensor scale."""
+    """Return `count` blocks of each of the four factors. Scale rules alternate; each factor has its own tensor
+    scale.
+    """
     parts, wholes = [], []
     for direction in DIRECTIONS:
         x, y = factors(direction, layer)
@@ -135,7 +144,7 @@ def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator
 
 
 def _scaled_sums(unit: Dot, layer: LayerTensors, generator: np.random.Generator, sums: int) -> Columns:
-    """Return sums of each direction, step by step, in the block format of a unit's first formats and scales."""
+    """Return sums of each direction, step by step. Blocks have the unit's first formats and scales."""
     parts = []
     for direction in DIRECTIONS:
         x, y = factors(direction, layer)
@@ -149,7 +158,7 @@ def _scaled_sums(unit: Dot, layer: LayerTensors, generator: np.random.Generator,
 
 
 def _steps(unit: Dot, side: str, x: Matrix, rows: NDArray[np.int64]) -> Columns:
-    """Return elements and scales of some rows of a matrix, with shape (rows, steps) for each port."""
+    """Return the elements and scales of some rows of a matrix. Each port has an array of shape (rows, steps)."""
     block, ports = _format_of_blocks(unit, side), unit.scale_names(side)
     scale = tensor_scale(x, block) if block.tensor else None
     made = in_blocks(x[rows], block, -1, tensor_scale=scale)
@@ -173,7 +182,6 @@ __all__ = ["CASTS", "DOTS", "casts", "of_layer", "of_unit"]
 
 
 def _sums(unit: Dot, layer: LayerTensors) -> Take:
-    """Return a function for sums of the layer's products in the unit's schemes, or in blocks if it has scales."""
     if unit.scale is not None:
         return functools.partial(_scaled_sums, unit, layer)
     products = [_recorded(multiplied(layer, scheme, unit.engine)) for scheme in _schemes(unit)]
@@ -181,7 +189,7 @@ def _sums(unit: Dot, layer: LayerTensors) -> Take:
 
 
 Take = Callable[[np.random.Generator, int], Columns]
-"""Function that returns columns of a number of operations for each product, cast or tensor."""
+"""Function that takes a number n. It returns the columns of n operations of each product, cast or tensor."""
 
 _STIMULUS: Hook[[LayerTensors], Take] = Hook(
     "stimulus from a layer",

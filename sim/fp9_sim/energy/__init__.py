@@ -1,8 +1,7 @@
-"""Energy of a unit's operations, from the activity of its mapped netlist and the library's cell data.
+"""Measure the energy of a unit's operations, from its netlist's activity and the library's cell data.
 
 Public names: `measure` and its record `Energy`. Public modules: `data` (operations to measure), `switching` (energy
-of a
-netlist), `study` and `pages`.
+of a netlist), `study` and `pages`.
 """
 
 from fp9_sim.energy.run import NOTE, Energy, measure

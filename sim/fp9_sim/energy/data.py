@@ -16,18 +16,19 @@ from fp9_ml.recipes import read_recording
 from fp9_ml.recorded import of_casts, of_products
 
 COUNT = 10_240
-"""Default number of operations, at least."""
+"""Default of the smallest number of operations."""
 
 SUITES = ("random", "corner")
-"""Named data: random operands from all codes, and the corner suite."""
+"""Names of data sets: random operands from all codes, and the corner suite."""
 
 Columns = dict[str, NDArray[Any]]
 
 
 def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Columns:
-    """Return the input columns of a unit: `random`, `corner`, or whole dot products or casts from a recording.
+    """Return operations of a unit as input columns. `data` is `random`, `corner`, or the file of a recording.
 
-    Raises ValueError for other names, and for a recording without operations for the unit.
+    A recording gives complete dot products or casts. Raises ValueError for other names, and for a recording without
+    operations for the unit.
     """
     if data in SUITES:
         return dict(inputs_of(unit, data, count if data == "random" else None, seed))
@@ -45,8 +46,9 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
 
 
 def enough(take: Callable[[int], Columns], count: int) -> Columns:
-    """Return at least `count` operations. `take(n)` returns n dot products of each matrix product, or n casts of each
-    tensor.
+    """Call `take` with a number n that gives at least `count` operations, and return them.
+
+    `take(n)` returns n dot products of each matrix product, or n casts of each tensor.
     """
     one = len(next(iter(take(1).values())))
     return take(-(-count // one))

@@ -1,12 +1,9 @@
-"""Selection of a cell's internal energies for a step from one state to the next.
+"""Select the internal energies that a cell dissipates when its pins change from one state to the next.
 
-Simulation gives every step of every cell. An energy of an output counts if the output changes, for the input that
-changed;
-several changed inputs share it equally. An energy of an input counts if the input changes. A condition is evaluated
-after
-the inputs have changed. An energy without a condition counts if no other condition holds. In a register's clock
-cycle the
-clock rises, the bit changes, the clock falls, and then the inputs settle.
+Simulation gives every step of every cell. An output that changes dissipates the energy for the input that changed.
+Several changed inputs share it equally. An input that changes dissipates its own energy. Conditions are evaluated
+after the inputs have changed. An energy without a condition applies if no other condition holds. In a register's
+clock cycle, the clock rises, the bit changes, the clock falls, and then the inputs settle.
 """
 
 from __future__ import annotations
@@ -26,12 +23,12 @@ from fp9_sim.energy.loads import FALL, RISE
 from fp9_sim.netlists.cells import History, Placed
 
 Share = tuple[int, int, float]
-"""Index of an arc, the edge, and the fraction of its energy that a step takes."""
+"""Index of an arc, the edge, and the fraction of the arc's energy that a step dissipates."""
 
 
 @dataclass(frozen=True)
 class _Event:
-    """An edge of a pin, the pins that caused it, and the values of all pins after it."""
+    """An edge of a pin, with the pins that caused it and the values of all pins after the edge."""
 
     pin: str
     edge: int
@@ -40,8 +37,9 @@ class _Event:
 
 
 def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the steps of a cell from clock `first` on, numbered for `shares`, and the number of occurrences
-    of each.
+    """Return the steps of a cell that occur from clock cycle `first` on, and how often each occurs.
+
+    Steps are numbered as `shares` expects.
     """
     cell = placed.cell
     index = _state(history, [placed.nets[pin] for pin in cell.inputs], first)
@@ -53,7 +51,10 @@ def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int6
 
 
 def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int64]:
-    """Return values of nets as one number, first net most significant, from the clock before `first` on."""
+    """Return the values of nets as one number for each clock cycle, from the cycle before `first` on.
+
+    The first net is the most significant bit.
+    """
     index = np.zeros((len(history) - first + 1, history.shape[2] * 64), dtype=np.int64)
     for net in nets:
         bits = np.unpackbits(np.ascontiguousarray(history[first - 1 :, net]).view(np.uint8), axis=1)
@@ -63,7 +64,7 @@ def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int6
 
 @lru_cache(maxsize=1 << 17)
 def shares(cell: Cell, step: int) -> tuple[Share, ...]:
-    """Return the energies of a step."""
+    """Return the energies that a step dissipates."""
     events = _of_register(cell, step) if cell.clock else _of_logic(cell, step)
     return tuple(share for event in events for share in _taken(cell, event))
 
@@ -111,7 +112,7 @@ def _taken(cell: Cell, event: _Event) -> Iterator[Share]:
 
 
 def _chosen(arcs: list[tuple[int, Arc]], event: _Event) -> list[int]:
-    """Return the arcs whose cause and condition match. For an output without a match, return all its arcs."""
+    """Return the arcs whose cause and condition match an event. If an output has no match, return all its arcs."""
     caused = [(n, arc) for n, arc in arcs if not arc.related or event.causes.intersection(arc.related)]
     by_cause: dict[tuple[str, ...], list[tuple[int, Arc]]] = defaultdict(list)
     for n, arc in caused:

@@ -1,4 +1,4 @@
-"""Load and transition time of each net of a mapped netlist, the coordinates of a library's tables."""
+"""Compute the load and the transition time of each net. The library's tables are indexed by them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from fp9_sim.netlists.cells import CLOCK, CellNetlist, Placed
 FALL, RISE = 0, 1
 
 _STEPS_OF_A_DELAY = 4
-"""Time steps in the mean delay of a netlist."""
+"""Number of time steps in the mean delay of a netlist."""
 
 
 @dataclass(frozen=True)
 class Loads:
-    """Capacitance of every net in fF, and transition times of shape (nets, 2), fall and rise, in the library's time
-    unit.
+    """Capacitance of every net in fF, and its transition times in the library's time unit.
+
+    `transition` has shape (nets, 2): fall, then rise.
     """
 
     load_ff: NDArray[np.float64]
@@ -29,10 +30,11 @@ class Loads:
 
 
 def loads(netlist: CellNetlist, library: Library, power: PowerLibrary) -> Loads:
-    """Return the loads of all nets (pins, wires, outputs) and their transition times, from the slowest arc of each
-    cell.
+    """Return the loads and transition times of all nets. A load contains pins, wires and unit outputs.
 
-    Input nets and the ideal clock are driven by the library's driver cell, whose own input is a step.
+    The slowest arc of a cell gives the transition time. The library's driver cell drives input nets and the ideal
+    clock.
+    The driver's own input is a step.
     """
     load = np.zeros(netlist.nets)
     for placed in netlist.cells:
@@ -59,7 +61,7 @@ def _at_pins(placed: Placed, times: NDArray[np.float64]) -> dict[str, NDArray[np
 
 
 def _slowest(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDArray[np.float64]]) -> tuple[float, float]:
-    """Return the transition times (fall, rise) of an output from the transition times at its arcs' inputs."""
+    """Return the transition times (fall, rise) of an output. `given` has the transition times of the cell's inputs."""
     slowest = [0.0, 0.0]
     for arc in arcs:
         if arc.pin == pin:
@@ -79,8 +81,9 @@ def _start(arc: Arc, edge: int, times: NDArray[np.float64]) -> float:
 
 
 def delays(netlist: CellNetlist, found: Loads) -> NDArray[np.int64]:
-    """Return the delay of every net in quarters of the mean delay, at least 1. An output's delay is the mean over its
-    arcs.
+    """Return the delay of every net, at least 1. The unit is a quarter of the mean delay.
+
+    An output's delay is the mean over its arcs.
     """
     exact = np.zeros(netlist.nets)
     for placed in netlist.cells:
@@ -104,7 +107,7 @@ def _mean_delay(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDA
 
 
 def cell_loads(placed: Placed, pin: str, found: Loads) -> float:
-    """Return the load of an output pin, or 0 if it is not connected."""
+    """Return the load of an output pin in fF, or 0 if it is not connected."""
     return float(found.load_ff[placed.nets[pin]]) if pin in placed.nets else 0.0
 
 

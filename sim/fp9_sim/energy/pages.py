@@ -1,4 +1,4 @@
-"""The energy study as a page and two pictures, built from its record."""
+"""Build the page and the two pictures of the energy study from its record."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ layer above.
 
 
 def write(record: Record, folder: Path) -> list[Path]:
-    """Write the page and the pictures of a complete record into a folder and return their paths.
+    """Write the page and the pictures of a complete record into a folder. Return their paths.
 
-    Raises ValueError if a unit is missing, OSError if a file cannot be written.
+    Raises ValueError if a unit is missing, and OSError if a file cannot be written.
     """
     missing = UNITS.keys() - record["units"].keys()
     if missing:
@@ -99,7 +99,7 @@ def _rows(record: Record, group: str, library: str, data: str) -> list[Record]:
 
 
 def _ratios(record: Record, group: str, library: str) -> list[float]:
-    """Return the energy of a product in the layer, relative to the group's first unit."""
+    """Return the energy of a product in the layer for each unit of a group, divided by that of the first unit."""
     rows = _rows(record, group, library, LAYER)
     return [row["product_fj"] / rows[0]["product_fj"] for row in rows]
 
@@ -121,7 +121,7 @@ def _table(record: Record, group: str) -> Iterator[str]:
 
 
 def _changes(record: Record, group: str) -> Iterator[str]:
-    """Yield sentences about ratios that differ between the libraries."""
+    """Yield sentences about ratios that differ from one library to another."""
     labels = [row["label"] for row in _rows(record, group, SIDE_BY_SIDE[0], LAYER)]
     values = zip(*(_ratios(record, group, library) for library in SIDE_BY_SIDE), strict=True)
     yield from changes(SIDE_BY_SIDE, zip(labels, values, strict=True))
@@ -129,7 +129,7 @@ def _changes(record: Record, group: str) -> Iterator[str]:
 
 
 def _where(record: Record) -> Iterator[str]:
-    """Yield a table of the shares of energy in the layer, for all libraries."""
+    """Yield the lines of a table: how the energy in the layer is shared among components, for all libraries."""
     yield markdown_row(["", *(f"{library}: {share}" for library in SIDE_BY_SIDE for share in _SHARES)])
     yield markdown_row(["---", *["---:"] * (len(_SHARES) * len(SIDE_BY_SIDE))])
     for group in _groups(record):
@@ -157,7 +157,7 @@ def _of_recipe(record: Record, recipe: str, library: str) -> Record:
 
 
 def _bars(record: Record) -> str:
-    """Return a bar chart of the energy of a product in each library, for the layer and for random codes."""
+    """Return a bar chart of the energy of a product, for the layer and for random codes, in each library."""
     from matplotlib.figure import Figure  # slow to load
 
     groups = _groups(record)
@@ -177,9 +177,9 @@ def _bars(record: Record) -> str:
 
 
 def _scatter(record: Record) -> str:
-    """Return a chart of the increase in loss over float32 against the energy of a product, a panel for each library.
+    """Return a chart of the increase in loss over float32 against the energy of a product.
 
-    Error bars span the range over seeds.
+    Each library has its own panel. Error bars span the range over seeds.
     """
     from matplotlib.figure import Figure  # slow to load
 

@@ -1,4 +1,7 @@
-"""Energy of an operation: internal energy of cells, charge of nets and leakage, for given operations, one a clock."""
+"""Measure the energy of given operations: internal energy of cells, charge of nets and leakage.
+
+One operation runs in each clock cycle.
+"""
 
 from __future__ import annotations
 
@@ -37,17 +40,14 @@ _ATTO = 1e-3
 
 @dataclass(frozen=True)
 class Energy:
-    """Energy of an operation in fJ, by component, as the mean over `operations` operations.
+    """Mean energy of an operation in fJ, by component.
 
-    `internal_fj` is dissipated in cells, `nets_fj` charges the nets that they drive, `inputs_fj` charges the unit's
-    input nets,
-    `clock_fj` the clock net. `glitches_fj` belongs to changes that are undone within a clock cycle, `leakage_fj` to
-    leakage in
-    `period_ns`. `products` is the number of products in an operation, or of numbers in a cast or quantiser.
-    `toggles` counts
-    settled changes of all nets except the clock, `glitches` the other changes. `by_step` is the energy of the cells
-    of each
-    submodule, for a netlist with hierarchy; otherwise it is empty.
+    `internal_fj` is dissipated in cells. `nets_fj` charges the nets that cells drive, `inputs_fj` the unit's input
+    nets, and `clock_fj` the clock net. `glitches_fj` is the energy of changes that are undone within a clock cycle.
+    `leakage_fj` is the leakage in `period_ns`. `products` is the number of products in an operation, or the number
+    of
+    values in a cast or quantiser. `toggles` counts settled changes of all nets except the clock. `glitches` counts
+    the other changes. `by_step` is the energy of the cells of each submodule; it is empty without hierarchy.
     """
 
     unit: str
@@ -78,7 +78,7 @@ class Energy:
         return self.total_fj / self.products
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values for JSON, with the note that every report shows."""
+        """Return the record as plain values for JSON, and a note about the figures."""
         totals = {"total_fj": self.total_fj, "product_fj": self.product_fj}
         return {"note": NOTE, **asdict(self), "by_step": dict(self.by_step), **totals}
 

@@ -1,4 +1,4 @@
-"""Charts of a report as deterministic SVG text, drawn by Matplotlib."""
+"""Draw the charts of a report with Matplotlib. The SVG text is deterministic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Summary = Mapping[str, Any]
 BLUE, ORANGE, GREEN, GREY = "#2f6690", "#d9822b", "#4f9d69", "#9aa5b1"
 GRID, BLACK = "#e4e7eb", "#000000"
 PAGE_COLOURS = {GRID: "var(--line)", BLACK: "var(--text)", BLUE: "var(--blue)"}
-"""Colours that follow the page's light or dark theme; the other colours are visible on both."""
+"""Colours that follow the page's light or dark theme. All other colours are visible in both themes."""
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fp9",
@@ -36,7 +36,7 @@ RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
 
 
 def _svg(draw: Callable[..., None], height: float, columns: int = 1) -> str:
-    """Return the SVG that `draw` fills, with `columns` charts side by side and a shared vertical axis."""
+    """Return an SVG with `columns` charts side by side. The function `draw` fills them. They share a vertical axis."""
     from matplotlib import rc_context  # optional
     from matplotlib.figure import Figure  # optional
 
@@ -52,7 +52,7 @@ def _svg(draw: Callable[..., None], height: float, columns: int = 1) -> str:
 
 
 def accuracy(summary: Summary) -> str:
-    """Return a chart of the share of correct test digits, by format and accumulator."""
+    """Return a chart of the accuracy on the test digits, by format and accumulator."""
     from matplotlib.patches import Patch  # optional
 
     rows = summary["accuracy"]
@@ -110,7 +110,7 @@ def _binades(name: str) -> tuple[int, int]:
 
 
 def errors(summary: Summary) -> str:
-    """Return a chart of the relative error of the layer's products from quantisation and from accumulation."""
+    """Return a chart of the products' relative errors, from quantisation and from accumulation."""
     rows = summary["layer"]
     names = [f"{r['direction']}: {short(r['a'])} x {short(r['b'])}, {r['result']}" for r in rows]
 
@@ -128,7 +128,7 @@ def errors(summary: Summary) -> str:
 
 
 def areas(summary: Summary) -> str:
-    """Return a chart of the area of each unit with both mappings, split into logic and flip-flops."""
+    """Return a chart of the area of each unit with both mappings. Each bar is split into logic and flip-flops."""
     rows = [
         (unit["unit"], estimate)
         for unit in summary["units"]
@@ -156,18 +156,18 @@ COSTS = {
     "training": ("increase in training loss over float32, nats", BLUE, "o"),
     "conversion": ("divergence after conversion, nats", ORANGE, "s"),
 }
-"""Losses of a recipe in the chart, with label, colour and marker."""
+"""Kinds of loss in the chart of recipes, with label, colour and marker."""
 
 
 SILICON: dict[str, Callable[[Summary], float]] = {
     "area of a multiply-add unit, thousand um2": lambda row: estimate(row, row["energy"]["mapping"])["area_um2"] / 1000,
     "energy of an operation of the layer, pJ": lambda row: row["energy"]["total_fj"] / 1000,
 }
-"""Area and energy of a recipe's unit, both from the netlist whose energy was measured."""
+"""Functions for the area and the energy of a recipe's unit. Both come from the netlist whose energy was measured."""
 
 
 def recipes(summary: Summary) -> str:
-    """Return a chart of each recipe's loss over the area and energy of a unit that computes it."""
+    """Return a chart of recipes: loss against the area and the energy of a unit that computes the recipe."""
 
     def draw(*charts: Axes) -> None:
         for axes, (label, taken) in zip(charts, SILICON.items(), strict=True):
@@ -189,6 +189,6 @@ def recipes(summary: Summary) -> str:
 
 
 def estimate(row: Summary, mapping: str) -> Summary:
-    """Return the figures of a row's unit for a mapping."""
+    """Return the area and delay of a row's unit for one mapping."""
     found: Summary = next(e for e in row["synthesis"]["estimates"] if e["mapping"] == mapping)
     return found

@@ -1,4 +1,4 @@
-"""Summary of the demonstration: as JSON, as a self-contained HTML page, and as a table for the terminal."""
+"""Write the summary of the demonstration as JSON and as a self-contained HTML page, and read it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fp9_sim.demo.report.terminal import DIGITS, nearest_percent, scales
 Summary = Mapping[str, Any]
 
 SCHEMA = 5
-"""Version of `report.json`; a file of another version is rejected."""
+"""Version of `report.json`. A file of another version is rejected."""
 NEEDED = (
     "accuracy",
     "layer",
@@ -35,7 +35,10 @@ NEEDED = (
 
 
 def write(summary: Summary, folder: Path) -> None:
-    """Write `report.json` and `report.html` to a folder, each completely or not at all. Raises OSError if it cannot."""
+    """Write `report.json` and `report.html` to a folder. A file is written completely or not at all.
+
+    Raises OSError if a file cannot be written.
+    """
     page = html(summary)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "report.json", json.dumps({"schema": SCHEMA, **summary}, indent=1) + "\n")
@@ -43,7 +46,7 @@ def write(summary: Summary, folder: Path) -> None:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the summary in a `report.json`. Raises ValueError for another file, OSError if it cannot be read."""
+    """Return the summary in a `report.json`. Raises ValueError for another file, and OSError if it cannot be read."""
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -54,7 +57,10 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def passed(summary: Summary) -> bool:
-    """Return whether simulations ran, all operations were checked and agreed, and every broken vector was caught."""
+    """Return whether the demonstration passed.
+
+    It passes if simulations ran, all operations were checked and agreed, and every broken vector was reported.
+    """
     runs = [(unit, run) for unit in summary["units"] for run in unit["simulation"].values()]
     agreed = all(
         run["checked"] == unit["operations"] and not run["mismatches"] and not run["violations"] for unit, run in runs
@@ -63,7 +69,7 @@ def passed(summary: Summary) -> bool:
 
 
 def html(summary: Summary) -> str:
-    """Return the page: tables, embedded SVG charts, and an explanation of each figure."""
+    """Return the HTML page with tables, embedded SVG charts, and an explanation of each figure."""
     from jinja2 import Environment, StrictUndefined  # optional
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

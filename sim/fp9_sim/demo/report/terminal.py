@@ -1,4 +1,4 @@
-"""Summary as tables for the terminal, wrapped to its width."""
+"""Show the summary as tables in the terminal, wrapped to its width."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Summary = Mapping[str, Any]
 
 MAPPINGS = ("area-optimised", "delay-balanced")
 DIGITS = 12
-"""Number of digits of a digest in a report."""
+"""Number of digits that a report shows of a digest."""
 
 
 def nearest_percent(share: float) -> str:
@@ -24,14 +24,14 @@ def nearest_percent(share: float) -> str:
 
 
 def scales(row: Summary) -> str:
-    """Return the power-of-two scales of a product's two tensors, or the number of elements per scale."""
+    """Return the scales of a product's two tensors as text. With block scales, return the number of elements per
+    scale.
+    """
     return f"2^{row['scale_a']}, 2^{row['scale_b']}" if row["block"] is None else f"each {row['block']}"
 
 
 def summary_tables(summary: Summary) -> list[RenderableType]:
-    """Return tables of accuracy, errors, checked operations, mismatches, area and ratios, and the paths of the
-    files.
-    """
+    """Return tables with accuracy, errors, checked operations, mismatches and area, and the paths of the files."""
     title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
     parts: list[RenderableType] = [Text(title, style="bold"), _accuracy(summary), _layer(summary), _units(summary)]
     parts += _kept(summary)
@@ -45,7 +45,7 @@ def summary_tables(summary: Summary) -> list[RenderableType]:
 
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], texts: int) -> Table:
-    """Return a table whose first `texts` columns are texts; the other columns are numbers."""
+    """Return a table. The first `texts` columns are text, and the others are numbers."""
     names = list(columns)
     return table(title, names, rows, numbers=names[texts:])
 
@@ -95,7 +95,7 @@ def _units(summary: Summary) -> Table:
 
 
 def _kept(summary: Summary) -> list[Text]:
-    """Return a line for each simulator with cached runs, with their digests."""
+    """Return a line for each simulator with cached runs. It shows the digests of these runs."""
     kept: dict[str, list[str]] = {}
     for unit in summary["units"]:
         for simulator, run in unit["simulation"].items():
@@ -147,7 +147,7 @@ def _recipes(summary: Summary) -> Table:
 
 
 def _broken(summary: Summary) -> list[Text]:
-    """Return the deliberately broken vectors, each with the line that reports it."""
+    """Return a line for each deliberately broken vector, with the mismatch that was reported."""
     return [
         Text.assemble(
             f"Vector {b['broken']} of {b['unit']} broken on purpose, {b['simulator']}: ",

@@ -1,4 +1,4 @@
-"""Waveform of a caught fault: the dump of a combinational unit around one operation, and its picture."""
+"""Draw the waveform of a mismatch: the signals of a combinational unit around one operation, from a VCD file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fp9_sim.benches.scoreboard import Mismatch
 Record = dict[str, Any]
 
 BESIDE = 2
-"""Number of operations to show before and after the failed one."""
+"""Number of operations shown before the failed one, and after it."""
 
 
 def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
-    """Return the ports of a combinational unit around a failed operation, from the VCD file of its regression.
+    """Return the port values of a combinational unit around a failed operation, from the VCD file of its regression.
 
     The test bench gives every operation one time unit, so an operation's number is its time. Values are hex digits.
     """
@@ -37,7 +37,7 @@ def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
 
 
 def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return the changes of a module's own signals, as times and bits."""
+    """Return the changes of each signal as times and bits. Only the module's own signals are included."""
     found: dict[str, list[tuple[int, str]]] = {name: [] for name in names}
     for name, time, bits in _changes(dump, top, names):
         found[name].append((time, bits))
@@ -45,7 +45,7 @@ def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, 
 
 
 def _changes(dump: Path, top: str, names: set[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield every change of the named signals of module `top` in a VCD file: name, time, bits."""
+    """Yield each change of a named signal of module `top` in a VCD file. A change has name, time and bits."""
     scope, codes, now = list[str](), dict[str, str](), 0
     with dump.open("rb") as opened:
         for token in tokenize(opened):
@@ -73,7 +73,7 @@ def _bits(value: int | str) -> str:
 
 
 def _at(changes: Sequence[tuple[int, str]], time: int) -> str:
-    """Return the bits at the end of a time unit."""
+    """Return the bits of a signal at the end of a time unit."""
     return next((bits for when, bits in reversed(changes) if when <= time), "x")
 
 
@@ -85,11 +85,11 @@ def _hex(bits: str, port: Port) -> str:
 # --- the picture ---------------------------------------------------------------------------------------------------
 
 _NAME, _CELL, _ROW, _EDGE = 130, 110, 28, 5
-"""Width of names, width of an operation, row height, and width of a value's edge, in pixels."""
+"""Sizes in pixels: width of names, width of an operation, height of a row, and width of a value's edge."""
 
 
 def picture(waves: Mapping[str, Any]) -> str:
-    """Return the record of `around` as SVG, in the colours of its page."""
+    """Draw the record of `around` as SVG, in the colours of the page."""
     count = len(waves["rows"][0]["values"])
     rows = [(row["name"], row["values"], "") for row in waves["rows"]]
     place = waves["index"] - waves["first"]
@@ -114,7 +114,7 @@ def picture(waves: Mapping[str, Any]) -> str:
 
 
 def _lane(values: Sequence[str], y: float, kind: str) -> Iterator[str]:
-    """Yield the values of a signal as one box for each constant interval."""
+    """Yield the SVG of one signal, with a box for each interval without a change."""
     top, bottom, middle = y + 4, y + _ROW - 4, y + _ROW / 2
     start = 0
     while start < len(values):
