@@ -47,8 +47,9 @@ def _libraries() -> Iterable[str]:
 
 
 def library_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options --library, --liberty and --leave-out to a command. They are the arguments of
-    `libraries.chosen`.
+    """Add the options --library, --liberty and --leave-out to a command.
+
+    They are the arguments of `libraries.chosen`.
     """
     options = (
         click.option("--library", "libraries", type=Words(_libraries), multiple=True, help=_LIBRARY),

@@ -70,8 +70,9 @@ class ChunkSum(ElasticStage):
 
 
 class Total(ElasticStage):
-    """The accumulator of the total. It accepts the outputs of `ChunkSum` and outputs the total after every
-    operation.
+    """The accumulator of the total.
+
+    It accepts the outputs of `ChunkSum` and outputs the total after every operation.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

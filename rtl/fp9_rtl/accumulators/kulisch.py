@@ -70,8 +70,9 @@ CIRCUITS = Circuits(
 
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
-    """Return the stream components of the unit. The registers are placed so that the slowest stage is as fast as
-    possible.
+    """Return the stream components of the unit.
+
+    The registers are placed so that the slowest stage is as fast as possible.
     """
     front = [*product_steps(unit, ("op",))]
     front.append(PlaceProducts(unit, front[-1].o.shape()))

@@ -30,8 +30,7 @@ def sheet(asked: Mapping[str, str]) -> Record:
     """Return the fields, the data sheet (HTML) and the timing diagram (SVG) of a unit.
 
     `unit` is the unit's name. `set` has settings separated by `;`. Raises ValueError for an unknown unit, an
-    invalid
-    setting, or a unit without hardware.
+    invalid setting, or a unit without hardware.
     """
     name, settings = _named(asked)
     spec = _spec(name, settings)

@@ -67,8 +67,9 @@ class Areas:
             threading.Thread(target=self._measure, args=(self._running, self._started()), daemon=True).start()
 
     def _started(self) -> subprocess.Popen[str]:
-        """Return the measuring process, and start it if necessary. Its own process group lets its children end with
-        it.
+        """Return the measuring process, and start it if necessary.
+
+        Its own process group lets its children end with it.
         """
         if self._worker is None:
             pipe = subprocess.PIPE

@@ -1,5 +1,6 @@
-"""Measuring process of the explorer. It reads specifications from standard input and writes records to standard
-output.
+"""Measuring process of the explorer.
+
+It reads specifications from standard input and writes records to standard output.
 
 Each input line has one specification: the text of a unit file as a JSON string. The process and its children end
 when standard input ends.

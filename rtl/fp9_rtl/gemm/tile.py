@@ -129,8 +129,9 @@ class GemmTile:
 
     @property
     def cast(self) -> Cast:
-        """Return the cast below every column. Its source is the addend's format, because that format holds every
-        result.
+        """Return the cast below every column.
+
+        Its source is the addend's format, because that format holds every result.
         """
         return Cast(f"{self.name}_cast", self.engine.addend_format, (self.target,), (self.rounding,), (self.overflow,))
 
@@ -158,16 +159,13 @@ class GemmComponent(wiring.Component):
     """The hardware of a tile.
 
     Inputs: a step is accepted when `in_valid` and `in_ready` are both 1. `a` holds G columns of A. The codes of row
-    i
-    begin at bit 8Gi, in the order of the columns. `b` holds G rows of B, and the codes of column j begin at bit
-    8Gj.
-    `a_format` and `b_format` select the formats if there are several. `in_last` marks the last step. Pauses between
-    steps are allowed.
+    i begin at bit 8Gi, in the order of the columns. `b` holds G rows of B, and the codes of column j begin at bit
+    8Gj. `a_format` and `b_format` select the formats if there are several. `in_last` marks the last step. Pauses
+    between steps are allowed.
 
     Outputs: a row of results is transferred when `out_valid` and `out_ready` are both 1. `result` holds the row,
-    with
-    column j in bits 8j to 8j + 7. Row 0 comes first. `out_last` marks the last row. The next matrix product begins
-    after it.
+    with column j in bits 8j to 8j + 7. Row 0 comes first. `out_last` marks the last row. The next matrix product
+    begins after it.
     """
 
     def __init__(self, tile: GemmTile) -> None:
@@ -192,8 +190,9 @@ class GemmComponent(wiring.Component):
         return m
 
     def _array(self, m: Module, taken: Value, begins: Value) -> tuple[list[list[Value]], Value]:
-        """Build the elements. Return their sums, and a signal that is 1 when the last step has reached the last
-        element.
+        """Build the elements.
+
+        Return their sums, and a signal that is 1 when the last step has reached the last element.
         """
         ports: Any = self
         tile = self._tile

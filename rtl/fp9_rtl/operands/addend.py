@@ -34,8 +34,9 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 
 
 def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
-    """Return the step that flushes subnormal addends to zero. The list is empty if the engine or the format needs
-    none.
+    """Return the step that flushes subnormal addends to zero.
+
+    The list is empty if the engine or the format needs none.
     """
     fmt = engine.addend_format
     return [FlushAddend(fmt, i)] if engine.result.flush_addend and fmt.subnormals else []

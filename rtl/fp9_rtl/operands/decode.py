@@ -28,9 +28,8 @@ class OperandDecoder(wiring.Component):
 
     `select` chooses the format if there are several. `extra_bias` exists with a bias port, and is the extra bias of
     hfp8_143. The exponent has the offset that saves the most adders. Subnormal numbers are normalised only if a
-    later
-    stage needs it. Otherwise they keep the lowest exponent of their format and their leading zeros. Exponent and
-    significand have no meaning if a special flag is set.
+    later stage needs it. Otherwise they keep the lowest exponent of their format and their leading zeros. Exponent
+    and significand have no meaning if a special flag is set.
     """
 
     code: Signal
@@ -46,13 +45,13 @@ class OperandDecoder(wiring.Component):
         normalise: bool = True,
         aligned: bool = False,
     ) -> None:
-        """Build the ports. The exponent of `operand` is the true exponent plus `offset`. `operand_layout` lists the
-        fields.
+        """Build the ports.
 
-        With `aligned` and without `normalise`, it is the exponent at which an engine aligns the number. For
-        subnormal
-        numbers, this is the lowest exponent of the format. All integers of a format have the same exponent. The
-        significand has `places_above_exponent` extra bits in front.
+        The exponent of `operand` is the true exponent plus `offset`. `operand_layout` lists the fields.
+
+        With `aligned` and without `normalise`, `operand` has the exponent at which an engine aligns the number. For
+        subnormal numbers, this is the lowest exponent of the format. All integers of a format have the same
+        exponent. The significand has `places_above_exponent` extra bits in front.
         """
         low, high = exponent_range(tuple(formats), bias_port)
         self._fraction_bits = significand_bits(formats) - 1
@@ -146,8 +145,7 @@ class OperandDecoder(wiring.Component):
         """Decode an integer as a float whose normal numbers have one exponent. Smaller integers are subnormal.
 
         Only -128 is larger than these normal numbers. It is the next power of two. If the significand has a bit
-        above its
-        exponent, -128 is twice the lowest normal number.
+        above its exponent, -128 is twice the lowest normal number.
         """
         magnitude, beyond = Signal(len(self._code), name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
@@ -170,8 +168,9 @@ class OperandDecoder(wiring.Component):
         return field + (self._offset - fmt.bias)
 
     def _normalise(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
-        """Shift the leading 1 of a subnormal number out of the fraction. Exponent field 0 has the same exponent as
-        field 1.
+        """Shift the leading 1 of a subnormal number out of the fraction.
+
+        Exponent field 0 has the same exponent as field 1.
         """
         normalised = Signal.like(fraction)
         bits = self._fraction_bits

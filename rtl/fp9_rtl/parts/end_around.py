@@ -12,8 +12,9 @@ _NEVER = Const(0, 1)
 
 
 def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_in: Value = _NEVER) -> Value:
-    """Return x + y plus the carry-out of x + y, as wide as x and y. If `plain` is 1, return x + y + carry_in
-    instead.
+    """Return x + y plus the carry-out of x + y, as wide as x and y.
+
+    If `plain` is 1, return x + y + carry_in instead.
     """
     width = len(x)
     generate, propagate = Signal(width), Signal(width)

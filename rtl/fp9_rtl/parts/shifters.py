@@ -99,9 +99,8 @@ def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tupl
     """Shift `value` left until its top bit is 1. Return its first `kept` bits, a sticky bit, and the distance.
 
     The sticky bit is 1 if any bit after the kept bits is 1. The distance is at most `furthest`. Each stage drops
-    the
-    bits that no later stage can move into the kept bits. `bounded` is 1 while the distance so far equals the upper
-    bits of `furthest`. A stage then shifts only if `furthest` has a 1 there.
+    the bits that no later stage can move into the kept bits. `bounded` is 1 while the distance so far equals the
+    upper bits of `furthest`. A stage then shifts only if `furthest` has a 1 there.
     """
     taken: list[Value] = []
     sticky: Value = Const(0, 1)

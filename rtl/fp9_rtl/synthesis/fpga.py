@@ -88,8 +88,9 @@ DEVICES = {
 
 @dataclass(frozen=True)
 class Placed:
-    """Results of a unit on an FPGA. `flip_flops` counts the unit's own flip-flops. `logic_cells` includes all
-    registers.
+    """Results of a unit on an FPGA. `flip_flops` counts the unit's own flip-flops.
+
+    `logic_cells` includes all registers.
     """
 
     top: str

@@ -80,8 +80,9 @@ _TOKEN = re.compile(r"\s*([A-Za-z_][\w\[\]]*|[01!'^*&+|()])")
 
 @dataclass
 class _Function:
-    """Recursive-descent parser of a Liberty expression. Precedence: `!` and `'`, then `^`, then `*`, `&` or a space,
-    then `+`.
+    """Recursive-descent parser of a Liberty expression.
+
+    Precedence: `!` and `'`, then `^`, then `*`, `&` or a space, then `+`.
     """
 
     tokens: list[str]

@@ -144,8 +144,7 @@ class Library:
 
     `paths` are its Liberty files, and `sha256` is the hash of all of them. `areas` (um2) and `leakage_nw` (nW) are
     by cell. `sequential` names the cells that store a bit. `unit_cell`, `driver`, `load_ff` and `leave_out` are as
-    in
-    `Source`.
+    in `Source`.
     """
 
     name: str
@@ -204,13 +203,10 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
     """Return a library from one or several Liberty files of the user. It is named after the first file.
 
     Areas are stated in multiples of its smallest two-input NAND. The inverter that drives inputs has about four
-    times
-    the input capacitance of the smallest inverter. Outputs drive two of the smallest inverters. `leave_out` are
-    names
-    or patterns (`*`, `?`) of cells that are never used. Cells marked `dont_use` are never used either. Raises
-    ValueError, with the file's name, for a file that is not Liberty, or if there is no NAND or inverter. Raises
-    OSError
-    for an unreadable file.
+    times the input capacitance of the smallest inverter. Outputs drive two of the smallest inverters. `leave_out`
+    are names or patterns (`*`, `?`) of cells that are never used. Cells marked `dont_use` are never used either.
+    Raises ValueError, with the file's name, for a file that is not Liberty, or if there is no NAND or inverter.
+    Raises OSError for an unreadable file.
     """
     if not paths:
         raise ValueError("no Liberty file given; give one or several")
@@ -245,8 +241,7 @@ def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequen
     """Return the named libraries, then the library of the user's Liberty files.
 
     Without both, return the first library of the catalogue. Raises as `library` and `own_library`, and ValueError
-    for
-    `leave_out` without a Liberty file.
+    for `leave_out` without a Liberty file.
     """
     if leave_out and not liberty:
         raise ValueError(f"cells to leave out given ({', '.join(leave_out)}), but no Liberty file they could be in")

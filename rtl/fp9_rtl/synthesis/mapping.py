@@ -104,8 +104,7 @@ def prepare_script(top: str, library: Library, share: bool = True) -> str:
     """Return the Yosys script that `prepare` runs.
 
     With `share`, Yosys merges operators that are never active at the same time. For a circuit with many wide
-    shifters,
-    this step takes hours.
+    shifters, this step takes hours.
     """
     script = PREPARE.format(top=top, cells=cell_options(library))
     return script if share else script.replace("synth ", "synth -noshare ", 1)

@@ -52,8 +52,7 @@ class Netlist:
     """A module of library cells: ports and cells as Yosys' `write_json` writes them, and the Verilog text.
 
     `delay_ns` is the delay of its worst path. `by_submodule`, if requested, is a second netlist from the same
-    script.
-    Its cells are named by submodule.
+    script. Its cells are named by submodule.
     """
 
     module: dict[str, Any]

@@ -46,8 +46,9 @@ class Table:
     values: tuple[tuple[float, ...], ...]
 
     def at(self, load: float, transition: float) -> float:
-        """Return the value at a load and a transition time. Rows of the table are loads, columns are
-        transition times.
+        """Return the value at a load and a transition time.
+
+        Rows of the table are loads, columns are transition times.
         """
         rows = [_between(self.transitions, row, transition) for row in self._rows_at(load)]
         return _between(self._ends(load), tuple(rows), load)
@@ -79,9 +80,8 @@ class Arc:
     """Energy, transition time or delay of a falling and a rising edge of a pin.
 
     `related` are the input pins that cause the edge. It is empty for the energy of an input alone. `when` is a
-    Boolean
-    expression over pins; empty means always. For transition times, `sense` tells whether the edge has the same
-    direction as the related pin's edge. Energies from several supplies are added.
+    Boolean expression over pins; empty means always. For transition times, `sense` tells whether the edge has the
+    same direction as the related pin's edge. Energies from several supplies are added.
     """
 
     pin: str
@@ -97,9 +97,8 @@ class Cell:
     """A combinational cell with a function for each output, or a one-bit register.
 
     Output tables of a combinational cell are over `inputs`; the last input changes fastest. Output tables of a
-    register
-    are over its stored bit. `next_bit` is the register's next value for all `inputs`, stored at the rising edge of
-    `clock`. `capacitance` is in fF by pin.
+    register are over its stored bit. `next_bit` is the register's next value for all `inputs`, stored at the rising
+    edge of `clock`. `capacitance` is in fF by pin.
     """
 
     name: str

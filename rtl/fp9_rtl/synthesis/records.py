@@ -21,8 +21,7 @@ class Estimate:
     """Results of one mapping: areas in um2, delay in ns. `script_areas_um2` are the areas of all its scripts.
 
     `flip_flop_um2` is the area of all flip-flops, and `flip_flops` is their number. `leakage_nw` is the leakage of
-    all
-    cells. The leakage of a cell is the mean over its states, as the library states it.
+    all cells. The leakage of a cell is the mean over its states, as the library states it.
     """
 
     mapping: str
@@ -50,8 +49,7 @@ class Synthesis:
     """The measured area and delay of one module, with everything needed to repeat the measurement.
 
     `delay_by` names the tool that measured delays: OpenSTA or ABC. ABC measures only gates between registers.
-    `order`
-    is the seed of the cell order; 0 means the original order.
+    `order` is the seed of the cell order; 0 means the original order.
     """
 
     top: str

@@ -56,8 +56,7 @@ def synthesise(
     """Map module `top` of a Verilog text to a library with each mapping. Equal inputs give equal results.
 
     `clock` is the clock port of a unit with flip-flops. `order` is the seed of the cell order that ABC sees; 0
-    means
-    the original order. Without `share`, Yosys does not look for operators to share. `cache` is the folder for
+    means the original order. Without `share`, Yosys does not look for operators to share. `cache` is the folder for
     results, by default `cache_folder()`. Raises ValueError for Verilog or names that do not fit, MissingTool for a
     missing library or Yosys, and OSError if the cache cannot be written.
     """

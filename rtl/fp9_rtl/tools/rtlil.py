@@ -35,8 +35,7 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
     """Return a component as RTLIL. No name needs escaping in Verilog.
 
     The field `operand.sign` becomes the name `operand_sign`. The wire `operand`, which has all fields, gets no
-    public
-    name.
+    public name.
     """
     text = rtlil.convert(component, name=name, emit_src=False)
     packed = {wire.rpartition(".")[0] for wire in _NAME.findall(text) if not wire.startswith(f"{name}.")}
@@ -66,8 +65,7 @@ def _made_plain(component: wiring.Component, text: str) -> str:
     """Number the ports in RTLIL from 1. Yosys treats port number 0 as missing and moves that port last.
 
     If the component is `initially_unknown`, initial values of registers are removed. Otherwise, Yosys would replace
-    a
-    register that it finds to be constant by this value.
+    a register that it finds to be constant by this value.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

@@ -19,8 +19,7 @@ def show_toggles(units: Iterable[Unit], shares: tuple[float, ...], count: int, s
     """Show a table of the toggles of each unit, with and without `gate_zeros`.
 
     `shares` are the shares of products that are zero. The netlist has two-input gates and runs one operation per
-    clock
-    cycle. Toggles are not power: glitches, loads, wires and the clock are not counted.
+    clock cycle. Toggles are not power: glitches, loads, wires and the clock are not counted.
     """
     with extra("sim"):
         from fp9_sim.netlists import toggles as counting  # slow to load

@@ -16,10 +16,8 @@ class Sum:
     """The products and the addend that one step of an engine adds.
 
     `a` and `b` are the formats of the factors. `depth` is the largest number of products. If a finished chunk is
-    added
-    to the addend, `within` is the step inside the chunk, and its flags are raised, too. `scale` is the format of
-    the
-    scales that multiply the products. `scales` has the names of their ports, two for each block.
+    added to the addend, `within` is the step inside the chunk, and its flags are raised, too. `scale` is the format
+    of the scales that multiply the products. `scales` has the names of their ports, two for each block.
     """
 
     engine: Engine
@@ -48,8 +46,7 @@ class Sum:
         """Return the largest number of cancelled bits that has its own bin.
 
         It occurs if a product is just above a power of two and the addend is just below it. It also occurs if a
-        product
-        differs from the addend by the product's own last bit.
+        product differs from the addend by the product's own last bit.
         """
         factors = [max(fmt.precision for fmt in formats) for formats in (self.a, self.b)]
         return max(self.engine.addend_format.precision, sum(factors) - 1)
@@ -84,8 +81,7 @@ class Sum:
 
         `invalid` needs an operand format with infinity. `underflow` needs a term below the result's smallest ulp.
         `overflow` needs products that reach the ulp of the largest result, or a rounding or truncation away from
-        zero.
-        Rounding to odd does not overflow a largest result whose last bit is 1.
+        zero. Rounding to odd does not overflow a largest result whose last bit is 1.
         """
         if self.within is not None and self.within.raises(flags):
             return True

@@ -13,8 +13,7 @@ class Gating:
     """Cover points of zero-operand gating, for the first lane. Units without gating have none.
 
     The product of a zero and a finite number is gated. The registers then keep the operands of the last product
-    that
-    was not gated. Zero times infinity or NaN is not gated.
+    that was not gated. Zero times infinity or NaN is not gated.
     """
 
     def __init__(self, unit: Dot, more: tuple[str, ...] = ()) -> None:

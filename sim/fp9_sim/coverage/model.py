@@ -118,8 +118,9 @@ def flags_of(flags: int) -> str:
 
 
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
-    """Return why rounding an exact number cannot give a result class together with some flags. Return None if
-    it can.
+    """Return why rounding an exact number cannot give a result class together with some flags.
+
+    Return None if it can.
     """
     reasons = {
         "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"

@@ -14,8 +14,7 @@ def reached_classes(fmt: Format, sums: ProductRange, operands: Iterable[Format])
     """Return the classes of `fmt` that sums of products can have after rounding.
 
     Sums are multiples of 2^`sums.ulp` up to `sums.largest`. Infinity and NaN are included if an operand format has
-    them,
-    or if a sum can overflow.
+    them, or if a sum can overflow.
     """
     operands = tuple(operands)
     overflows = sums.largest > fmt.max_magnitude

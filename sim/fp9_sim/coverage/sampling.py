@@ -2,8 +2,7 @@
 
 Cover points and crosses follow from the unit's specification (as in IBM FPgen's coverage models). The bins that an
 operation hits follow from exact values, from the golden model's state and from the circuit's outputs. A cross
-leaves
-out its impossible bins, each with a reason. An operation that hits no new bin is not sampled.
+leaves out its impossible bins, each with a reason. An operation that hits no new bin is not sampled.
 """
 
 from __future__ import annotations

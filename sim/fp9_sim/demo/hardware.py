@@ -70,8 +70,9 @@ class Hardware:
 
 
 def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
-    """Return corner cases, random operations and the layer's operations. Also return the number of the layer's
-    operations.
+    """Return corner cases, random operations and the layer's operations.
+
+    Also return the number of the layer's operations.
     """
     corner = drawn(vectors.generate(unit, suite="corner", seed=seed), CORNER_OPERATIONS, seed)
     random = vectors.generate(unit, suite="random", count=RANDOM_OPERATIONS, seed=seed)

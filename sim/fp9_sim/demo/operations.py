@@ -38,8 +38,7 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
     """Return the layer's operations that a unit supports, in order. The result has input columns.
 
     The unit is a `cast`, `fma` or `mac`. Raises ValueError for another kind of unit, and if the unit supports none
-    of
-    the operations.
+    of the operations.
     """
     generator = np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -93,8 +92,7 @@ def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count
     """Return values of each tensor as inputs of a cast, scaled for each target, with every supported rounding.
 
     Each lane gets `count` values. Overflow policies alternate. Random bits are random. A scale port is 0, because
-    the
-    values are already scaled.
+    the values are already scaled.
     """
     parts = []
     for index, target in enumerate(unit.targets):
@@ -126,8 +124,9 @@ def _sample(
 
 
 def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator, count: int) -> Columns:
-    """Return `count` blocks of each of the four factors. Scale rules alternate; each factor has its own tensor
-    scale.
+    """Return `count` blocks of each of the four factors.
+
+    Scale rules alternate; each factor has its own tensor scale.
     """
     parts, wholes = [], []
     for direction in DIRECTIONS:

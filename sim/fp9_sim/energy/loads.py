@@ -33,8 +33,7 @@ def loads(netlist: CellNetlist, library: Library, power: PowerLibrary) -> Loads:
     """Return the loads and transition times of all nets. A load contains pins, wires and unit outputs.
 
     The slowest arc of a cell gives the transition time. The library's driver cell drives input nets and the ideal
-    clock.
-    The driver's own input is a step.
+    clock. The driver's own input is a step.
     """
     load = np.zeros(netlist.nets)
     for placed in netlist.cells:

@@ -35,7 +35,7 @@ NOTE = (
 """Conditions of the measurement, shown in every report."""
 
 _ATTO = 1e-3
-"""Energy of 1 nW in 1 ns, in fJ."""
+"""Energy in fJ of a power of 1 nW during 1 ns."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,8 @@ class Energy:
     `internal_fj` is dissipated in cells. `nets_fj` charges the nets that cells drive, `inputs_fj` the unit's input
     nets, and `clock_fj` the clock net. `glitches_fj` is the energy of changes that are undone within a clock cycle.
     `leakage_fj` is the leakage in `period_ns`. `products` is the number of products in an operation, or the number
-    of
-    values in a cast or quantiser. `toggles` counts settled changes of all nets except the clock. `glitches` counts
-    the other changes. `by_step` is the energy of the cells of each submodule; it is empty without hierarchy.
+    of values in a cast or quantiser. `toggles` counts settled changes of all nets except the clock. `glitches`
+    counts the other changes. `by_step` is the energy of the cells of each submodule; it is empty without hierarchy.
     """
 
     unit: str
@@ -93,13 +92,11 @@ def measure(
     by_step: bool = False,
     cache: Path | None = None,
 ) -> Energy:
-    """Measure the energy of a unit for operations, one array of shape (n,) for each input port, in their order.
+    """Measure the energy of operations on a unit. `operations` has an array of shape (n,) for each input port.
 
-    `data` names the operations. Results are cached, in `cache` or in the default cache. Raises ValueError for a
-    specification
-    without hardware, an unknown library or mapping, cells without energy data, and an empty list of operations.
-    Raises
-    MissingTool without the library or Yosys.
+    The operations run in their order. `data` is their name in the record. Results are cached, in `cache` or in the
+    default cache. Raises ValueError for a specification without hardware, an unknown library or mapping, cells
+    without energy data, and an empty list of operations. Raises MissingTool without the library or Yosys.
     """
     cells = find_library(library)
     columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}
@@ -169,7 +166,7 @@ products_of: Hook[[], int] = Hook(
     },
     otherwise=lambda unit: 1,
 )
-"""Number of products in an operation, or of numbers in a cast or quantiser. Other units have 1."""
+"""Number of products in an operation, or number of values in a cast or quantiser. For other units it is 1."""
 
 
 def _by_step(found: Dynamic) -> dict[str, float]:

@@ -1,8 +1,7 @@
 """The energy study: formats, accumulators, zero gating and pipeline stages over a real layer, with their accuracy.
 
-`run` measures the study, `pages` shows it. The record holds each unit with the digest of its circuit. The pages can
-be
-rebuilt from it, and only units with a changed circuit are measured again.
+`run` measures the study, and `pages` shows it. The record holds each unit with the digest of its circuit. The pages
+can be rebuilt from the record. Only units with a changed circuit are measured again.
 """
 
 from __future__ import annotations
@@ -38,7 +37,10 @@ COMMAND = "fp9 records update --hours 8 --claims form"
 
 @dataclass(frozen=True)
 class Row:
-    """A unit of the study. `recipe` names the training run in the record of recipes that uses the unit's products."""
+    """A unit of the study. `recipe` names a training run that uses the unit's products.
+
+    The training run is in the record of recipes.
+    """
 
     group: str
     label: str
@@ -112,7 +114,7 @@ ROWS = (
     Row(CASTS, "quantiser to MXFP8, E4M3", _quantiser("mxfp8_e4m3")),
     Row(CASTS, "quantiser to MXFP4", _quantiser("mxfp4")),
 )
-"""All rows of the study. The first row of a group is the baseline of the others."""
+"""All rows of the study. The other rows of a group are compared with its first row."""
 
 
 UNITS = {row.unit.name: row.unit for row in ROWS}
@@ -121,9 +123,9 @@ UNITS = {row.unit.name: row.unit for row in ROWS}
 
 @dataclass(frozen=True)
 class Part:
-    """The measurement of a unit: its circuit, an energy for each library and each kind of data, and the seconds.
+    """The measurement of a unit. It has an energy for each library and each kind of data.
 
-    `libraries` holds the digests of the libraries.
+    `libraries` has the digests of the libraries, and `seconds` is the run time.
     """
 
     unit: str
@@ -136,7 +138,7 @@ class Part:
 
 
 def measured(unit: Unit, layer: Columns) -> Part:
-    """Measure a unit. `layer` holds its operations in the layer. Raises as `measure`."""
+    """Measure a unit. `layer` has the operations that the unit computes in the layer. Raises as `measure`."""
     started = time.perf_counter()
     data = {LAYER: layer, RANDOM: operations(unit, RANDOM)}
     energies = tuple(
@@ -154,7 +156,10 @@ NOTHING: Mapping[str, Any] = {"units": {}}
 
 
 def lacks(unit: Unit, record: Mapping[str, Any], circuit: str) -> str | None:
-    """Return why the record has no valid energy of a unit with this circuit digest, or None if it has one."""
+    """Return why the record has no valid energy for a unit. Return None if it has one.
+
+    `circuit` is the digest of the unit's circuit.
+    """
     if unit.name not in record["units"]:
         return NO_RECORD
     known = record["units"][unit.name]
@@ -169,9 +174,8 @@ def run(
 ) -> dict[str, Any]:
     """Return the record of the study. Units with a valid energy in `known` are not measured again.
 
-    `layer_of` returns a unit's operations in the layer. `training` is a record of recipes; without it the study
-    shows no
-    accuracy. Raises as `measure`.
+    `layer_of` returns a unit's operations in the layer. `training` is a record of recipes. Without it, the study
+    shows no accuracy. Raises as `measure`.
     """
     units = dict(known["units"])
     for done, unit in enumerate(UNITS.values()):
@@ -192,12 +196,12 @@ def _record(units: Mapping[str, Any], training: Path | None) -> dict[str, Any]:
 
 @functools.cache
 def libraries() -> dict[str, str]:
-    """Return the digests of the libraries of the comparison. Raises MissingTool if one is not installed."""
+    """Return the digests of the libraries that the study compares. Raises MissingTool if one is not installed."""
     return {name: library(name).sha256 for name in SIDE_BY_SIDE}
 
 
 def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the energies of a complete record, each with the names of its row."""
+    """Return the energies of a complete record. Each has the group and label of its row."""
     return [
         {"group": row.group, "label": row.label, "recipe": row.recipe, **energy}
         for row in ROWS
@@ -206,7 +210,7 @@ def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
-    """Return the study from the records in a folder, with the losses of a record of recipes.
+    """Return the study from the records in a folder. `training` is a record of recipes, which adds the losses.
 
     Raises ValueError for a file that is no record.
     """
@@ -215,13 +219,13 @@ def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
 
 
 def losses(training: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return the increase in held-out loss over float32 of each recipe, by seed."""
+    """Return, for each recipe, the increase in held-out loss over float32, one value for each seed."""
     values = [run["values"] for run in training["runs"]]
     recipes = [row.recipe for row in ROWS if row.recipe]
     return {r: [round(v[f"{r}: held out"] - v["fp32: held out"], 6) for v in values] for r in recipes}
 
 
 def _kept(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a measurement that the page needs, rounded to five digits."""
+    """Return the fields of a measurement that are recorded. Numbers are rounded to five digits."""
     kept = {name: value for name, value in record.items() if name not in ("note", "by_step")}
     return {name: float(f"{value:.5g}") if isinstance(value, float) else value for name, value in kept.items()}

@@ -1,4 +1,4 @@
-"""Switching energy of a netlist of library cells, from the activity of its nets."""
+"""Compute the switching energy of a mapped netlist from the activity of its nets."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from fp9_sim.netlists.gates import WORD
 from fp9_sim.netlists.timed import changes as changes_in_time
 
 GLITCH_CLOCKS = 32
-"""Clock cycles in which glitches are counted, of 64 operations each."""
+"""Number of clock cycles in which glitches are counted. Each has 64 operations."""
 
 
 @dataclass(frozen=True)
 class Dynamic:
-    """Switching energy in fJ for each operation: by cell (internal, nets, glitches), and of inputs and clock.
+    """Switching energy of an operation in fJ. `internal`, `nets` and `glitches` are by cell.
 
-    `glitches` belongs to changes that are undone within a clock cycle. `toggles` and `glitch_toggles` count both
-    kinds.
+    `glitches` is the energy of changes that are undone within a clock cycle. `glitch_toggles` counts these changes,
+    and `toggles` counts the other ones.
     """
 
     internal: Mapping[str, float]
@@ -41,11 +41,12 @@ class Dynamic:
 
 
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
-    """Return operations as 64 consecutive sequences of shape (clocks, 64), and the first clock that counts.
+    """Split operations into 64 consecutive sequences.
 
-    A remainder at the end is not counted. Each sequence begins with a clock of reset and the last operations of the
-    preceding
-    sequence, which fill the pipeline. Operations with a common result stay together.
+    Return columns of shape (clocks, 64), and the first clock to count.
+
+    A remainder at the end is not counted. Each sequence begins with a clock cycle of reset. The last operations of
+    the sequence before it follow, to fill the pipeline. Operations with a common result stay together.
     """
     count = len(next(iter(operations.values())))
     if not count:
@@ -60,7 +61,10 @@ def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[di
 def dynamic(
     graph: CellNetlist, operations: Mapping[str, NDArray[Any]], first: int, library: Library, power: PowerLibrary
 ) -> Dynamic:
-    """Return the switching energy of sequences of operations in a netlist, from clock `first` on."""
+    """Return the switching energy of a netlist for sequences of operations.
+
+    Clock cycles before `first` do not count.
+    """
     history = graph.run(operations)
     counted = (len(history) - first) * history.shape[2] * WORD
     at = loads(graph, library, power)
@@ -85,12 +89,14 @@ def dynamic(
 
 
 def _driven(placed: Placed, by_net: NDArray[np.float64]) -> float:
-    """Return the energy of the nets that a cell drives."""
     return sum(float(by_net[placed.nets[pin]]) for pin in placed.cell.outputs if pin in placed.nets)
 
 
 def _glitches(graph: CellNetlist, history: History, first: int, at: Loads) -> NDArray[np.float64]:
-    """Return for each net the changes per operation that are undone within a clock cycle, from evenly spaced clocks."""
+    """Return the number of changes of each net that are undone within a clock cycle, per operation.
+
+    Such changes are counted in evenly spaced clock cycles.
+    """
     clocks = np.unique(np.linspace(first, len(history) - 1, GLITCH_CLOCKS).astype(np.int64))
     settled = sum(toggles(history[clock - 1 : clock + 1], 1) for clock in clocks)
     timed = changes_in_time(graph, history, clocks, delays(graph, at))
@@ -99,7 +105,7 @@ def _glitches(graph: CellNetlist, history: History, first: int, at: Loads) -> ND
 
 
 def _internal(placed: Placed, history: History, first: int, at: Loads, counted: int) -> dict[str, float]:
-    """Return the internal energy of an operation in fJ, by pin of a cell."""
+    """Return the internal energy in fJ of a cell in an operation, by pin."""
     taken: Counter[tuple[int, int]] = Counter()
     for step, count in zip(*steps(placed, history, first), strict=True):
         for number, edge, share in shares(placed.cell, int(step)):
@@ -112,7 +118,7 @@ def _internal(placed: Placed, history: History, first: int, at: Loads, counted: 
 
 
 def _energy(placed: Placed, number: int, edge: int, at: Loads) -> float:
-    """Return the energy of an arc's edge for the load and transition time of a cell instance."""
+    """Return the energy of one edge of an arc, at the load and transition time of a cell instance."""
     arc = placed.cell.energies[number]
     table = arc.edges[edge]
     if table is None:
@@ -129,8 +135,10 @@ def _of_glitches(
     extra: NDArray[np.float64],
     at: Loads,
 ) -> float:
-    """Return the internal energy of glitches. A glitch takes the energy of a settled change of the pin, or the mean of
-    its arcs.
+    """Return the internal energy of a cell's glitches.
+
+    A glitch takes as much energy as a settled change of the same pin. If the pin has none, it takes the mean of the
+    pin's arcs.
     """
     total = 0.0
     for pin, energy in taken.items():

@@ -1,5 +1,6 @@
-"""Check third-party RTL (the DUT): map it to a unit specification by a TOML file, run the suites, explain
-differences.
+"""Check third-party RTL (the DUT) against a unit specification, and explain the differences.
+
+A TOML file maps the DUT to the specification.
 """
 
 from fp9_sim.third_party import area

@@ -1,7 +1,7 @@
-"""Area and delay of a DUT and of fp9's unit in the same synthesis flow: the record and its table.
+"""Measure the areas and delays of a DUT and of fp9's unit in the same synthesis flow, and record them.
 
 SystemVerilog that the flow cannot read is first converted to Verilog by Yosys' slang frontend. Both designs have
-the same ports. Ports that the DUT lacks are held constant, or left out, in fp9's unit as well.
+the same ports. If the DUT lacks a port, it is held constant or left out in fp9's unit, too.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from fp9_sim.third_party.mapping import Design
 from fp9_sim.third_party.wrapper import wrapped
 
 RECORD = "areas.json"
-"""File name of the record, beside the mappings."""
+"""File name of the record. It is in the folder of the mappings."""
 
 
 @dataclass(frozen=True)
 class Area:
-    """Area in gates (NAND2) and delay in ns of the DUT and of fp9's unit, for one library and mapping.
+    """Areas in gates (NAND2) and delays in ns of the DUT and of fp9's unit, for one library and mapping.
 
-    `peer` is the name of the mapping file. `circuit_sha256` is the digest of fp9's complete unit, `verilog_sha256`
-    of the DUT's synthesised text. `share` tells whether the flow looked for operators to share in both.
+    `peer` is the name of the mapping file. `circuit_sha256` is the digest of fp9's complete unit, and
+    `verilog_sha256` that of the DUT's synthesised text. `share` tells whether Yosys looked for operators to share
+    in both designs.
     """
 
     peer: str
@@ -51,11 +52,11 @@ class Area:
 
 
 def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
-    """Measure both units in each library with both mappings; the DUT with the wrapper that is checked.
+    """Measure both designs in each library with both mappings. The DUT has the same wrapper as in its check.
 
-    Raises ValueError for a result that no unit of fp9 gives, and for files that Yosys cannot read. It is also
-    raised for a pipeline that cannot wait, because its wrapper contains a queue. Raises MissingTool for a missing
-    library or Yosys.
+    Raises ValueError for a result that no unit of fp9 gives, and for files that Yosys cannot read. It also raises
+    ValueError for a pipeline that cannot wait, because its wrapper contains a queue. Raises MissingTool for a
+    missing library or Yosys.
     """
     if design.operands is not design.spec:
         raise ValueError(f"{design.path}: areas are of units, and [result] makes another of its spec; leave it out")
@@ -86,7 +87,7 @@ def _measured(design: Design, theirs: str, ours: str, library: str | Library) ->
 
 
 def _plain(text: str, top: str) -> str:
-    """Return module `top` of a SystemVerilog text, flattened, as plain Verilog."""
+    """Convert module `top` of a SystemVerilog text to plain Verilog, as one flat module."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "unit.sv").write_text(text)
         read = f"read_slang --threads 1 --relax-enum-conversions --top {top} unit.sv"
@@ -95,9 +96,9 @@ def _plain(text: str, top: str) -> str:
 
 
 def _held(design: Design) -> str:
-    """Return fp9's unit with the ports of the DUT's wrapper.
+    """Return the Verilog of fp9's unit with the ports of the DUT's wrapper.
 
-    Held inputs are constant, inputs that share a port of the DUT are connected, and missing outputs are left out.
+    Held inputs are constant. Inputs that share a port of the DUT are connected. Missing outputs are left out.
     """
     spec = design.spec
     given = (*spec.control_ports, *spec.inputs, *spec.outputs)
@@ -125,8 +126,8 @@ def _pin(design: Design, name: str, width: int) -> str:
 def keep(found: Sequence[Area], record: Path) -> None:
     """Add areas to a record. Raises OSError if it cannot be written.
 
-    New areas replace entries of the same unit in the same libraries, and entries of other versions of the unit in
-    any library.
+    New areas replace entries of the same unit in the same libraries. They also replace entries of other versions of
+    the unit, in any library.
     """
     places, texts = {_place(area) for area in found}, {area.peer: _text(area) for area in found}
     before = read(record) if record.exists() else []
@@ -139,7 +140,7 @@ def _place(area: Area) -> tuple[str, str, str]:
 
 
 def _text(area: Area) -> tuple[str, str, bool]:
-    """Return what was measured of a unit; figures of different texts cannot be compared."""
+    """Return a key for what was measured of a unit. Areas with different keys cannot be compared."""
     return area.circuit_sha256, area.verilog_sha256, area.share
 
 
@@ -153,7 +154,10 @@ def read(record: Path) -> list[Area]:
 
 
 def table(areas: Sequence[Area], mapping: str) -> str:
-    """Return the areas for one mapping as a Markdown table: a line for each unit, in the libraries of studies."""
+    """Return the areas for one mapping as a Markdown table, with a line for each unit.
+
+    Columns are the libraries that studies compare.
+    """
     lines = [f"| mapping {mapping} | " + " | ".join(f"{name}: theirs | ours | of it" for name in SIDE_BY_SIDE) + " |"]
     lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
     found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
@@ -165,9 +169,11 @@ def table(areas: Sequence[Area], mapping: str) -> str:
 
 
 def summary(areas: Sequence[Area]) -> str:
-    """Return the area ratios of fp9's unit to the DUT as a Markdown table, with one line for each unit.
+    """Return a Markdown table of area ratios: the area of fp9's unit divided by the DUT's area.
 
-    Each library has one column with the area-optimised and the delay-balanced ratio, separated by a slash.
+    Each unit has one line.
+
+    A library's column has the area-optimised and the delay-balanced ratio, separated by a slash.
     """
     libraries = sorted({area.library for area in areas}, key=_rank)
     ratios = {_place(area): f"{area.ratio:.2f}" for area in areas}
@@ -179,6 +185,6 @@ def summary(areas: Sequence[Area]) -> str:
 
 
 def _rank(library: str) -> tuple[int, str]:
-    """Return the sort key of a library: catalogue order first, then other libraries by name."""
+    """Return the sort key of a library. Libraries of the catalogue come first, then other libraries by name."""
     names = [*LIBRARIES]
     return names.index(library) if library in names else len(names), library

@@ -1,4 +1,4 @@
-"""Chart of the areas of fp9's units relative to third-party units, from the record of areas."""
+"""Draw a chart of areas from the record: fp9's units relative to third-party units."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9_rtl.synthesis.report import svg
 from fp9_sim.third_party.area import Area
 
 _OFFSETS = (-0.15, 0.15)
-"""Vertical positions of the synthesis scripts' marks within a unit's row."""
+"""Vertical offsets of the marks within a unit's row, one for each synthesis script."""
 
 
 def chart(areas: Sequence[Area]) -> str:

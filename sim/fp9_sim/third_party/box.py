@@ -1,4 +1,4 @@
-"""Third-party Verilog as a box whose accumulator is identified; the engine in its mapping is ignored."""
+"""Run third-party Verilog as a box, to identify its accumulator. The engine in its mapping is ignored."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from fp9_sim.third_party.wrapper import wrapped
 def box(path: Path) -> Box:
     """Return the unit of a mapping, compiled by Verilator, as a box that computes sums.
 
-    Scales are 1, and operands use the first formats of a and b, or the formats in [held]. A mac only gets LOAD
-    operations, so each sum is separate. Raises ValueError for an invalid mapping and for a unit that adds no
+    Scales are 1. Operands use the first formats of a and b, or the formats in [held]. A mac only gets LOAD
+    operations, so each sum is separate. Raises ValueError for an invalid mapping, and for a unit that adds no
     products to an addend or has no result. Raises MissingTool and SimulatorError as `check_rtl` does.
     """
     design = load(path)

@@ -33,16 +33,16 @@ SHOWN = 5
 """Number of mismatches to show."""
 
 NOTHING = Explained((), 0, 0)
-"""Explanation if nothing differs."""
+"""Explanation for a check without mismatches."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of a check: number of operations and mismatches, the first mismatches, and explanations.
+    """Result of a check: the number of operations and of mismatches, the first mismatches, and explanations.
 
     `mismatches` prefers mismatches without an explanation. `latency` is the number of clock cycles from operands to
-    result, as given or found; None if only the unit's handshake tells. `protocol` is the run with stalls and resets
-    of a clocked unit, if this was a separate run.
+    result, as given or found. It is None if only the unit's handshake tells when a result comes. `protocol` is the
+    run with stalls and resets of a clocked unit, if this was a separate run.
     """
 
     top: str
@@ -76,11 +76,12 @@ def check_rtl(
 ) -> Verdict:
     """Run a DUT's operations on a simulator and return the verdict.
 
-    All operations run if they are few. Otherwise Verilator runs the corner suite and `count` random operations.
-    Icarus is slow: it runs the smoke suite and `count` random operations, and there `count` operations are few. A
-    unit with a clock is stalled and reset, on Icarus in the same run, with Verilator in a second run. The design's
-    own messages go to standard error. Raises SimulatorError if the simulator rejects the design and MissingTool if
-    it is not installed. Raises ValueError for an unknown simulator and for ports that do not fit.
+    If there are few operations, all of them run. Otherwise Verilator runs the corner suite and `count` random
+    operations. Icarus is slow, so it runs the smoke suite and `count` random operations. On Icarus, up to `count`
+    operations are few. A unit with a clock is stalled and reset: on Icarus in the same run, with Verilator in a
+    second run. The design's own messages go to standard error. Raises SimulatorError if the simulator rejects the
+    design and MissingTool if it is not installed. Raises ValueError for an unknown simulator and for ports that do
+    not fit.
     """
     found = tools.find(simulator)
     suite, few = ("corner", FULL_LIMIT) if found.name == "verilator" else ("smoke", max(count, _FEW))
@@ -106,11 +107,11 @@ def check_rtl(
 
 
 _Ran = tuple[Answers | None, tuple[str, ...], Protocol | None]
-"""Results of a run (None if a protocol violation left none), violations, and the separate protocol run, if any."""
+"""Results, violations and the separate protocol run, if any. A violation can leave no results (None)."""
 
 
 def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
-    """Run all operations on Verilator without stalls; for a clocked unit, run some again with stalls and resets."""
+    """Run all operations on Verilator without stalls. For a clocked unit, run some again with stalls and resets."""
     answers = Answers(_run(design, text, made.inputs), {})
     if not design.spec.stages:
         return answers, (), None
@@ -119,7 +120,7 @@ def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed
 
 
 def _on_icarus(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
-    """Run all operations on Icarus; a clocked unit runs with stalls and resets."""
+    """Run all operations on Icarus. A clocked unit runs with stalls and resets."""
     run = regress(
         design.spec,
         made,
@@ -135,7 +136,6 @@ def _on_icarus(design: Design, text: str, latency: int, made: VectorSet, seed: i
 
 
 def _run(design: Design, text: str, inputs: Columns) -> Results:
-    """Return the results from Verilator; the design's own messages go to standard error."""
     unit = verilated(design.spec, verilog=text, operations=len(next(iter(inputs.values()))))
     with _prints_aside():
         return unit(**inputs)
@@ -143,7 +143,7 @@ def _run(design: Design, text: str, inputs: Columns) -> Results:
 
 @contextlib.contextmanager
 def _prints_aside() -> Iterator[None]:
-    """Redirect output that C code prints to standard output to standard error."""
+    """Redirect standard output to standard error, including the output of C code."""
     sys.stdout.flush()
     out = os.dup(1)
     os.dup2(2, 1)
@@ -156,7 +156,7 @@ def _prints_aside() -> Iterator[None]:
 
 
 def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
-    """Return the results; if the mapping accepts any NaN, each NaN is replaced by the expected NaN."""
+    """Return the results. If the mapping accepts any NaN, replace each NaN by the expected NaN."""
     if not design.any_nan:
         return answers
     values = dict(answers.values)
@@ -167,16 +167,16 @@ def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
 
 
 _FEW = 1 << 8
-"""Number of operations that every simulator runs completely: the codes of an 8-bit input."""
+"""Number of operations up to which every simulator runs all of them. It is the number of 8-bit codes."""
 _PROBED = 2_000
-"""Number of operations that are used to find the latency."""
+"""Number of operations that run to find the latency."""
 
 
 def _found_latency(design: Design, made: VectorSet) -> int:
     """Return the latency at which most results are right.
 
-    The unit is run as if it had one stage, and its results are compared with the expected ones at each delay.
-    Raises ValueError if too few results are right, or if they come in the clock cycle of their operands.
+    The unit is run as if it had one stage. Its results are compared with the expected results at each delay. Raises
+    ValueError if too few results are right, or if results come in the clock cycle of their operands.
     """
     rng = np.random.default_rng(0)
     chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)
@@ -205,4 +205,4 @@ def _found_latency(design: Design, made: VectorSet) -> int:
 
 
 _ENOUGH = 0.25
-"""Share of right results that is enough to accept a latency; by chance it is far lower."""
+"""Fraction of right results above which a latency is accepted. A wrong latency gives far fewer right results."""

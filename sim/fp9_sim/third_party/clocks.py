@@ -1,4 +1,4 @@
-"""Clock settings of a mapping: the latency, and the handshake keys that belong together."""
+"""Read the clock settings of a mapping: the latency, and the handshake keys that belong together."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 MOST_CLOCKS = 64
-"""Maximum latency that can be checked, also the limit for a unit with a handshake."""
+"""Largest latency that can be checked. It is also the limit for a unit with a handshake."""
 
 HELD = ("start", "done")
-"""Handshake keys instead of valid: one operation, whose operands are held, runs from `start` to `done`."""
+"""Handshake keys of a unit that runs one operation at a time. Operands are held from `start` to `done`."""
 
 
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
-    """Return the clock cycles from operands to result: as given, or 0 without a clock.
+    """Return the number of clock cycles from operands to result, as the mapping gives it.
 
-    With a handshake it is the maximum, `MOST_CLOCKS`; otherwise it is unknown (None).
+    If the mapping gives none, it is 0 without a clock, and `MOST_CLOCKS` with a handshake. Otherwise it is None,
+    which means unknown.
     """
     latency = said.get("latency")
     handshake = said.get("handshake", {})
@@ -34,7 +35,7 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
 
 
 def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
-    """Raise ValueError for handshake keys that do not fit each other, the latency or an enable."""
+    """Raise ValueError if handshake keys contradict each other, the latency or the enable."""
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if held := [name for name in HELD if name in handshake]:

@@ -1,4 +1,4 @@
-"""Draft of a mapping from the ports of a module: `fp9 check-rtl --init`."""
+"""Write a draft of a mapping from the ports of a module, for `fp9 check-rtl --init`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LOW = re.compile(r".*(?:rst|reset)_?(?:n|ni|b|l)", re.IGNORECASE)
 
 
 def draft(files: Sequence[Path | str], top: str | None = None) -> str:
-    """Return a mapping to fill in, for a hierarchy of modules in Verilog or VHDL files.
+    """Return a draft of a mapping for a module in Verilog or VHDL files. The user completes it.
 
-    The module is `top`, or else the module that no other module uses; in VHDL, the last entity. The mapping has
-    every port. Clock and reset are found by their names. Other inputs are comments, to be moved to [ports] or
+    The module is `top`, or else the module that no other module uses. In VHDL it is the last entity. The mapping
+    has every port. Clock and reset are found by their names. Other inputs are comments, to be moved to [ports] or
     [constants]. File paths are absolute, because a mapping may be saved anywhere. Raises ValueError if there is no
     module or several candidates, and SimulatorError if Verilator rejects the files.
     """

@@ -1,4 +1,4 @@
-"""Convert the values of a mapping's keys. An invalid value raises ValueError with a sentence that names the key."""
+"""Convert the values of a mapping's keys. An invalid value raises ValueError with a message that names the key."""
 
 from __future__ import annotations
 
@@ -14,40 +14,46 @@ Value = int | str
 
 
 def check_known(path: Path, field: str, given: Any, known: Any) -> None:
-    """Raise ValueError for a name that is not known."""
+    """Raise ValueError if `given` has a name that is not in `known`."""
     unknown = [name for name in given if name not in known]
     if unknown:
         raise ValueError(f"{path}: {field} names {unknown[0]!r}; the unit has {', '.join(known)}")
 
 
 def identifier(path: Path, field: str, value: object) -> str:
-    """Return a plain Verilog name."""
+    """Return a value that must be a plain Verilog name."""
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name")
     return value
 
 
 def text(path: Path, field: str, value: object) -> str:
-    """Return a Verilog name, or a part of a port."""
+    """Return a value that must be a Verilog name or a part of a port."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name, or a part of a port")
     return value
 
 
 def pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
-    """Return one part of the DUT's ports, or a list of several, most significant first."""
+    """Return the parts of the DUT's ports that a value names, most significant first.
+
+    The value is one part, or a list of several parts.
+    """
     items = value if isinstance(value, list) else [value]
     return tuple(text(path, field, item) for item in items)
 
 
 def inverted(path: Path, field: str, value: object) -> tuple[str, bool]:
-    """Return a port, and whether its name is preceded by `!`."""
+    """Return the name of a port, and whether `!` precedes it."""
     said = text(path, field, value)
     return identifier(path, field, said.removeprefix("!")), said.startswith("!")
 
 
 def values(path: Path, field: str, said: Mapping[str, Any]) -> dict[str, Value]:
-    """Return numbers, booleans, texts, or Verilog (`{verilog = "pkg::FP8"}`) for types and names of packages."""
+    """Return the values of a table: numbers, booleans, texts, or Verilog.
+
+    Verilog is written as `{verilog = "pkg::FP8"}`, for types and for names in packages.
+    """
     return {name: _value(path, f"{field}.{name}", value) for name, value in said.get(field, {}).items()}
 
 
@@ -73,7 +79,7 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return a port and whether its `word` is the second of the known words; None if there is no such port."""
+    """Return a port, and whether its `word` is the second of the known words. Return None if there is no such port."""
     if said is None:
         return None
     check_known(path, field, said, ("port", word))

@@ -1,6 +1,6 @@
 """Mapping of a third-party unit to a unit specification, read from the user's TOML file.
 
-docs/reference/mapping.md explains every key; `fp9 check-rtl --init FILE` writes a file to fill in.
+docs/reference/mapping.md explains every key. `fp9 check-rtl --init FILE` writes a file to fill in.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not 
 
 @dataclass(frozen=True)
 class Exact:
-    """A result given in parts and not rounded: (-1)^sign * significand * 2^(exponent + offset), with pins for NaN and
-    infinity.
+    """A result that is given in parts and not rounded: (-1)^sign * significand * 2^(exponent + offset).
 
-    A pin is None if the DUT lacks it. The exponent is in two's complement.
+    `nan` and `inf` are pins for special results. A pin is None if the DUT lacks it. The exponent is in two's
+    complement.
     """
 
     significand: str
@@ -80,11 +80,11 @@ _operands: Hook[[], Unit] = Hook(
 class Design:
     """A third-party design (the DUT): its Verilog and the specification against which it is checked.
 
-    `latency` is the number of clock cycles from operands to result, None if it is to be found. `ports` gives for
-    each port of the specification the parts of the DUT's ports, most significant first. `flags` are the pins of
-    single flags, and `held` the codes of inputs that the DUT lacks. `clock`, `reset` and `enable` are a port and
-    whether it is inverted (falling edge, active low), or None; so are the values of `handshake`. `share` is passed
-    to `synthesise` for both.
+    `latency` is the number of clock cycles from operands to result, or None if it must be found. `ports` maps each
+    port of the specification to parts of the DUT's ports, most significant first. `flags` are the pins of single
+    flags. `held` has codes for inputs that the DUT lacks. `clock`, `reset`, `enable` and the values of `handshake`
+    are a port and whether it is inverted (falling edge, active low). Without such a port they are None. `share` is
+    passed to `synthesise` for both designs.
     """
 
     path: Path
@@ -108,17 +108,20 @@ class Design:
 
     @property
     def operands(self) -> Unit:
-        """Return the specification that has suites: the sum's specification, if its result is narrowed."""
+        """Return the specification whose suites run.
+
+        If a sum's result is narrowed, it is the specification of the sum.
+        """
         return _operands(self.spec)
 
     @property
     def latency_from_handshake(self) -> bool:
-        """Return whether only the unit's handshake tells when its results come, after any number of clock cycles."""
+        """Return whether results can come after any number of clock cycles, so that only the handshake marks them."""
         return self.latency == MOST_CLOCKS and ("out_valid" in self.handshake or self.holds_operands)
 
     @property
     def holds_operands(self) -> bool:
-        """Return whether operands are held until the result, for a unit with one operation at a time."""
+        """Return whether the unit runs one operation at a time, with operands held until the result."""
         return "start" in self.handshake
 
     @property
@@ -129,8 +132,9 @@ class Design:
 
 
 def load(path: Path | str) -> Design:
-    """Return the design of a mapping. Raises ValueError for missing, unknown or invalid entries, OSError for
-    unreadable files.
+    """Return the design that a mapping describes.
+
+    Raises ValueError for missing, unknown or invalid entries, and OSError for unreadable files.
     """
     path = Path(path)
     said = _read(path)
@@ -170,7 +174,7 @@ def load(path: Path | str) -> Design:
 
 
 def spec_of(path: Path) -> Unit:
-    """Return the specification of a mapping without reading the DUT's files. Raises as `load`."""
+    """Return the specification in a mapping. The DUT's files are not read. Raises as `load`."""
     return _spec(path, _read(path))
 
 
@@ -195,9 +199,7 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
 
 
 def _located(path: Path, error: ValueError) -> ValueError:
-    """Return the error with the mapping's path in front, because errors of units, formats and roundings name
-    no file.
-    """
+    """Put the mapping's path in front of an error. Errors of units, formats and roundings name no file."""
     return error if str(error).startswith(str(path)) else ValueError(f"{path}: {error}")
 
 
@@ -205,7 +207,6 @@ def _located(path: Path, error: ValueError) -> ValueError:
 
 
 def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
-    """Return the unit against which the DUT is checked, with stages if it has a clock."""
     latency = latency_of(path, said)
     try:
         return _built(path, said, latency)
@@ -238,7 +239,7 @@ def _built(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
 
 
 def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages: int) -> Unit:
-    """Return the sum of `base` in another `format`, with rounding and overflow if they are not the default ones."""
+    """Return a unit that converts the sum of `base` to another format."""
     keys.check_known(path, "result", said, ("format", "rounding", "overflow"))
     summed = stateless_sum_of(base)
     if summed is None:
@@ -249,8 +250,9 @@ def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages
 
 
 def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
-    """Return the parts of a result that is not rounded; the specification's result must have infinities and
-    subnormals.
+    """Return the parts of a result that is not rounded.
+
+    The format of the specification's result must have infinities and subnormals.
     """
     fields = [field.name for field in dataclasses.fields(Exact)]
     keys.check_known(path, "exact", said, fields)
@@ -268,7 +270,7 @@ def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
 
 
 def _code(path: Path, spec: Unit, name: str, value: object) -> int:
-    """Return the code of a held input: a float is encoded in the port's format, an integer is the code itself."""
+    """Return the code of a held input. A float is encoded in the port's format; an integer is the code itself."""
     ports = {port.name: port for port in spec.inputs}
     keys.check_known(path, "held", [name], ports)
     port = ports[name]

@@ -1,4 +1,4 @@
-"""Ports of a third-party module, as elaborated by Verilator: widths, arrays, structs, and parts of them."""
+"""Read the ports of a third-party module with Verilator: widths, arrays, structs, and parts of ports."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class Struct:
-    """A packed struct; its first member is the most significant."""
+    """A packed struct. Its first member is the most significant."""
 
     members: tuple[tuple[str, Type], ...]
 
@@ -73,7 +73,7 @@ Type = Bits | Packed | Struct | Unpacked
 
 @dataclass(frozen=True)
 class TheirPort:
-    """A port of the DUT: its direction as Verilator names it, and its type."""
+    """A port of the DUT. `direction` is Verilator's word for it."""
 
     name: str
     direction: str
@@ -90,7 +90,7 @@ class TheirPort:
 
     @property
     def elements(self) -> tuple[str, ...]:
-        """Return the Verilog indices of all elements of an unpacked array; one empty text for any other port."""
+        """Return the Verilog index of each element of an unpacked array. For any other port, return one empty text."""
         texts = [""]
         for left, right in self.dimensions:
             texts = [f"{t}[{i}]" for t in texts for i in range(min(left, right), max(left, right) + 1)]
@@ -99,7 +99,7 @@ class TheirPort:
 
 @dataclass(frozen=True)
 class Place:
-    """Part of a port: `width` bits of an element, from bit `low`, counted from its least significant bit."""
+    """Part of a port: `width` bits of an element, beginning at bit `low`. Bit 0 is the least significant bit."""
 
     port: TheirPort
     element: str
@@ -112,9 +112,9 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)(?::(\d+))?\]")
 
 
 def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
-    """Return the part of a port for a path such as `bus.op[1][7:0]`.
+    """Return the part of a port that a path such as `bus.op[1][7:0]` names.
 
-    Raises ValueError, with a message that begins with `where`, if there is no such part.
+    Raises ValueError if there is no such part. Its message begins with `where`.
     """
     found = _PATH.fullmatch(path)
     if found is None:
@@ -139,7 +139,7 @@ def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
 
 
 def _inside(kind: Type, member: str, first: str, last: str) -> tuple[int, Type]:
-    """Return lowest bit and type of a part of a packed type. Raises LookupError if there is no such part."""
+    """Return the lowest bit and the type of a part of a packed type. Raises LookupError if there is no such part."""
     if isinstance(kind, Struct) and member:
         names = [name for name, _ in kind.members]
         if member not in names:
@@ -155,7 +155,7 @@ def _inside(kind: Type, member: str, first: str, last: str) -> tuple[int, Type]:
 
 
 def _offset(left: int, right: int, index: int) -> int:
-    """Return the distance of an index from the right end. Raises LookupError if it is outside the range."""
+    """Return how far an index is from the right end of a range. Raises LookupError if it is outside the range."""
     if not min(left, right) <= index <= max(left, right):
         raise LookupError
     return abs(index - right)
@@ -165,7 +165,7 @@ def _offset(left: int, right: int, index: int) -> int:
 
 
 def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, TheirPort]:
-    """Return the ports of the module `top` with `parameters` (Verilog text), by name.
+    """Return the ports of module `top` by name. `parameters` is Verilog text.
 
     Raises SimulatorError if Verilator rejects the files and MissingTool if it is not installed.
     """
@@ -201,9 +201,7 @@ _MISSING = re.compile(r"MODMISSING.*module: '(\w+)'")
 
 
 def _tree(verilog: str, name: str, *words: str) -> Any:
-    """Return Verilator's syntax tree of a text. Raises SimulatorError, with the design's name, if Verilator rejects
-    it.
-    """
+    """Return Verilator's syntax tree of a Verilog text. Raises SimulatorError if Verilator rejects the text."""
     simulator = verilator()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "probe.sv"

@@ -1,7 +1,7 @@
-"""Run a clocked unit with stalls and resets: its results must equal its results at full rate.
+"""Run a clocked unit with stalls and resets. Its results must equal its results at full rate.
 
-Icarus runs it if it can read the design, because it simulates x. Otherwise Verilator runs it with random initial
-register values.
+Icarus runs it if it can read the design, because Icarus simulates x. Otherwise Verilator runs it with random
+initial register values.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from fp9_sim.simulators.style import any_style
 from fp9_sim.third_party.mapping import Design
 
 OPERATIONS = 1024
-"""Maximum number of operations of the run; faults of stalls and resets show within a few hundred."""
+"""Largest number of operations of the run. Faults with stalls and resets show within a few hundred."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Result of a run with stalls and resets: simulator, number of operations, and violations as sentences."""
+    """Result of a run with stalls and resets. `violations` are sentences."""
 
     simulator: str
     operations: int
@@ -37,7 +37,7 @@ class Protocol:
 def protocol(
     design: Design, text: str, latency: int, made: VectorSet, answers: Answers, seed: int, build_dir: Path
 ) -> Protocol:
-    """Run some operations again with stalls and resets, and compare with the results at full rate.
+    """Run some operations with stalls and resets. Compare the results with those at full rate.
 
     Raises SimulatorError if no simulator accepts the design or the run ends without a result.
     """
@@ -58,7 +58,7 @@ def protocol(
 
 
 def hinted(design: Design, violation: str) -> str:
-    """Return a protocol violation with a hint about the mapping entry that may fix it."""
+    """Return a protocol violation. Add a hint if a mapping entry may fix it."""
     named = design.handshake
     if "results for" in violation and "in_valid" in named and "in_ready" not in named and " 0 results" not in violation:
         return (
@@ -74,8 +74,9 @@ def hinted(design: Design, violation: str) -> str:
 
 
 def _some(made: VectorSet, answers: Answers) -> VectorSet:
-    """Return operations with their results at full rate: the first ones if the unit has state, else an ordered
-    sample.
+    """Return some operations with their results at full rate, in their order.
+
+    A unit with state gets the first operations, and any other unit gets a random sample.
     """
     count = min(len(made), OPERATIONS)
     chosen = np.arange(count - count % made.unit.group)

@@ -1,4 +1,4 @@
-"""Combine the user's files into one Verilog text with line markers: globs, `include, defines, VHDL."""
+"""Combine the user's files into one Verilog text with line markers. Includes are inserted, and VHDL is converted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VHDL = (".vhd", ".vhdl")
 
 
 def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], defines: Mapping[str, object]) -> str:
-    """Return the text of a mapping's files; paths are relative to the mapping's `path`.
+    """Return the text of a mapping's files. Their paths are relative to the mapping's `path`.
 
     A name with * or ? means all matching files, in order. VHDL is converted by GHDL. Raises ValueError for missing
     files and MissingTool without GHDL.
@@ -48,9 +48,9 @@ def _matching(path: Path, name: str) -> Iterator[Path]:
 
 
 def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, ...] = ()) -> str:
-    """Return a file with its includes inserted, from its own folder or a folder of `include`.
+    """Return the text of a file, with its includes inserted from its own folder or a folder of `include`.
 
-    An include that is not found stays: its branch may be disabled by a define, or else the simulator reports it.
+    An include that is not found stays in the text. A define may disable it; if not, the simulator reports it.
     """
     if file in within:
         raise ValueError(f"{file} includes itself; remove the circle")
@@ -68,7 +68,7 @@ def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, 
 
 
 def read(file: Path) -> str:
-    """Return the text of a file; if it is not UTF-8, it is read as Latin-1."""
+    """Return the text of a file. If it is not UTF-8, it is read as Latin-1."""
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -76,12 +76,11 @@ def read(file: Path) -> str:
 
 
 def _line(number: int, file: Path) -> str:
-    """Return a line marker for simulators."""
     return f"`line {number} {json.dumps(str(file))} 0"
 
 
 def _converted(path: Path, top: str, files: Sequence[Path]) -> str:
-    """Return the Verilog from GHDL's synthesis of VHDL files, in the order of the list."""
+    """Convert VHDL files to Verilog with GHDL, in the order of the list."""
     program = shutil.which("ghdl")
     if program is None:
         raise MissingTool(

@@ -1,4 +1,4 @@
-"""Operations for a third-party unit: all operations if they are few, else the suites of its specification."""
+"""Operations for a third-party unit. If there are few, all operations; otherwise the suites of its specification."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ Columns = dict[str, Any]
 
 
 def operations(design: Design, suite: str, count: int, seed: int, few: int) -> VectorSet:
-    """Return every combination of the DUT's inputs if there are at most `few`, else the suite and `count` random
-    operations.
+    """Return the operations for a DUT. If its inputs have at most `few` combinations, return all of them.
 
-    Held inputs have their value, and inputs on one port of the DUT are equal. Outputs that the DUT lacks are not
-    compared; flags that it lacks are 0.
+    Otherwise return the suite and `count` random operations. Held inputs have their fixed value. Inputs that share
+    a port of the DUT are equal. Outputs that the DUT lacks are not compared. Flags that it lacks are 0.
     """
     free = _free(design)
     bits = sum(port.width for port in design.spec.inputs if port.name in free)
@@ -42,7 +41,7 @@ def operations(design: Design, suite: str, count: int, seed: int, few: int) -> V
 
 
 def _together(design: Design) -> dict[str, str]:
-    """Return inputs that share a port of the DUT with an earlier input, with that input's name."""
+    """Return the inputs that share a port of the DUT with an earlier input. Map each to the earlier input."""
     seen: dict[tuple[str, ...], str] = {}
     found = {}
     for port in design.spec.inputs:

@@ -1,9 +1,9 @@
-"""Back-pressure around a third-party unit.
+"""Add back-pressure to a third-party unit.
 
 A pipeline of fixed latency cannot wait. The wrapper accepts operations only while its result queue has space for
-all operations in the pipeline. If the unit has no valid output, a bit beside the pipeline marks when each result
-comes. A unit with an enable stops while its result waits. A unit with a handshake is connected directly. For a unit
-with one operation at a time, the operands are held until its result.
+all operations in the pipeline. If the unit has no valid output, a shift register marks when each result comes. A
+unit with an enable stops while its result waits. A unit with a handshake is connected directly. For a unit with one
+operation at a time, the operands are held until its result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fp9_sim.third_party.mapping import Design
 
 
 def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
-    """Return the handshake logic: by the unit's own handshake, by its enable, or with a queue."""
+    """Return the handshake logic. It uses the unit's own handshake, its enable, or a queue."""
     named = design.handshake
     if design.holds_operands:
         return _one_at_a_time(design, kept)
@@ -32,14 +32,14 @@ def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
 
 
 def operand(design: Design, port: Port) -> str:
-    """Return the signal that drives the DUT for an input: the input itself, or the register that holds its operand."""
+    """Return the signal that drives the DUT for an input: the input itself, or a register that holds the operand."""
     return f"standing_{port.name}" if design.holds_operands else port.name
 
 
 def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
-    """Return the logic for one operation at a time: registers hold the operands from `start` to `done`.
+    """Return the logic for one operation at a time. Registers hold the operands from `start` to `done`.
 
-    `done` counts from the clock cycle after `start`, so it may stay high until then.
+    `done` is ignored in the clock cycle of `start`, so it may stay high until then.
     """
     inputs = [port for port in design.spec.inputs if port.name not in design.held]
     takes = " && takes" if "in_ready" in design.handshake else ""
@@ -68,7 +68,7 @@ def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
 
 
 def _under_way(latency: int, take: str, advance: str) -> list[str]:
-    """Return a shift register with a bit for each operation in the pipeline; `comes` is the last bit."""
+    """Return a shift register with a bit for each operation in the pipeline. `comes` is its last bit."""
     return [
         f"  reg [{latency - 1}:0] under_way;",
         f"  wire comes = under_way[{latency - 1}];",
@@ -78,7 +78,7 @@ def _under_way(latency: int, take: str, advance: str) -> list[str]:
 
 
 def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
-    """Return the logic of a pipeline that stops while its result waits; reset lets it run."""
+    """Return the logic of a pipeline that stops while its result waits. During reset it runs."""
     return [
         *([] if own else _under_way(latency, "in_valid", "go")),
         "  wire go = out_ready || !comes || rst;",
@@ -90,7 +90,10 @@ def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
 
 
 def _queue(latency: int, kept: list[Port], may_wait: bool, own: bool) -> list[str]:
-    """Return a queue for the results of a pipeline that cannot wait; a first result passes combinationally."""
+    """Return a queue for the results of a pipeline that cannot wait.
+
+    If it is empty, a result passes combinationally.
+    """
     width = sum(port.width for port in kept)
     places = latency + 2
     bits = places.bit_length()

@@ -1,4 +1,4 @@
-"""Wrapper with the specification's ports around a third-party unit."""
+"""Write a wrapper around a third-party unit. The wrapper has the ports of the specification."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9_sim.third_party.timing import operand, timing
 
 
 def wrapped(design: Design, latency: int) -> str:
-    """Return the wrapper and the user's Verilog as one text; the module has the specification's name.
+    """Return the wrapper and the user's Verilog as one text. The wrapper module has the specification's name.
 
     Raises ValueError for ports that are missing, have another width, or are driven twice or not at all. Raises
     SimulatorError if Verilator rejects the files.
@@ -66,7 +66,7 @@ def _declared(direction: str, port: Port) -> str:
 
 
 class _Connections:
-    """Drivers of each bit of the DUT's inputs, and sources of the wrapper's outputs."""
+    """The driver of each bit of the DUT's inputs, and the sources of the wrapper's outputs."""
 
     def __init__(self, design: Design, ports: Mapping[str, TheirPort]) -> None:
         self.design, self.ports = design, ports
@@ -103,7 +103,7 @@ class _Connections:
         return f"{width}'d{value % (1 << width)}"
 
     def _drive_pieces(self, port: Port) -> None:
-        """Connect an input to the parts of the DUT's ports, most significant first."""
+        """Drive the parts of the DUT's ports from an input. The first part is the most significant."""
         key = f"ports.{port.name}"
         places = [self._place(path, key) for path in self.design.ports[port.name]]
         self._check_width(key, port, places)
@@ -145,9 +145,7 @@ class _Connections:
                     )
 
     def lines(self, raw: Mapping[str, str]) -> Iterator[str]:
-        """Yield the DUT's ports as wires with their drivers, and the assignments of the wrapper's outputs and
-        signals.
-        """
+        """Yield Verilog lines: wires for the DUT's ports, their drivers, and assignments to outputs and signals."""
         for port in self.ports.values():
             bounds = "".join(f" [{left}:{right}]" for left, right in port.dimensions)
             yield f"  wire [{port.type.width - 1}:0] their_{port.name}{bounds};"
@@ -177,8 +175,9 @@ class _Connections:
         return "{" + ", ".join(_bits(at) for at in places) + "}"
 
     def _exact(self, parts: Exact) -> Iterator[str]:
-        """Yield `exact_code`: the parts' number as a code of the specification's result; NaN beyond its normal
-        numbers.
+        """Yield the logic of `exact_code`: the exact result as a code of the specification's format.
+
+        Subnormal results, and results above the largest number, become NaN.
         """
         spec = sum_of(self.design.spec)
         assert spec is not None, "the mapping has checked it"

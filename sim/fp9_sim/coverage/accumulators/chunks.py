@@ -30,8 +30,7 @@ def chunk_model(unit: Mac) -> Model:
     """Return a coverage model with three groups of cover points.
 
     The unit's own group has the operations and the number of steps in the open chunk. Group `chunk` has the
-    additions
-    within a chunk. Group `total` has the addition of a finished chunk to the accumulator.
+    additions within a chunk. Group `total` has the addition of a finished chunk to the accumulator.
     """
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}
@@ -73,8 +72,7 @@ class Chunks:
     """The state of the open chunk at each operation.
 
     `steps` is the number of steps before the operation. `before` and `after` are the codes of the chunk's sum.
-    `ends`
-    tells how the operation ends the chunk, or is None.
+    `ends` tells how the operation ends the chunk, or is None.
     """
 
     steps: list[int]

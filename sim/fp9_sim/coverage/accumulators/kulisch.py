@@ -33,8 +33,7 @@ def kulisch_model(unit: Mac) -> Model:
     """Return the cover points of a Kulisch accumulator.
 
     They cover operations in every state, operand classes, each leading bit of the register with both signs,
-    rounding
-    cases, results and flags.
+    rounding cases, results and flags.
     """
     sum_, sequence = _sum(unit), Sequence(unit)
     points: dict[str, tuple[Bin, ...]] = {

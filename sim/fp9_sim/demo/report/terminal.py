@@ -24,8 +24,9 @@ def nearest_percent(share: float) -> str:
 
 
 def scales(row: Summary) -> str:
-    """Return the scales of a product's two tensors as text. With block scales, return the number of elements per
-    scale.
+    """Return the scales of a product's two tensors as text.
+
+    With block scales, return the number of elements per scale.
     """
     return f"2^{row['scale_a']}, 2^{row['scale_b']}" if row["block"] is None else f"each {row['block']}"
 
