@@ -109,7 +109,6 @@ class Tally:
     def _add(
         self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], found: Found | None = None
     ) -> None:
-        """Add the statistics of a part: `found` if given, else from a scan."""
         from fp9.kernels.counts import count_all  # slow to load
 
         sources, limits = self._sources, self._limits
@@ -136,7 +135,6 @@ class Tally:
             self._add(supplied, whole, source[piece], codes[piece])
 
     def _one_by_one(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> Counts:
-        """Count a part from the flags of the universal kernel. Works for all sources."""
         fmt = self._request.fmt
         flags = np.empty(source.size, dtype=np.uint8)
         flagged = universal(replace(self._request, flags=True), source.dtype)
@@ -179,7 +177,6 @@ class _SourceLimits(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _source_limits(request: Request, dtype: np.dtype[Any]) -> _SourceLimits | None:
-    """Return the limits of a cast, or None for integers and for one scale per element."""
     if dtype.kind in "iu" or request.scale is None:
         return None
     pattern, sign = np.dtype(f"u{dtype.itemsize}").type, 1 << (8 * dtype.itemsize - 1)

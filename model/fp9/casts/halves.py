@@ -28,7 +28,6 @@ TABLE_PAYS = 1 << 15
 
 _HALVES = 1 << 16
 _FRACTION = 7
-"""Number of fraction bits in the upper half of a float32 pattern."""
 
 _LOWEST = -100
 """Minimum exponent of target numbers. Upper halves below 2**-126 have fewer fraction bits."""
@@ -124,7 +123,6 @@ def _flagged_table(
 
 
 def _every(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the source number of each table index: a 16-bit float, or a float32 upper half."""
     halves = np.arange(_HALVES, dtype=np.uint32)
     return (halves << 16).view(dtype) if dtype == np.float32 else halves.astype(np.uint16).view(dtype)
 

@@ -139,8 +139,9 @@ def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...]) -> np.float64 
 def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
     """Return the signal-to-quantisation-noise ratio in dB over `axis` or all elements, computed in float64.
 
-    The ratio is 10 log10(sum x^2 / sum (x - y)^2). It is infinity if x equals y, minus infinity if x is zero and y
-    is not, and NaN if a number is not finite.
+    The ratio is 10 log10(sum x^2 / sum (x - y)^2). If x equals y, it is infinity. If x is zero and y is not, it is
+    minus
+    infinity. If a number is not finite, it is NaN.
 
     >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
     19.031

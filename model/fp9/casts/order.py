@@ -139,7 +139,6 @@ def _ordinals(codes: NDArray[Any], fmt: Format) -> tuple[NDArray[np.int64], NDAr
 
 
 def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt: Format) -> NDArray[np.int64]:
-    """Return the codes of signed ordinals. `negative_zero` gives the sign of zeros."""
     if not isinstance(fmt, FixedFormat):
         _, _, positives, negatives = _tables(fmt)
         return np.where(ordinals < 0, negatives[np.abs(ordinals)], positives[np.abs(ordinals)])

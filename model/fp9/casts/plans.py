@@ -164,7 +164,6 @@ def grid_of(request: Request, scale: int, top: int) -> Grid | None:
 
 
 def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
-    """Return the two constants of `encode_nearest_even`, or None for another rounding or grid."""
     precision, lowest = int(grid.fraction_bits), int(grid.lowest)
     field = lowest - precision + BINARY32.fraction_bits
     by_addition = request.rounding is Rounding.RNE and not request.fmt.twos_complement

@@ -129,7 +129,6 @@ def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float
 def _randoms(
     request: Request, dtype: np.dtype[Any]
 ) -> tuple[Callable[[Supplied, slice, NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function that reads the random bits or thresholds of a part, and the number of these bits."""
     if request.rounding.reads_source:
         read, width = hybrid_thresholds(dtype, request.hybrid)
         return lambda supplied, part, source: read(source), width

@@ -136,7 +136,6 @@ def _max_ordinal(fmt: Format) -> int:
 
 
 def _counts_by_code(fmt: Format) -> bool:
-    """Return whether a magnitude's code without padding equals its ordinal."""
     return isinstance(fmt, FixedFormat | ScaledInteger)
 
 

@@ -159,7 +159,6 @@ def _hybrid_up(magnitude: Fraction, near: Neighbours, bits: HybridBits) -> bool:
 
 
 def _rounds_to_zero_code(magnitude: Fraction, fmt: Format) -> bool:
-    """Return whether a grid point of a format without subnormals has the code of zero."""
     return fmt.flushes and magnitude <= pow2(fmt.min_normal_exponent)
 
 
@@ -236,7 +235,6 @@ def _nan(negative: bool, fmt: Format, policy: CastPolicy) -> int:
 
 
 def _with_payload(x: Exact, fmt: Format, policy: CastPolicy) -> int:
-    """Return the code of a NaN. It contains the upper payload bits if the policy keeps payloads."""
     plain = _nan(x.negative, fmt, policy)
     if policy.payload is Payload.LOST:
         return plain

@@ -48,8 +48,9 @@ class HybridTable:
     - `numbers` lists zero and the target's positive numbers as source patterns, with their codes. The last entry is
       infinity.
     - T is the `threshold_bits` low source bits, followed by `threshold_ones` ones.
-    - A magnitude in the binade `near_normal` is not tiny if two conditions hold: the significand bits
-      `near_normal_ones` are all 1, and its field is at least T.
+    - A magnitude in the binade `near_normal` can be tiny. It is not tiny if its significand bits `near_normal_ones`
+    are
+      all 1 and its field is at least T.
     """
 
     nearest: ThresholdTable
@@ -145,6 +146,5 @@ def _patterns(source: FixedFormat, exponent: int) -> tuple[int, int]:
 
 
 def _field(source: FixedFormat, exponent: int, last_place: int, width: int) -> Field:
-    """Return the first `width` significand bits below the bit 2^last_place, for one source binade."""
     below = last_place - source.quantum(exponent)
     return Field(below - 1, max(0, below - width), max(0, width - below))

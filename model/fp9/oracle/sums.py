@@ -145,7 +145,6 @@ def _steps(
     bits: Iterator[RandomBits] | None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Return code and flags after the steps of one chunk."""
     take_step = _fused_step if engine.window.width is None else windowed_step
     flags = Flags(0)
     code = _as_given(engine, c)

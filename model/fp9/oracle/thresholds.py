@@ -163,8 +163,6 @@ def _magnitude_code(code: int, target: Format) -> int:
 
 
 def _tiny_below(cast: Callable[[int], tuple[int, Flags]], end: int) -> int:
-    """Return the pattern below which inexact results raise underflow."""
-
     def not_tiny(pattern: int) -> bool:
         following = (cast(p)[1] for p in range(pattern, end))
         return not next((flags & Flags.UNDERFLOW for flags in following if flags), Flags(0))

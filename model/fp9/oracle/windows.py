@@ -63,7 +63,6 @@ class _Cut:
 
 
 def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
-    """Return the largest exponent, or None if all terms are zeros without an exponent."""
     exponents = [term.exponent for term in terms if term.value.kind is not Kind.ZERO]
     if zero_exponent is not None and len(exponents) < len(terms):
         exponents.append(zero_exponent)

@@ -98,9 +98,9 @@ def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random accumulations; three of four operations add to the accumulator.
+    """Return random accumulations. Three of four operations add to the accumulator.
 
-    Units with chunks use `random_chunks`; units with a fixed-point register use `random_kulisch`.
+    Units with chunks use `random_chunks`. Units with a fixed-point register use `random_kulisch`.
     """
     if unit.engine.step.exact:
         return random_kulisch(unit, count, rng)

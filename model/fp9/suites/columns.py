@@ -125,7 +125,6 @@ _FEW_BITS = 8
 """Maximum width of formats whose codes are all crossed. Suites cross only some codes of wider formats."""
 
 _CROSSED = 512
-"""Approximate number of magnitudes that are crossed in a wider format."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -167,8 +166,9 @@ def signed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def crossed_codes(fmt: Format) -> NDArray[Any]:
-    """Return codes to use one by one: all codes of a format of at most 8 bits, else walking fractions at every
-    exponent.
+    """Return codes to use one by one.
+
+    Up to 8 bits these are all codes of the format. Wider formats have walking fractions at every exponent.
     """
     return np.arange(1 << fmt.bits) if fmt.bits <= _FEW_BITS else np.unique(walking_codes(fixed(fmt)))
 

@@ -49,7 +49,6 @@ def _every_code(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
 
 
 def _dot_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return the corner operations of one product and an addend, then those of `DOT_FAMILIES`."""
     return concatenated([sum_corner(unit, rng), *_of_families(DOT_FAMILIES, unit, rng)])
 
 
@@ -61,7 +60,6 @@ def _of_families(streams: Iterable[Iterable[Family]], unit: Dot, rng: np.random.
 
 
 def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield corner operations of exact sums of several products, and of scaled sums."""
     if unit.products > 1 and unit.engine.window.width is None:
         yield exact_corner(unit, rng)
     if unit.products > 1 and unit.scale is not None:
@@ -124,10 +122,6 @@ def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _fpu_corner(unit: Fpu, rng: np.random.Generator) -> Inputs:
-    """Return the corner operations of an `fpu`: sums of 8-bit products, sums of 16-bit products, and casts both ways.
-
-    Ports that an operation does not read are random.
-    """
     pair = Dot(unit.name, unit.a, unit.b, unit.engine)
     parts = [(FpuOp.FMMA, _packed(sum_corner(pair, rng)))]
     wide = fixed(unit.engine.result.format)

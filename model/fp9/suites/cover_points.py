@@ -27,7 +27,6 @@ Numbers = NDArray[np.int64]
 _ORDINARY, _ZERO, _SUBNORMAL, _SMALLEST_NORMAL, _LARGEST, _INFINITE, _NAN = range(7)
 """Classes of a code. A code is ordinary if it belongs to no other class."""
 _MOST = 1 << 8
-"""Upper bound for the codes of a factor and for the choices of a select port."""
 
 
 def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -43,7 +42,6 @@ def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -
 
 
 def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
-    """Yield cover points for each factor: every code of an infinity or NaN."""
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         chosen = chosen_formats(columns, operand, formats, len(columns[operand]))
         finite = np.isfinite(code_tables(formats)[chosen, columns[operand]])
@@ -53,9 +51,9 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
 def _ways(unit: Dot, columns: Inputs) -> Numbers:
     """Return cover points that combine the result's class with its sign and the special operands.
 
-    Ordinary results give 0. In an accumulator, the cover points also tell LOAD from ACCUMULATE; other operations
-    give 0.
-    With several products, at most one operand is special.
+    Ordinary results give 0. In an accumulator, LOAD and ACCUMULATE have different cover points, and other
+    operations give
+    0. With several products, at most one operand is special.
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
@@ -73,9 +71,11 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
-    """Yield a number for factors, scales and addend: 0 if all are finite, 1 if one is infinite, 2 if one is NaN.
+    """Yield the special class of the operands, separately for factors, scales and addend.
 
-    Yields nothing for an accumulator with chunks, because its result also depends on other operations.
+    The class is 0 if all operands are finite, 1 if one is infinite, and 2 if one is NaN. Yields nothing for an
+    accumulator
+    with chunks, because its result also depends on other operations.
     """
     if unit.has_state and unit.engine.chunk.length:
         return
@@ -204,7 +204,6 @@ def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
-    """Return numbers that also depend on the selections. 0 stays 0."""
     combined = numbers
     for select in selects:
         combined = combined * _MOST + select

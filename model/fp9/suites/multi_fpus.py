@@ -43,7 +43,7 @@ def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random operations; half of them come from the corner suite."""
+    """Return random operations. Half of them come from the corner suite."""
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     corner = multi_corner(unit, rng)
     rows = rng.integers(0, len(corner["a"]), count)
@@ -105,7 +105,6 @@ def _leading(
     last: str,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return values of the last operand with which the exact result is a wanted number, or 0."""
     result, rows = formats["result"], len(codes["a"])
     numbers = {
         name: decode_to(code.astype(formats[name].dtype), formats[name], np.float64) for name, code in codes.items()
@@ -125,7 +124,6 @@ def _leading(
 
 
 def _wanted(result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return numbers at or next to the codes of a format, and at or next to the midpoints between them."""
     codes = rng.choice(_pool(result), rows).astype(np.int64)
     here, there = (
         decode_to((code & ((1 << result.bits) - 1)).astype(result.dtype), result, np.float64)
@@ -140,7 +138,6 @@ def _wanted(result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.f
 
 @functools.lru_cache(maxsize=64)
 def _pool(fmt: Format) -> NDArray[np.uint32]:
-    """Return codes to choose from. One third of them are the codes of `classes`."""
     telling = np.array(classes(fmt), np.uint32)
     if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS:
         others = walking_codes(fmt).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Corner operations of products: every class of operand, and every position of a product between two results."""
+"""Corner operations of products: every class of both operands, and products at every position between two results."""
 
 from __future__ import annotations
 
@@ -92,7 +92,6 @@ _ORDINARY, _CLASSES = 0, 8
 def _factor(
     formats: tuple[Format, ...], codes: NDArray[Any], chosen: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return three arrays: format index, class and number of each code. The class of an ordinary number is 0."""
     index = np.broadcast_to(chosen, codes.shape).astype(np.int64)
     tables = code_tables(formats)
     numbers = tables[index, codes & (tables.shape[1] - 1)]

@@ -115,7 +115,6 @@ def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArra
 
 
 def _legal(unit: Unit, columns: Inputs) -> Inputs:
-    """Return the columns. Biases that the unit does not accept become 0."""
     biases = {port.name: every_value(port) for port in unit.inputs if port.name.endswith("_bias")}
     return columns | {n: np.where(np.isin(columns[n], known), columns[n], 0) for n, known in biases.items()}
 
@@ -141,7 +140,6 @@ def _choose(
     number: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the indices of `number` rows. Each is the best of a random sample from all classes."""
     if len(bits) <= number:
         return np.arange(len(bits))
     order = np.argsort(classes, kind="stable")
@@ -162,11 +160,11 @@ def _choose(
 
 @kernel
 def _take_best(rows, counts, worth):
-    """Return the row with the highest sum of worth over all pairs of bits, and reduce the worth of these pairs.
+    """Return the index of the row whose bit pairs have the highest total worth, and reduce their worth.
 
     `worth[i, v, w, j]` is the worth of bit i with value v and bit j with value w. The sums over i are kept separate
     for
-    each j, so that they fill vector lanes and give the same result on every machine.
+    each j. This fills vector lanes and gives the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

@@ -27,7 +27,7 @@ Masks = dict[str, NDArray[np.bool_]]
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 WIDE_BITS = 16
-"""Minimum width of a wide float, such as the source of a cast to 8 bits or the result of an upcast."""
+"""Minimum width of a wide float. Casts to 8 bits read wide floats, and upcasts return them."""
 
 GIVE_WIDE = "give fp32, fp16, bf16, dlfloat16, or a described format of 16 bits or more"
 
@@ -58,7 +58,7 @@ FLAGS_PORT = Port("flags", FLAG_BITS, "1 inexact, 2 underflow, 4 overflow, 16 in
 
 
 def select_width(choices: int) -> int:
-    """Return the number of bits of a port that selects one of `choices` alternatives."""
+    """Return the width of a select port that has `choices` alternatives."""
     return (choices - 1).bit_length()
 
 

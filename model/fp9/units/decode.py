@@ -1,4 +1,4 @@
-"""Units that read codes of at most 8 bits. `decoder` outputs their fields; `upcast` converts them to a wider float."""
+"""Units that read codes of at most 8 bits: `decoder` outputs their fields, `upcast` converts them to a wider float."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Widths of fixed-point numbers for exact sums of products of 8-bit operands (numerics.md, sums)."""
+"""Widths of fixed-point numbers that hold exact dot products of 8-bit operands (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class ProductRange:
     largest: Fraction
 
     def signed_bits(self, products: int) -> int:
-        """Return the number of bits of a two's complement number, in units of 2^ulp, that holds any sum of `products`
-        products.
+        """Return the width of a fixed-point number that holds any sum of `products` products.
+
+        The number is in two's complement, in units of 2^ulp.
 
         >>> from fp9.formats import format
         >>> e5m2 = (format("e5m2"),)

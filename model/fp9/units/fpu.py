@@ -78,7 +78,6 @@ class Fpu(Unit):
                 )
 
     def _check_casts(self) -> None:
-        """Raise ValueError if a format of `a` has no cast to the result format or from it."""
         for fmt in self.a:
             try:
                 Upcast("upcast", (fmt,), self.engine.result.format)

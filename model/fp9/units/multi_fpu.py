@@ -16,7 +16,7 @@ from fp9.units.cast import Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT
 
 NARROW_BITS = 8
-"""Number of bits of a narrow format and of a lane."""
+"""Width of a narrow format and width of a lane."""
 
 CLASS_BITS = 10
 """Number of bits of a class mask (RISC-V unprivileged specification, FCLASS)."""
@@ -165,7 +165,6 @@ class MultiFpu(Unit):
         check_shared(self)
 
     def _check_format(self, fmt: Format) -> None:
-        """Raise ValueError if a format cannot serve both as operand and as result."""
         offered = isinstance(fmt, FixedFormat | HiFloat8) and fmt.has_nan and fmt.signed and not fmt.padding
         narrow = fmt.bits == NARROW_BITS
         wide = isinstance(fmt, FixedFormat) and fmt.bits >= 2 * NARROW_BITS and fmt.specials in _WIDE_SPECIALS

@@ -111,6 +111,6 @@ def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int
 
 
 def exponent_width(formats: tuple[Format, ...], bias_port: bool) -> int:
-    """Return the number of bits of a two's complement exponent that fits all numbers of the formats."""
+    """Return the width of an exponent in two's complement that fits all numbers of the formats."""
     low, high = exponent_range(formats, bias_port)
     return 1 + max((-low - 1).bit_length() if low < 0 else 0, high.bit_length())

@@ -93,7 +93,6 @@ class Quantiser(Unit):
             self._check_lanes(self.lanes)
 
     def _check_lanes(self, lanes: int) -> None:
-        """Raise ValueError if `lanes` does not divide the block length, or if an option does not work with `lanes`."""
         of_whole_blocks = [*non_defaults(self).items(), *(("rules", rule.name) for rule in self.rules if rule.tries)]
         for name, value in of_whole_blocks:
             given = f"{name}={value_words(value)} given beside lanes={lanes}"

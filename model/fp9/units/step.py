@@ -1,4 +1,4 @@
-"""Units that multiply and add. `fma` and `dot` have no state; `mac` has an accumulator."""
+"""Units that multiply and add: `fma` and `dot` without state, and `mac` with an accumulator."""
 
 from __future__ import annotations
 

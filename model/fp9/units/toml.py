@@ -13,7 +13,7 @@ An engine is a preset's name or a table. The table has the same groups as the en
 
     engine = { result = { format = "fp16" }, step = { products = 4 }, window = { width = 20 } }
 
-`load` reads this text; `dumps` writes it.
+`load` reads this text, and `dumps` writes it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,6 @@ def dumps(spec: Unit) -> str:
 
 
 def _set(described: dict[str, object], settings: Iterable[str]) -> None:
-    """Apply settings to the table. Raises ValueError if a field is set twice."""
     fields = set()
     for setting in settings:
         field = setting.partition("=")[0].strip()
@@ -120,7 +119,6 @@ def _apply(described: dict[str, object], setting: str) -> None:
 
 
 def _with(table: Mapping[str, object], path: list[str], value: object) -> dict[str, object]:
-    """Return a copy of a table of fields in which the field at `path` has another value."""
     if len(path) == 1:
         return {**table, path[0]: value}
     inner = table.get(path[0], {})
@@ -202,7 +200,6 @@ def _named(find: Callable[[str], object], what: str) -> _Reader:
 
 
 def _found(find: Callable[[str], _Found], name: str, where: str) -> _Found:
-    """Look up a name with `find`. The ValueError for an unknown name begins with `where`."""
     try:
         return find(name)
     except ValueError as error:
@@ -218,8 +215,6 @@ def _read_engine(value: object, where: str) -> Engine:
 
 
 def _read_group(group: type[object]) -> _Reader:
-    """Return a function that reads one group of an engine's fields."""
-
     def read(value: object, where: str) -> object:
         if not isinstance(value, Mapping):
             listing = ", ".join(_readers(group))

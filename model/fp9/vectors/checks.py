@@ -29,7 +29,7 @@ class WrongValue:
 
 @dataclass(frozen=True)
 class Checked:
-    """Result of checking a vector file: number of operations, descriptions of faults, and every wrong result."""
+    """Result of a check: number of operations, descriptions of faults, and every wrong result."""
 
     path: Path
     operations: int
@@ -82,7 +82,6 @@ def _damages(path: Path) -> list[str]:
 
 
 def _mixed_up(path: Path, vectors: VectorSet) -> list[str]:
-    """Return descriptions of contradictions between a manifest and the unit, or between a manifest and its file."""
     manifest = read_manifest(path)
     faults = differences(manifest, vectors.unit, form_of(path))
     if manifest["count"] != len(vectors):
@@ -91,7 +90,6 @@ def _mixed_up(path: Path, vectors: VectorSet) -> list[str]:
 
 
 def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
-    """Return the results in the file that differ from the model, in the order of the file."""
     model = from_inputs(vectors.unit, vectors.inputs)
     found = []
     for name, expected in model.expected.items():

@@ -164,10 +164,6 @@ def _from_cells(
 
 
 def _cell(port: Port, cell: str, number: Callable[[str], int], line: int) -> int:
-    """Return the value of a cell.
-
-    Raises ValueError with the line number if the cell is not a number, or if its number is too wide for the port.
-    """
     try:
         value = number(cell)
     except ValueError:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VectorSet:
-    """Operations of a unit: an array of shape (n,) for each port, and masks of meaningful outputs.
+    """Operations of a unit. Each port has an array of shape (n,). Masks tell which outputs are meaningful.
 
     For a unit with state the operations are a sequence that starts at reset. `origin` describes how the inputs were
     made.

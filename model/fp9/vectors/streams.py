@@ -27,12 +27,9 @@ LEVELS: dict[int, tuple[tuple[str, int | None], ...]] = {
     1: (("corner", None),),
     2: (("corner", None), ("random", DRAWN)),
 }
-"""Suites of each level, with their number of random operations. Level 1 is systematic; level 2 adds random
-operations.
-"""
+"""Suites of each level, with their number of random operations. Level 2 adds random operations to level 1."""
 
 _READ = 1 << 14
-"""Number of lines compared at once."""
 
 _FORM = FILE_FORMATS["vec"]
 
@@ -79,7 +76,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of a comparison: number of lines, number of wrong lines, and the first wrong lines."""
+    """Result of a comparison: how many lines were compared, how many were wrong, and the first wrong lines."""
 
     lines: int
     wrong: int

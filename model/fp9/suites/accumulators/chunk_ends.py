@@ -37,7 +37,6 @@ _SMALLEST = 1000
 """Number of chunks that sum the smallest products."""
 
 _CROSSED = 0.3
-"""Share of class combinations that is sampled for the second product of a chunk."""
 
 _OPPOSITE = 0.25
 """Share of random products that cancel the previous product in the chunk, exactly or nearly."""

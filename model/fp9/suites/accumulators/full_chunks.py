@@ -47,7 +47,6 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
 
 
 def _summands(unit: Mac, total: Fraction) -> list[Product]:
-    """Return power-of-two products whose sum is `total`, largest first."""
     powers = power_products(unit)
     summands = []
     for exponent in sorted(powers, reverse=True):
@@ -58,7 +57,6 @@ def _summands(unit: Mac, total: Fraction) -> list[Product]:
 
 
 def _sequence(unit: Mac, products: list[Product], group: int) -> Inputs:
-    """Return the products as LOAD and ACCUMULATE, then FOLD. HOLD pads the sequence to a multiple of `group`."""
     steps = [(MacOp.ACCUMULATE if i else MacOp.LOAD, product) for i, product in enumerate(products)]
     holds = [(MacOp.HOLD, None)] * (-(len(steps) + 1) % group)
     return sequence(unit, [*steps, (MacOp.FOLD, None), *holds])

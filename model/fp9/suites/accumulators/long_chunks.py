@@ -18,7 +18,7 @@ from fp9.suites.sums.product_and_addend import nearly_opposite, to_boundaries
 from fp9.units import Mac, MacOp
 
 Sequence = Mapping[int, tuple[MacOp, Inputs | None]]
-"""Operations of a group. The key is the position in the group; the value is the operation and its columns."""
+"""Operations of a group. A key is a position in the group. A value is an operation and its columns."""
 
 _JOINED = 5000
 """Number of sequences that add a chunk with a long significand to the total."""

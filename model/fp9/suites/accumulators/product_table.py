@@ -62,7 +62,6 @@ class ProductTable:
         return self._columns(codes)
 
     def _special(self, kind: Kind) -> tuple[int, int]:
-        """Return a special code of operand a and the index of its format. The code has this kind if possible."""
         for kinds in ((kind,), (Kind.INF, Kind.NAN)):
             for index, fmt in enumerate(self._unit.a):
                 for code in range(1 << (fmt.bits - 1)):

@@ -20,10 +20,8 @@ SPAN = 2
 """Number of operations in a sequence."""
 
 _EVERY_PAIR = 64
-"""Number of repetitions of each pair of successive operations."""
 
 _SUCCESSIONS = 0.15
-"""Number of pairs from `_successions`, relative to the other pairs."""
 
 
 def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
@@ -62,9 +60,9 @@ def loaded(unit: Mac, step: Inputs) -> Inputs:
 def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations that combine every class of both factors and the addend, for units with several products.
 
-    One random lane holds the product; the other lanes are zero. Signs are random and scales are 1. The factor
-    formats
-    are those with the most classes. Units with one product have these operations in module `sum_corner`.
+    One random lane holds the product. The other lanes are zero. Signs are random and scales are 1. The factor
+    formats are
+    those with the most classes. Units with one product have these operations in module `sum_corner`.
     """
     if unit.products == 1:
         return
@@ -141,7 +139,6 @@ def _classes(fmt: Format) -> NDArray[Any]:
 
 
 def _every_lane(unit: Mac, columns: Inputs, operand: str, codes: Any, rng: np.random.Generator) -> Inputs:
-    """Return a random code for every lane of an operand. `codes(format)` gives the codes to choose from."""
     formats = unit.a if operand == "a" else unit.b
     count = len(columns["op"])
     chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)

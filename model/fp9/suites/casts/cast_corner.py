@@ -26,9 +26,7 @@ from fp9.suites.rounding_boundaries import outside, special_codes, tails, thresh
 from fp9.units import SCALE_BITS, Cast, Port
 
 _CARRIES = 4
-"""Number of random values per tail: one that just carries, one that just does not, and two that lack some bits."""
 _CLOSE = 16
-"""Number of operations for each bit and lane in which magnitudes agree in all higher bits."""
 _REACHING = 1500
 """Number of stochastic operations just below a target's normal range. Every other rounding has an eighth of this."""
 
@@ -243,7 +241,6 @@ def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _columns(unit: Cast, selects: list[Port], family: Family, rng: np.random.Generator) -> Inputs:
-    """Return the ports of a family's operations. Ports that the family does not specify are random."""
     count = len(family.codes)
     columns = {port.name: family.choices[:, i] for i, port in enumerate(selects)}
     codes = family.codes
@@ -270,7 +267,6 @@ def _columns(unit: Cast, selects: list[Port], family: Family, rng: np.random.Gen
 
 
 def _moved(source: FixedFormat, codes: Codes, scale: Codes) -> Codes:
-    """Return the codes divided by 2^scale. A code stays unchanged unless it and the quotient are normal numbers."""
     field = (codes & source.magnitude_mask) >> source.fraction_bits
     top = source.max_code >> source.fraction_bits
     fits = (field > 0) & (field <= top) & (field - scale > 0) & (field - scale < top)

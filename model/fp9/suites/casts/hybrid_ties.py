@@ -14,7 +14,6 @@ from fp9.suites.columns import fixed
 from fp9.units import Cast, Port
 
 _SEEDS, _NEAR_NORMAL = 6, 64
-"""Number of periodic fractions per binade, and in the binade below the normal numbers."""
 _DRAWN = 256
 """Number of random operations per binade."""
 _OVERFLOWING = 128

@@ -16,7 +16,6 @@ from fp9.units import SCALE_BITS, Cast, Port
 _SCALED = 3000
 """Number of operations whose scale moves the source into the targets' range."""
 _TURNS = 4
-"""Number of repetitions of every single-bit case of a subnormal source, for each target and rounding."""
 _FAR = 16
 """Number of operations for each exponent of the scaled source."""
 

@@ -30,13 +30,10 @@ _EACH = 3
 """Number of significands of amax for each exponent and rule."""
 
 _REACHED = 6
-"""Number of magnitudes where the scale changes, for each lane and rule."""
 
 _TIES = 4
-"""Number of blocks with ties for each bit and exponent."""
 
 _CLOSE = 4
-"""Number of blocks for each lane and for each bit that decides whether a number is amax."""
 
 _APART, _NEAR = 64, 4
 """Maximum distance from amax in binades, and number of blocks per distance. Beyond it every element is zero."""
@@ -173,13 +170,11 @@ def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _binades(unit: Quantiser) -> int:
-    """Return the number of exponents of amax for which subnormal numbers have non-zero elements."""
     element = unit.block.element
     return 2 + floor_log2(element.max_magnitude) - floor_log2(Fraction(element.smallest))
 
 
 def _ties(unit: Quantiser) -> Codes:
-    """Return the midpoints between an element with an even code and the next element."""
     element = unit.block.element
     numbers = np.array([element.to_float(int(code)) for code in element.ordered_magnitudes()])
     middles = (numbers[:-1] + numbers[1:])[::2] / 2
@@ -187,7 +182,6 @@ def _ties(unit: Quantiser) -> Codes:
 
 
 def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
-    """Return magnitudes around those at which the scale changes, shape (exponents, n)."""
     source = unit.source
     divisor = unit.block.divisor(rule)
     start = divisor / pow2(floor_log2(divisor))
@@ -253,7 +247,6 @@ def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _firsts(unit: Quantiser, rule: ScaleRule) -> Codes:
-    """Return the lowest magnitude of each scale."""
     steps = np.unique(_steps(unit, rule))
     steps = steps[(steps > 0) & (steps <= unit.source.max_code)]
     after, before = (scale_codes(_numbers(unit, codes), unit.block, rule) for codes in (steps, steps - 1))
@@ -261,7 +254,6 @@ def _firsts(unit: Quantiser, rule: ScaleRule) -> Codes:
 
 
 def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
-    """Return blocks with amax in one lane and the same other number in all other lanes, shape (n, length)."""
     blocks = np.repeat(others[:, None], length, axis=1)
     blocks[np.arange(len(amax)), places] = amax
     return blocks

@@ -43,22 +43,18 @@ _EACH = 8
 """Number of blocks for each scale and rule."""
 
 _PLACES = 24
-"""Number of blocks for each lane and bit of amax, and for each lane and element midpoint."""
 
 _ENDS = 600
 """Number of blocks at the ends of the ranges."""
 
 _DRAWN, _KEPT = 20_000, 1_500
-"""Number of random blocks to search, and number of blocks to select, for nearly equal errors of tries."""
 
 _STEPS = 4
 """Number of iterations that balance the errors. They are needed because a new tensor scale changes the elements."""
 
 _END = 4
-"""Number of scales at each end of the range."""
 
 _ALONE = 4
-"""Number of blocks for each midpoint, number of dropped bits, and position of the only dropped 1 bit."""
 
 _SPREAD = 9
 """Number of binades below amax from which random numbers are taken. Lower numbers have zero elements."""
@@ -328,7 +324,6 @@ def _ahead(unit: Quantiser, rule: ScaleRule, numbers: Numbers, tensors: Codes) -
 
 
 def _begins(unit: Quantiser, rule: ScaleRule) -> Numbers:
-    """Return the quotient at which each non-zero scale begins, under a rule."""
     numbers = _numbers_of(unit, np.arange(unit.block.scale.max_code + 1))
     if rule.rounding is Rounding.RUP:  # the smallest one begins with any number
         return np.append(numbers[1] / 2, numbers[1:-1])
@@ -356,7 +351,6 @@ def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng:
 
 
 def _below(unit: Quantiser, amax: Codes, rng: np.random.Generator) -> Codes:
-    """Return blocks of magnitudes up to amax, shape (n, length). Amax is in a random lane."""
     source, shape = unit.source, (len(amax), unit.block.length)
     field = np.maximum((amax >> source.fraction_bits)[:, None] - rng.integers(0, _SPREAD, shape), 0)
     fraction = rng.integers(0, 1 << source.fraction_bits, shape)

@@ -37,7 +37,6 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 2000
-"""Number of operations for each pair of formats, and for each separate window of even or odd products."""
 
 _DEEPEST, _ABOVE = 8, 4
 """Maximum distance of the tested bit below and above the window's last bit."""
@@ -160,8 +159,6 @@ def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.
 
 
 class _Pairs(NamedTuple):
-    """Codes of the factors of two products, shape (2, n) each, and the exponent of the lowest 1 bit of their sum."""
-
     x: NDArray[Any]
     y: NDArray[Any]
     lowest: NDArray[np.float64]

@@ -24,11 +24,10 @@ from fp9.suites.sums.scaled import full_sums, in_any_lanes, on_ports, powers
 from fp9.units import Dot
 
 _COUNT = 1500
-"""Number of operations for each function and pair of formats."""
 
 
 def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield the operations of `_alone` and `_tie` for every pair of formats, if scales are powers of two.
+    """Yield operations for every pair of formats, if scales are powers of two.
 
     A scale with a fraction would turn single bits into several.
     """
@@ -69,11 +68,11 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield sums near a tie: a power of two, plus or minus half its last bit, and two much smaller powers of two.
+    """Yield sums near a tie. The products are a power of two, half its last bit, and two much smaller powers of two.
 
-    The addend cancels the two smaller ones and exceeds them by lower bits. In half of the operations it is less by
-    half of
-    the lowest power of two. Yields nothing for formats with too narrow a range.
+    The addend cancels the two smaller ones and exceeds them by lower bits. In half of the operations the addend is
+    reduced
+    by half the lowest power of two. Yields nothing for formats with too narrow a range.
     """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits

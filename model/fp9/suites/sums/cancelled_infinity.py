@@ -19,7 +19,6 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 200
-"""Number of operations for each pair of formats and for each factor that holds the infinity."""
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
@@ -60,7 +59,6 @@ def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: i
 
 
 def _doubled(fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the codes of positive numbers x for which the format also has 2x, and the codes of 2x."""
     numbers = fmt.ordered_magnitudes()[1:].astype(np.int64)
     doubles = encode(2 * fmt.table[numbers], fmt, "rtz", "saturate").astype(np.int64)
     exact = fmt.table[doubles] == 2 * fmt.table[numbers]

@@ -66,9 +66,6 @@ def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Genera
 
 
 def _largest_significands(fmt: Format) -> tuple[NDArray[np.int64], float]:
-    """Return the codes of positive numbers with the largest significand, and this significand as a number from
-    1 to 2.
-    """
     codes = fmt.ordered_magnitudes()[1:].astype(np.int64)
     significands = 2 * np.frexp(fmt.table[codes].astype(np.float64))[0]
     return codes[significands == significands.max()], float(significands.max())

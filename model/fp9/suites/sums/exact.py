@@ -71,9 +71,6 @@ def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return pairs of products with opposite signs. In a third of the operations the last product differs by
-    one bit.
-    """
     columns = finite_factors(unit, COUNT, rng)
     sign = sign_bits(unit.a)[chosen_formats(columns, "a", unit.a, COUNT)]
     lanes = list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
@@ -97,7 +94,6 @@ def smallest_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _anywhere(unit: Dot, rng: np.random.Generator, fields: int | None = None) -> NDArray[np.uint32]:
-    """Return addends with walking fractions at every exponent. `fields` restricts them to the lowest exponents."""
     fmt = fixed(unit.engine.output)
     field = rng.integers(0, fields or 1 << fmt.exponent_bits, COUNT)
     fraction = rng.choice(walking_fractions(fmt), COUNT)
@@ -269,7 +265,6 @@ def _started_anew(unit: Mac) -> Inputs:
 
 
 def _filled(unit: Mac) -> list[Inputs]:
-    """Return the largest product, with both signs, in the first lane, in two lanes, and so on."""
     largest = _largest(unit)
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), (MacOp.LOAD, negated(unit, largest))]
     return [sequence(unit, rows, lanes) for lanes in range(1, unit.products + 1)]
@@ -295,7 +290,6 @@ def _end(unit: Mac) -> Fraction:
 
 
 def _largest_step(unit: Mac) -> Fraction:
-    """Return the sum of one operation with the largest product in every lane."""
     a, b, i, j = _largest(unit)
     return unit.products * unit.a[i].value_of(a) * unit.b[j].value_of(b)
 

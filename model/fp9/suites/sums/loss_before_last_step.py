@@ -21,13 +21,11 @@ from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 1000
-"""Number of operations for each pair of formats and each position where bits are discarded."""
 
 _ABOVE, _BELOW = 8, 4
 """Range of the exponents of products, above and below the position where bits are discarded."""
 
 _NOTHING, _AWAY, _SUCH = range(3)
-"""Contents of another step: zeros, the negation of the first step's large product, or products from `_step`."""
 
 _Codes = NDArray[np.int64]
 
@@ -40,7 +38,6 @@ def loss_before_last_step_corner(unit: Dot, rng: np.random.Generator) -> Iterato
 
 
 def _ends(engine: Engine) -> list[int]:
-    """Return distances from a step's leading bit to the positions where rounding and the window discard bits."""
     return [fixed(engine.result.format).precision, *([] if engine.window.width is None else [engine.window.width])]
 
 

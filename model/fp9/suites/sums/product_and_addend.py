@@ -44,8 +44,9 @@ _END_PRODUCTS = 64
 
 
 def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return every class of a with every class of b and random classes of c. If `count` allows, return all
-    combinations.
+    """Return all classes of a, combined with all classes of b and random classes of c.
+
+    If `count` allows, return all combinations of the three classes.
     """
     x, y = crossed(classes(a), classes(b))
     pairs, few = _grid(rng, count, len(x), len(classes(result)))
@@ -55,7 +56,7 @@ def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.r
 
 
 def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
-    """Return every infinity and NaN of a with every infinity and NaN of b and every class of c."""
+    """Return every combination of an infinite or NaN a, an infinite or NaN b, and a class of c."""
     specials = ([code for code in classes(fmt) if not np.isfinite(fmt.to_float(code))] for fmt in (a, b))
     x, y, z = crossed(*specials, classes(result))
     return x, y, z
@@ -99,10 +100,11 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
     """Return addends for which product plus addend is at or next to a number, midpoint or quarter point.
 
-    These numbers have walking fractions and both signs. In half of the sums, the number has every distance from the
-    product: at one end the terms cancel, at the other the product is rounded away. In the other half, the product's
-    lowest
-    bit is the last bit, the guard bit, or one of the two bits below.
+    These numbers have walking fractions and both signs. In half of the sums, the distance from product to number
+    varies
+    from full cancellation to a product that is rounded away. In the other half, the product's lowest bit is the
+    last bit,
+    the guard bit, or one of the two bits below.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
@@ -253,7 +255,7 @@ def crossed(*axes: Any) -> tuple[Codes, ...]:
 
 
 def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
-    """Return `count` points of a grid. All points occur equally often; a remainder is sampled without repetition."""
+    """Return `count` points of a grid. All points occur equally often. A remainder is sampled without repetition."""
     total = int(np.prod(sizes))
     rest = rng.permutation(total)[: count % total]
     points = np.concatenate([np.tile(np.arange(total), count // total), rest])

@@ -30,10 +30,8 @@ _COUNT = 4000
 """Number of operations for each pair of formats."""
 
 _ENDS = 4
-"""Number of products at each end of the range that count as the largest or the smallest products."""
 
 _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
-"""Kinds of large products, in the order of the list in `_large`."""
 
 
 def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
@@ -88,7 +86,6 @@ def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tup
 
 
 def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the factors of small products: of any exponent, powers of two, or among the smallest products."""
     exponents, (x, y, sizes) = by_exponent(a, b)[2], by_size(a, b)
     of_any = of_exponent(a, b, rng.integers(exponents[0], exponents[-1] + 1, _COUNT), rng)
     power = rng.choice(np.flatnonzero(np.frexp(sizes)[0] == 0.5), _COUNT)

@@ -16,7 +16,7 @@ _REACH = 150
 """Maximum absolute sum of an operation's scale exponents. It exceeds both ends of FP32's range."""
 
 _NEAR, _APART = 4, 0.25
-"""Maximum exponent difference between the block scales of an operand, and share of block scales of any size."""
+"""Maximum difference of block scale exponents within an operand, and share of block scales that ignore it."""
 
 _RARE = 1 / 32
 """Share of operations with a random scale code, including NaN."""

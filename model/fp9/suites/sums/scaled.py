@@ -66,7 +66,6 @@ def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _ends(scale: Format) -> list[int]:
-    """Return five codes: 1, NaN, zero or the smallest number, the smallest number, and the largest number."""
     nan = scale.nan_code(False)
     codes = {0, scale.smallest_code, scale.code_of(Fraction(1)), scale.max_code, *(() if nan is None else (nan,))}
     return sorted(codes)
@@ -88,7 +87,6 @@ def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Itera
 
 
 def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
-    """Return scales whose exponents add up to a number in `reach`. If `reach` is None, return random scales."""
     if reach is None:
         return drawn_scales(unit, COUNT, rng)
     return scales_of(unit, rng.integers(reach.start, reach.stop, COUNT), rng)
@@ -170,10 +168,9 @@ def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[
 
 
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
-    """Return the ports for scales, addends and operands. `pair` selects the formats; operands have shape (n,
-    products).
+    """Return the columns of all ports, with scales and addends from `columns`. Operands have shape (n, products).
 
-    Every second operation has an extra bias.
+    `pair` selects the formats. Every second operation has an extra bias.
     """
     biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))
@@ -207,7 +204,6 @@ def _scale_of(unit: Dot, columns: Inputs, lane: Codes) -> NDArray[np.float64]:
 
 
 def _opposite(unit: Dot, terms: list[NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return addends: zero, a power of two, or the negation of one or both terms within one ulp."""
     fmt = fixed(unit.engine.output)
     one, other = terms
     around = one * np.exp2(rng.integers(-_AROUND, _AROUND + 1, COUNT))

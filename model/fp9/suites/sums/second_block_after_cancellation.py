@@ -27,7 +27,6 @@ _COUNT = 3000
 """Number of operations for each pair of formats."""
 
 _FEW, _SOME = 3, 16
-"""Maximum number of non-zero products in a block, and number of scale pairs to choose from."""
 
 
 def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
@@ -71,7 +70,6 @@ def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _few(formats: tuple[Format, Format], width: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the factors of a block, shape (2, n, width): a few products of either sign in any lanes, and zeros."""
     x, y, _ = by_exponent(*formats)
     some = rng.integers(0, len(x), (_COUNT, width))
     order = rng.permuted(np.broadcast_to(np.arange(width), some.shape), axis=1)
@@ -81,7 +79,6 @@ def _few(formats: tuple[Format, Format], width: int, rng: np.random.Generator) -
 
 
 def _reach(unit: Dot) -> int:
-    """Return the maximum distance in bits at which the lower of two sums still affects the result."""
     window = unit.engine.window.width
     return 2 * fixed(unit.engine.result.format).precision if window is None else window
 

@@ -190,7 +190,6 @@ def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.
 
 
 def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return one product of a random exponent in one lane. The other lanes are zeros of random signs."""
     x, y = zeros(a, b, products, count, rng)
     rows, lane = np.arange(count), rng.integers(0, products, count)
     _, _, exponents = by_exponent(a, b)
@@ -260,7 +259,6 @@ def _reach(engine: Engine) -> int:
 
 
 def _steps(products: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return offsets from a lane to two other lanes. With two products, both offsets lead to the same lane."""
     second = rng.integers(1, products, count)
     third = (second + rng.integers(0, max(products - 2, 1), count)) % (products - 1) + 1
     return second, third
@@ -291,7 +289,6 @@ def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> L
 
 
 def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
-    """Return codes to choose from: one of every class, and twice as many random finite numbers."""
     every = np.array(classes(fmt))
     return np.concatenate([every, rng.choice(finite(fmt), 2 * len(every))])
 

@@ -34,7 +34,7 @@ from fp9.suites.sums.scale_columns import scaled
 from fp9.units import Dot, code_tables
 
 OPERATIONS = 20_000
-"""Approximate number of corner operations of a unit with one product and one pair of formats."""
+"""Approximate number of corner operations for a unit with one product and one pair of formats."""
 
 _FURTHER = 3_000
 """Approximate number of additional operations for each further pair of formats or extra biases."""
@@ -76,7 +76,6 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
 
 
 def _at_once(unit: Dot) -> Engine:
-    """Return the unit's engine, for one step that sums all products of an operation."""
     if unit.products == unit.engine.step.products:
         return unit.engine
     return unit.engine.within_chunk.changed(products=unit.products)
@@ -85,7 +84,6 @@ def _at_once(unit: Dot) -> Engine:
 def _families(
     unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Iterator[Triple]:
-    """Yield every family for one pair of formats, about `count` operations together. It is pair `number` of `pairs`."""
     formats = a.format, b.format, fixed(unit.engine.output)
     for family, share in product_and_addend.SHARES.items():
         yield family(*formats, int(share * count), rng)
@@ -94,7 +92,6 @@ def _families(
 
 
 def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
-    """Return small products of either sign in every lane, with addends that are zero or small."""
     result, shape = fixed(unit.engine.output), (count, unit.products)
     x, y = (rng.choice(fmt.ordered_magnitudes()[1:16], shape) for fmt in (a.format, b.format))
     c = np.where(rng.random(count) < 0.5, 0, rng.choice(walking_codes(result)[: 1 << 6], count))
@@ -144,7 +141,6 @@ def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
 
 
 def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) -> Inputs:
-    """Return random operations. Half of them have an addend near the product."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name in names}
     near = np.arange(count) % 2 == 0
     return columns | {"c": np.where(near, near_product(unit, columns, rng), columns["c"])}
@@ -183,7 +179,8 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
-    """Return every code of each operand with a partner of 1, and every pair of significands. The addend is zero.
+    """Return every code of each operand, with a partner of 1. Also return every pair of significands. The addend is
+    zero.
 
     The calls for the pairs of formats divide the codes of a format among themselves.
     """

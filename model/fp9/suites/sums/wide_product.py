@@ -83,10 +83,6 @@ def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Trip
 
 @functools.lru_cache(maxsize=4)
 def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
-    """Return pairs of p-bit fractions for `_beside_ties`, by the number of last bits of the product.
-
-    A pair is packed into one integer.
-    """
     pairs = np.arange(1 << 2 * p)
     products = (pairs >> p | 1 << p) * (pairs & (1 << p) - 1 | 1 << p)
     found = {}
