@@ -1,7 +1,8 @@
 """Datapath of the `cast` unit: a 16- or 32-bit float to one of its 8-bit formats, rounded once.
 
 An 8-bit format keeps fewer fraction bits for very small and very large numbers. The source significand is shifted
-right until its last kept bit is at a fixed position, which is the same for all targets. It is rounded there:
+right, until its last kept bit is at a fixed position. This position is the same for all targets. The significand is
+rounded there:
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 
@@ -58,7 +59,7 @@ def lane_steps(unit: Cast) -> list[Step]:
 
 
 def random_bits(unit: Cast) -> int:
-    """Return the number of random bits for stochastic rounding; 0 if the unit does not offer it."""
+    """Return the number of random bits for stochastic rounding. Return 0 if the unit does not support this mode."""
     return unit.random_bits if Rounding.SR in unit.roundings else 0
 
 
@@ -204,7 +205,7 @@ class Place(Step):
     def _near_normal(self, m: Module, target: CastTarget) -> None:
         """Drive the bits for tininess after rounding.
 
-        They show whether a number just below the normal numbers would round up to a normal number in full
+        They show whether a number just below the normal numbers becomes normal when it is rounded in full
         precision.
         """
         padded = Cat(Const(0, self._tail), self.i.fraction)

@@ -28,7 +28,7 @@ class CastTarget(abc.ABC):
     """Smallest exponent of normal numbers."""
 
     lowest_fraction_bits: int
-    """Number of fraction bits of normal numbers with the exponent `lowest`."""
+    """Number of fraction bits that a normal number with the exponent `lowest` keeps."""
 
     highest: int
     """Exponent of the largest number."""

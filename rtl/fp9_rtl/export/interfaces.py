@@ -85,7 +85,8 @@ def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None 
 
 
 def sv_interface(unit: Unit) -> str:
-    """Return the SystemVerilog interface `NAME_if` of a unit, with one modport for the unit and one for its user.
+    """Return the SystemVerilog interface `NAME_if` of a unit. One modport is for the unit, one for the module that
+    uses it.
 
     Icarus 11 cannot read the interface.
     """

@@ -22,8 +22,9 @@ class Scale:
 
     Subnormal numbers of 8-bit formats are normalised. Those of a wide format are not if leading zeros cost no
     precision
-    there. This needs two properties. The format's last place is below that of every result, and the product of two
-    subnormal numbers is below every operand.
+    there. This needs two properties. The format's last place is below the last place of every result. The product
+    of two
+    of its subnormal numbers is below every operand.
     """
 
     def __init__(self, formats: Sequence[Format]) -> None:

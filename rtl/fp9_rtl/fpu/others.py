@@ -25,9 +25,9 @@ View: TypeAlias = "data.View[data.StructLayout]"
 def others_layout(unit: MultiFpu) -> data.StructLayout:
     """Return the fields that select between the sum and two words. There are no fields if every operation rounds.
 
-    If `rounded` is 1, the sum is the result. Otherwise the result is `first` or `second`. It is `first` if the flag
-    for
-    the order of a and c (`if_less`, `if_equal` or `if_greater`) is 1.
+    If `rounded` is 1, the sum is the result. Otherwise three flags select the result: `if_less`, `if_equal` and
+    `if_greater`. The order of a and c selects one of them. If this flag is 1, the result is `first`, otherwise
+    `second`.
     """
     if all(op in ROUNDED for op in unit.operations):
         return data.StructLayout({})

@@ -29,7 +29,7 @@ CODE_BITS = 8
 class RoundFpu(Step):
     """Round once. Then handle overflow, underflow and NaN-Inf as the result's format requires.
 
-    `downcast` selects the 8-bit target, which saturates. The sum of a downcast is a number of the 16-bit format.
+    `downcast` selects the 8-bit target, which saturates. A downcast rounds a single number of the 16-bit format.
     """
 
     name = "round"

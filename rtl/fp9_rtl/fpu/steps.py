@@ -26,7 +26,7 @@ from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.pair import addition
 
 LANES = 2
-"""Number of products of 8-bit operands."""
+"""Number of 8-bit products in one operation."""
 
 
 def _is_merged(_: Fpu, fmt: Format) -> bool:
@@ -82,10 +82,11 @@ def _where(value: Value, taken: Value) -> Value:
 
 
 class DecodeFpu(Step):
-    """Decode the factors of both products. The operation selects them. A downcast has no factors; its target passes
-    through.
+    """Decode the factors of both products. The operation selects them.
 
-    Each format has its own decoder. One signal enables it if both the format and the operation are selected.
+    A downcast has no factors. Its target passes through. Each format has its own decoder. One signal enables it if
+    both
+    the format and the operation are selected.
     """
 
     name = "decode"
@@ -119,7 +120,8 @@ class DecodeFpu(Step):
     def _factors(self, m: Module, name: str, wide: Value, narrow: Sequence[Value], one: Value) -> None:
         """Drive the factors of one port.
 
-        They are the port's 16-bit number if `wide`, the number of lane i if `narrow[i]`, and 1 if `one`.
+        `wide` selects the port's 16-bit number. `narrow[i]` selects the number of lane i. `one` selects the number
+        1.
         """
         fmt, o = self._format, self.o[name]
         number = unpack_addend(m, fmt, self.i[name], f"wide_{name}")

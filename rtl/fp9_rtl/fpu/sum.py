@@ -5,7 +5,7 @@ The term with the larger exponent stays in place. The other term is shifted righ
     larger    x.xxxxxxxxxxx|00|0
     smaller       x.xxxxxxx|gr|s     s: OR of all bits further right
 
-The rounder gets the normalised sum with all its bits, because the position of the last place depends on the format.
+The rounder gets all bits of the normalised sum. The position of the last place depends on the format.
 """
 
 from __future__ import annotations

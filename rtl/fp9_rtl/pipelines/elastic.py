@@ -93,7 +93,7 @@ class Combinational(StreamComponent):
 
 
 class Pipeline(StreamComponent):
-    """A chain of groups of steps, with an elastic register after each group. The latency is the number of groups."""
+    """Several chains of steps with an elastic register after each chain. The latency is the number of chains."""
 
     def __init__(self, runs: Sequence[Sequence[Step]], clocking: Clocking = AS_EVER) -> None:
         super().__init__(runs[0][0].i.shape(), runs[-1][-1].o.shape())

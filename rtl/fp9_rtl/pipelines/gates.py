@@ -1,7 +1,7 @@
 """Map each operation to gates, and compute the gate delays.
 
 Each operation is mapped on its own. No gate then belongs to two operations that a register may separate. ABC maps
-the operations as in delay-balanced synthesis, to a small built-in library with typical delays of osu018 cells.
+the operations as in delay-balanced synthesis. It uses a small built-in library with typical delays of osu018 cells.
 """
 
 from __future__ import annotations

@@ -21,14 +21,14 @@ _Time = tuple[int, int]
 """A stage, and a time within the stage."""
 
 _NAMED, _UNNAMED = 4, 5
-"""Register cost of a named bit and of an unnamed bit.
+"""Register cost of a bit: with a name in the source, and without.
 
 Named bits cost less, so that registers get meaningful names.
 """
 
 
 def place(netlist: Netlist, stages: int) -> Stages:
-    """Return a stage for every operation, so that the longest path in any stage is as short as possible."""
+    """Return a stage for every operation. The longest path within a stage is as short as possible."""
     anywhere = [1] * len(netlist.operations)
     low, high = 0, longest_path(netlist, anywhere)
     while low < high:
@@ -110,7 +110,7 @@ def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
 def _backward(
     netlist: Netlist, operation: Operation, stage: int, needed: Mapping[int, _Time]
 ) -> tuple[dict[int, int], int]:
-    """Return the delays to the end of the stage, from each bit that an operation reads, and the longest of them."""
+    """Return the delay from each bit that an operation reads to the end of the stage. Also return the largest delay."""
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.drives:
@@ -160,9 +160,9 @@ def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
 
 
 def _wires(netlist: Netlist) -> dict[tuple[int | None, frozenset[int | None]], int]:
-    """Return the register cost of each group of bits with the same driver and the same readers.
+    """Return groups of bits with the register cost of each group.
 
-    None stands for a port.
+    The bits of a group have the same driver and the same readers. None stands for a port.
     """
     driver = {bit: index for index, operation in enumerate(netlist.operations) for bit in operation.drives}
     readers: dict[int, set[int | None]] = {}

@@ -1,9 +1,8 @@
 """Bounds on the difference between two tries of a block's scale. They set the widths of the comparison.
 
 Both scales are rounded quotients of the same largest magnitude. Both elements of a number are its rounded quotients
-by these scales. Only few pairs of scales and of elements can therefore occur. The error sums of the two tries
-differ
-by far less than their own size.
+by these scales. Therefore only few pairs of scales can occur, and only few pairs of elements. The error sums of the
+two tries differ by far less than their own size.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from fp9_rtl.quantisers.rules import tries
 class Apart:
     """Bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)| for a number x.
 
-    d1 and d2 are the element times the scale in the first and the second try. Their unit is the product of the
-    smallest
-    element, the last place of the first scale, and the array's scale.
+    d1 and d2 are the element times the scale in the first and the second try. Their unit is a product of three
+    factors:
+    the smallest element, the last place of the first scale, and the array's scale.
     """
 
     elements: int
@@ -48,7 +47,7 @@ class _Nearest:
 
 
 def counts(element: Format) -> list[int]:
-    """Return the magnitude of each code of the element format, in units of the smallest element."""
+    """Return the magnitude of each element code as a multiple of the smallest element."""
     return [int(element.value_of(code) / element.value_of(1)) for code in range(element.max_code + 1)]
 
 

@@ -1,10 +1,11 @@
 """Buffer for a block that arrives in several operations. It stores the block until its scale is known.
 
-The stored block and the next block share one set of registers. A register is free as soon as its operation of the
-previous block leaves, even in the same clock cycle. A block takes as many clock cycles as it has operations, and
+The stored block and the next block share one set of registers, half as many as two buffers need. A register becomes
+free when its operation of the previous block leaves. The next operation can enter it in the same clock cycle. A
+block
+therefore takes as many clock cycles as it has operations. The last operation completes a block. It is stored when
 the
-buffer needs half of the registers of two buffers. The last operation completes a block. It is stored when the last
-operation of the previous block leaves, and the new scale then replaces the old one.
+last operation of the previous block leaves. The new scale then replaces the old one.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|

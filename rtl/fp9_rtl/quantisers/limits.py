@@ -155,7 +155,9 @@ def _odd_and_power(number: Fraction) -> tuple[int, int]:
 
 
 class _Multiple:
-    """A multiple of s t. It has the bits from the leading 1 in the source's precision, and the OR of all lower bits."""
+    """A multiple of s t, in the source's precision. The bits begin with the leading 1. All lower bits are combined by
+    OR.
+    """
 
     def __init__(self, m: Module, product: Value, odd: int, source: FixedFormat) -> None:
         self._source = source

@@ -79,7 +79,8 @@ def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, r
 
 
 def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
-    """Return the number of bits in `ratio` that leaves enough bits for rounding after the division by each divisor.
+    """Return the number of bits that `ratio` needs, so that each division by a divisor leaves enough bits for
+    rounding.
 
     A quotient below 1 has one bit less than its dividend.
     """
@@ -88,9 +89,10 @@ def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
 
 
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
-    """Return `bits` quotient bits from the leading 1, whether the quotient is below 1, and whether it has a remainder.
+    """Return three values: `bits` quotient bits from the leading 1, whether the quotient is below 1, and a sticky bit.
 
-    The leading 1 of the dividend and of the divisor must be at the same position.
+    The sticky bit is 1 if there is a remainder. Dividend and divisor must have their leading 1 at the same
+    position.
     """
     lower = Signal(name="lower")
     m.d.comb += lower.eq(dividend < divisor)

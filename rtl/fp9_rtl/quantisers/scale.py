@@ -39,17 +39,17 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 
 
 def _reaches_both_ends(block: BlockFormat) -> bool:
-    """Return whether the scale can exceed its range at both ends.
+    """Return whether the scale can leave its range at the lower and at the upper end.
 
-    A subnormal amax may then need more than the smallest scale, and the largest amax more than the largest scale.
-    If
-    the elements reach 2, neither can happen.
+    A subnormal amax may then need a larger scale than the smallest one. The largest amax may need more than the
+    largest
+    scale. If the elements reach 2, neither can happen.
     """
     return block.power < 2
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
-    """Return the exponent field of amax, with one extra bit for a carry, and the fraction of amax.
+    """Return two fields of amax: its exponent, with one extra bit for a carry, and its fraction.
 
     Some rules first round amax to the elements' precision, with ties up. Half of the last place is then added and
     lower
@@ -63,7 +63,7 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 
 
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
-    """Return a subnormal amax with its leading 1 in front of the fraction, as if the exponent range were larger.
+    """Return amax. If it is subnormal, shift its leading 1 to the position in front of the fraction.
 
     This is exact in the binade below the normal numbers. All smaller numbers become the first number of this
     binade,

@@ -10,9 +10,11 @@ from fp9.formats import Rounding
 def rounds_up_at_random(tail: Value, random: Value) -> Value:
     """Return whether a magnitude rounds up in stochastic rounding (numerics.md).
 
-    It rounds up if the sum of the dropped bits and equally many random bits carries into the last kept place. This
-    happens if the tail is greater than the inverted random bits. An exact number, whose tail is 0, never rounds up.
-    Dropped bits below the random bits are ignored.
+    The dropped bits are added to the random bits, which are equally many. The magnitude rounds up if this sum
+    carries into
+    the last kept place. This happens if the tail is greater than the inverted random bits. An exact number, whose
+    tail is
+    0, never rounds up. Dropped bits below the random bits are ignored.
     """
     return tail[len(tail) - len(random) :] > ~random
 

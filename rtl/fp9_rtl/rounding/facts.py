@@ -13,10 +13,11 @@ from fp9.units import Dot, exponent_range, product_range
 class SumFacts:
     """Facts about the rounded sum of the products and the addend c.
 
-    `products` is the range of the leading-bit exponents of non-zero products. `below_normal` means that a sum with
-    a
-    non-zero product can be below the result's normal numbers. For example, the products may cancel and leave c.
-    `overflow` means that a finite sum can round to more than the largest number.
+    `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means
+    that a
+    sum with a non-zero product can be below the result's normal numbers. For example, the products may cancel and
+    leave
+    c. `overflow` means that a finite sum can round to more than the largest number.
     """
 
     products: range

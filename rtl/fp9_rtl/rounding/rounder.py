@@ -111,7 +111,7 @@ class Round(Step):
     def _tiny(self) -> Value:
         """Return whether the result is tiny after rounding.
 
-        This means that it would be below 2^emin even if it were rounded to the precision of a normal number.
+        This means that it stays below 2^emin when it is rounded to the precision of normal numbers.
         """
         if not can_be_subnormal(self._format, self._facts):
             return Const(0)

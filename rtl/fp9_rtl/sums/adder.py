@@ -32,7 +32,7 @@ EXTRA_BITS = 3
 
 
 def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
-    """Return the number of bits that can hold the significand of either term.
+    """Return the number of bits that hold either significand, the product's or the addend's.
 
     `product` is the number of bits in the product's significand.
     """

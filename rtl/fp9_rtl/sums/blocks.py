@@ -19,7 +19,7 @@ from fp9_rtl.sums.terms import classify, signed_sum
 
 
 def block_names(unit: Dot, size: int) -> tuple[str, ...]:
-    """Return the field names of the block sums, one for each block of `size` products."""
+    """Return the names of the fields that hold the block sums. Each block has `size` products."""
     return unit.lane_names("product")[: unit.products // size]
 
 

@@ -27,7 +27,8 @@ from fp9_rtl.sums.adder import addition
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
     """Return the stages that compute result and flags from a chunk's products and `c`.
 
-    `step` builds the stages of one engine step from a layout with the products and the addend `c` of this step.
+    `step` builds the stages of one engine step. Its argument is a layout with the step's products and the addend
+    `c`.
     """
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]

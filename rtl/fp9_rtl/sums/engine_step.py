@@ -102,7 +102,7 @@ def is_pair(unit: Dot) -> bool:
 
 
 def dot_steps(unit: Dot) -> list[Step]:
-    """Return all stages of an `fma` or `dot`, or of all steps of a chunk."""
+    """Return all stages of an `fma` or `dot`. With chunks, they contain all steps of a chunk."""
     if unit.engine.chunk.length is not None:
         return _chunk_steps(unit)
     products = product_steps(unit, ("c",))

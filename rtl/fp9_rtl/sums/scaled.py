@@ -1,11 +1,13 @@
-"""Exact sum of scaled products and an addend (MX, NVFP4), and the conditions under which scaled sums have circuits.
+"""Exact sum of scaled products and an addend (MX, NVFP4).
 
     products in fixed point -> sum -> times the scales -> normalise -> + c -> one rounding
 
 The sum of a block times its scales is exact. It is added to the addend like a single product. Below the result's
 lowest exponent the sum is shifted right, and lost bits become sticky. The bits that remain are enough to round in
 the same way. Several blocks with their own scales are first added in fixed point (`blocks`). The addend is added
-last, so that an accumulator's loop contains only a multiply-add.
+last, so that an accumulator's loop contains only a multiply-add. `CIRCUITS` has the conditions under which scaled
+sums
+have hardware.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from fp9_rtl.sums.window import window_sum as window
 from fp9_rtl.sums.window.scaled import scaled_terms
 
 MOST_PLACES = 1 << 8
-"""Maximum number of bit positions between the scales of two blocks that one exact sum can hold."""
+"""Maximum distance in bit positions between the scales of two blocks, for an exact sum of the blocks."""
 
 
 def has_one_block(unit: Dot) -> bool:
@@ -39,7 +41,7 @@ def has_one_block(unit: Dot) -> bool:
 
 
 def _span(scale: Format) -> int:
-    """Return the number of bit positions between the smallest and the largest product of two scales."""
+    """Return the distance in bit positions between the smallest and the largest product of two scales."""
     fields = ScaleFields(scale)
     return 2 * (fields.highest_field - fields.lowest_field)
 

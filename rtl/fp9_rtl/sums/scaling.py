@@ -20,7 +20,7 @@ def scale_names(unit: Dot) -> tuple[str, ...]:
 
 
 class ScaledTerm:
-    """Conversion of an exact magnitude of `bits` bits to a normalised term. Its exponent has the result's bias.
+    """Convert an exact magnitude with `bits` bits to a normalised term. Its exponent has the result's bias.
 
     `first` is the range of exponents that its first bit can have. A number with an exponent below 1 is shifted
     right to

@@ -102,7 +102,7 @@ def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
 class NormaliseSum(Step):
     """Shift the leading 1 of a sum to the top. The bits below the result's precision become guard, round and sticky.
 
-    `headroom` is the number of bit positions between the position of `exponent` and the first bit of the sum.
+    The field `exponent` belongs to a position below the sum's first bit. `headroom` is the distance between both.
     """
 
     name = "normalise"

@@ -11,7 +11,7 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass(frozen=True)
 class Dialect:
-    """Keywords of a Verilog dialect, for the declarations of nets, variables and ports and for blocks."""
+    """Keywords of a Verilog dialect. They declare nets, variables and ports, and begin blocks."""
 
     net: str
     variable: str

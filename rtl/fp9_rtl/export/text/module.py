@@ -27,7 +27,7 @@ class Module:
         self.ports: list[Signal] = []
         self.values: list[Signal] = []
         self.results: dict[str, list[Signal]] = {}
-        """By submodule the signals that its outputs drive, in the order of its outputs."""
+        """For each submodule, the signals that its outputs drive, in the order of the outputs."""
         self._next: dict[Bits, str] = {}
 
     @property

@@ -36,9 +36,9 @@ _LONGEST_NAME = 40
 def said(cell: Cell, word: Callable[[Bits], str], case: Case | None, follows: str | None) -> str:
     """Return a name for a cell's value.
 
-    The name comes from a local name in the source, from the register whose next value it is (`follows`), or from
-    the
+    The first name that exists is taken: a local name in the source, the name `follows`, or a name made of the
     operands.
+    `follows` is used for a value that a register stores next.
     """
     name = source.value_name(cell.source, cell.kind) or follows or _of_operands(cell, word)
     subject = word(case.subject) if case else ""

@@ -20,9 +20,9 @@ class Reading:
         self._at: defaultdict[Bit, list[tuple[Signal, int]]] = defaultdict(list)
         self._wholes: defaultdict[Bit, list[Signal]] = defaultdict(list)
         self.home: dict[int, Signal] = {}
-        """The signal that a cell's value lies in, by `id` of the cell; the others are written where they are read."""
+        """The signal that holds a cell's value, by the `id` of the cell. Other values are written inline."""
         self.places: set[tuple[int, int]] = set()
-        """The places of signals, by their `id`, that have been read."""
+        """The bits that have been read: the `id` of the signal, and the index of the bit."""
 
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
         """From now on, write these signals where their bits are read. With `bits`, do so only for these bits."""
@@ -109,7 +109,9 @@ class Reading:
         return self.read(bits)
 
     def _part(self, bits: Bits, start: int) -> tuple[Expression, int]:
-        """Return the longest run of bits from `start` that is one expression, and the index where the run ends."""
+        """Return an expression for the bits from `start`, and the index where it ends. It covers as many bits as
+        possible.
+        """
         bit = bits[start]
         if isinstance(bit, str):
             end = start + next((i for i, b in enumerate(bits[start:]) if isinstance(b, int)), len(bits) - start)
@@ -133,8 +135,8 @@ class Reading:
         return Atom(signal.part(place, count)), start + count
 
     def _best(self, bits: Bits, start: int) -> tuple[Signal, int]:
-        """Return the signal that contains the longest run of bits from `start`, and where the run begins in the
-        signal.
+        """Return the signal that contains the most bits from `start` on, and the index of the first of these bits in
+        the signal.
         """
         return max(self._at[bits[start]], key=lambda at: _length(at[0].bits[at[1] :], bits[start:]))
 

@@ -137,7 +137,7 @@ def _short_field(field: str, name: str, wire: Wire) -> str:
 def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[str | None, Wire]]:
     """Shorten names that contain the `i` or `o` of a submodule's interface: `align_o_smaller` becomes `align_smaller`.
 
-    A name is not shortened if the short name would also denote other bits, as with `add_i_nan` and `add_o_nan`.
+    A name is not shortened if the short name would be ambiguous, as with `add_i_nan` and `add_o_nan`.
     """
     short = [name and _without_interface(name) for name, _ in named]
     meant: defaultdict[str | None, set[Bits]] = defaultdict(set)
@@ -150,17 +150,19 @@ def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[
 
 
 class Sources:
-    """Source names in one module. They denote single fields; names of packed structures are stored separately."""
+    """Source names in one module. Each name denotes a single field. Names of packed structures are stored
+    separately.
+    """
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         packed = {wire.name.rpartition(".")[0] for wire in wires}
         named = _without_interfaces([(clean(wire.name), wire) for wire in wires if wire.name not in packed])
         self.wires = [(name, wire.bits) for name, wire in named if name is not None]
         self.packed = {wire.name: wire.bits for wire in wires if wire.name in packed}
-        """The bits of each structure by its name in the source."""
+        """The bits of each packed structure, by its source name."""
         fields = ((name, wire, _field(wire.name)) for name, wire in named if name is not None)
         self.field_of = {name: (at[0], _short_field(at[1], name, wire)) for name, wire, at in fields if at}
-        """The structure that a name is a field of, by its name in the source, and the field."""
+        """For each name that denotes a field: the source name of its structure, and the field."""
         self._holding: defaultdict[Bit, list[int]] = defaultdict(list)
         for number, (_, bits) in enumerate(self.wires):
             for bit in dict.fromkeys(bits):
@@ -172,8 +174,9 @@ class Sources:
         return (self.wires[number] for number in self._holding.get(bit, ()))
 
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
-        """Yield the source names that contain `bits` without gaps, each with its bits and the index of `bits`
-        in them.
+        """Yield the source names that contain `bits` without gaps.
+
+        Each name comes with its bits and the index at which `bits` begins.
         """
         for name, held in self.holding(bits[0]):
             place = held.index(bits[0])

@@ -34,7 +34,7 @@ _CALLS = {"$mux": "Mux", "$reduce_or": "any", "$reduce_and": "all", "$reduce_xor
 
 
 def value_name(place: Place | None, kind: str) -> str | None:
-    """Return the local name that the source gives to the value of a cell of this kind. Return None without a name."""
+    """Return the local name that the source gives to a cell's value. Return None if there is no name."""
     for target, value in _assignments(place[0]).get(place[1], ()) if place else ():
         if _outermost(value, kind):
             return target.strip("_")
@@ -99,7 +99,7 @@ def _last_name(target: ast.expr) -> str:
 
 
 def _outermost(value: ast.expr, kind: str) -> bool:
-    """Return whether the outermost operation of a Python expression corresponds to this kind of cell."""
+    """Return whether the outermost operation of a Python expression fits this kind of cell."""
     if isinstance(value, ast.Call):
         name = _last_name(value.func)
         return name == _CALLS.get(kind)
@@ -112,7 +112,7 @@ def _outermost(value: ast.expr, kind: str) -> bool:
 
 
 def context_name(place: Place | None) -> str | None:
-    """Return the name that a line assigns, even if the cell is only a part of the assigned expression."""
+    """Return the name that a line assigns. The cell may be only a part of the assigned expression."""
     found = _assignments(place[0]).get(place[1]) if place else None
     if found:
         return found[0][0].strip("_")

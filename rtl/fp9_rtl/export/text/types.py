@@ -113,7 +113,7 @@ class Types:
 
     @property
     def typed(self) -> Collection[Bits]:
-        """Return each word that has a type. A word is the bits of a port or of a register."""
+        """Return each word that has a type. A word is all bits of a port or register."""
         return self._of
 
     def of(self, bits: Bits) -> Type | None:

@@ -11,7 +11,10 @@ from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.signals import Signal, Sources
 
 _NAMED_LEAVES, _UNNAMED_LEAVES = 5, 16
-"""Maximum number of operands in an inline expression, if its value has a name in the source and if not."""
+"""Maximum number of operands in an inline expression.
+
+The first limit is for values with a name in the source, the second for other values.
+"""
 
 
 class Uses:
@@ -45,7 +48,7 @@ class Uses:
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return how often each cell's value is read. A read of only some of its bits counts twice."""
+        """Return how often each cell's value is read. A read of a part of the value counts twice."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)

@@ -32,7 +32,7 @@ class Writer:
         """Read a circuit. `words` is its module in Yosys' JSON.
 
         `docs` has the docstrings of the source modules, in output order. `types` has the types of the circuit's
-        ports; new
+        ports. New
         types are added to it. `flat` writes a single module.
         """
         circuit = read_circuit(words)
@@ -49,7 +49,8 @@ class Writer:
         self._lent = (Sources(self._circuit.wires), Sources(unnamed))
 
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
-        """Return the text of each module by name, parents first, and the steps of the circuit.
+        """Return a dictionary of module names and texts, parents first. Return the steps of the circuit as second
+        value.
 
         `system` writes SystemVerilog with types. The result is deterministic.
         """
@@ -126,7 +127,7 @@ class _Texts:
 
 
 def _common(group: Sequence[Path]) -> Path:
-    """Return the common part of the paths of equal modules. A single module keeps its own path."""
+    """Return the common part of several paths. A single path is returned unchanged."""
     if len(group) == 1:
         return group[0]
     last = "".join(common_start([path[-1] for path in group])).rstrip("_0123456789")

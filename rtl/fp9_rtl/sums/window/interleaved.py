@@ -1,4 +1,4 @@
-"""Sums of even and of odd products in two windows, joined with floor and then added to the addend (CDNA3).
+"""Sums of even products and of odd products in two windows, joined with floor. Then the addend is added (CDNA3).
 
     even sum     xxxxxxxxxxxxxxxxxxxxxxxxxxx          toward zero, in the window below its own largest exponent
     odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx  (the same)
@@ -7,7 +7,7 @@
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
 Floor subtracts one unit if a negative number loses bits. These units are one row of the next sum. The products do
-not depend on the addend, so an accumulator's loop begins after the sum of all products.
+not depend on the addend. An accumulator's loop therefore begins after the sum of all products.
 """
 
 from __future__ import annotations
@@ -209,9 +209,10 @@ class AddAddend(Step):
 class NormaliseFloor(NormaliseSum):
     """Normalise as `NormaliseSum` does. Then floor the normalised sum after `fraction_bits` bits.
 
-    Floor subtracts a unit from a negative sum, so one is added to the magnitude below the rounding bits. It is not
+    Floor subtracts a unit from a negative sum, which means that its magnitude increases by one unit. The unit is
     added
-    if these bits are all 1, because rounding to nearest then rounds up in either case.
+    below the rounding bits. It is not added if these bits are all 1. Rounding to nearest then rounds up in either
+    case.
     """
 
     def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:

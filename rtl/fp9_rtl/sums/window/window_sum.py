@@ -87,7 +87,8 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the stages that compute result and flags.
 
-    Their inputs are `c` and the outputs of `product_steps`, or the products if the addend is inside the window.
+    They read `c` and the outputs of `product_steps`. If the addend is inside the window, they read the products
+    instead.
     """
     if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)

@@ -16,7 +16,7 @@ Bit = int | str
 Bits = tuple[Bit, ...]
 """A vector of bits, lowest first."""
 Path = tuple[str, ...]
-"""Names of nested submodules; the top module is ()."""
+"""Names of nested submodules, from the top. The path of the top module is ()."""
 
 BITWISE = {"$and", "$or", "$xor", "$not", "$mux", "$pmux", "$dff"}
 """Cell kinds in which every output bit depends only on its own bit position."""
@@ -185,7 +185,7 @@ def extended(bits: Bits, width: int, signed: bool) -> Bits:
 def _place(cells: Iterable[Cell]) -> None:
     """Assign each cell that an optimisation created to a module.
 
-    This is the module of the cells that read it, or else of the cells that drive it.
+    The module is that of the cell's readers. If it has no readers, it is that of its drivers.
     """
     lost = [cell for cell in cells if cell.path == ("?",)]
     if not lost:

@@ -1,8 +1,8 @@
-"""Digests of a circuit and of the code in a Verilog text.
+"""Compute digests of circuits and of Verilog texts.
 
 Two circuits have the same digest if they have the same form. This means that their ports have the same names and
-are driven by equal cells with equal connections. The names of nets and modules, the order of the netlist and unread
-cells do not matter. For the canonical digest, the operand order of commutative cells does not matter either.
+are driven by equal cells with equal connections. The names of nets and modules do not matter. Nor do the order of
+the netlist and unread cells. The canonical digest also ignores the operand order of commutative cells.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def canonical_digest(words: Mapping[str, Any]) -> str:
 
     A register is represented by its reset value and the term of the cells that drive it. Terms are refined clock
     cycle
-    by cycle. If two circuits with n registers each agree for 2 n + 1 cycles, they agree in every cycle. Moore
+    by cycle, 2 n + 1 times for n registers. Two circuits that agree for so many cycles agree in every cycle. Moore
     proved
     this for finite automata.
     """

@@ -21,7 +21,7 @@ _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
 def fold(circuit: Circuit) -> None:
     """Remove each cell whose value is a constant or one of its inputs. The circuit's function does not change.
 
-    A cell with several bits is removed only if all its bits are trivial, so that words are not split.
+    A cell is removed only if all its bits are trivial. This keeps words whole.
     """
     same: dict[Bit, Bit] = {}
     joined: dict[Bit, tuple[str, frozenset[Bit]]] = {}
@@ -89,7 +89,9 @@ def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozen
 
 
 def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
-    """Return the operands of the AND or OR that drives `bit`, including those of nested cells of the same kind."""
+    """Return the operands of the AND or OR that drives `bit`. They include the operands of nested cells of the same
+    kind.
+    """
     made_by, operands = joined.get(bit, ("", frozenset()))
     return operands if made_by == kind else frozenset()
 
@@ -102,9 +104,9 @@ def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
 
 
 def _selected(cell: Cell) -> Bits | None:
-    """Return the default value of a `$pmux` cell if none of its conditions can be true. Return None otherwise.
+    """Return the default value of a `$pmux` cell if all its conditions are constant 0. Return None otherwise.
 
-    Conditions that are always false are removed from the cell.
+    Other conditions that are constant 0 are removed from the cell.
     """
     width, inputs = len(cell.output), cell.inputs
     held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
@@ -140,9 +142,9 @@ def _reduced(cell: Cell) -> Bits | None:
 
 
 def _compared(cell: Cell) -> Bits | None:
-    """Return the value of a comparison of an unsigned number with a constant. Return None if it is not trivial.
+    """Return the value of an unsigned comparison with a constant. Return None if the value is not trivial.
 
-    It is trivial if the result is constant, or if the number has a single unknown bit that equals the result.
+    It is trivial in two cases: the result is constant, or it equals the only unknown bit of the number.
     """
     a, b = cell.inputs["A"], cell.inputs["B"]
     if "x" in (*a, *b) or any(True for _ in nets(b)):
