@@ -142,8 +142,9 @@ def _read_format(path: Path) -> Iterator[Rows]:
 
 
 def _codes(path: Path, fmt: Format) -> NDArray[Any]:
-    """Return vectors of hex float32 numbers as codes. Raises ValueError for numbers that the format cannot
-    represent.
+    """Return vectors of hex float32 numbers as codes.
+
+    Raises ValueError for numbers that the format cannot represent.
     """
     lines = [line.split() for line in path.read_text().splitlines() if line.strip()]
     if len({len(line) for line in lines}) != 1:

@@ -35,10 +35,11 @@ def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed:
     """Return golden vectors for a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
 
     `count` is the number of sums from each product, or of operations from each cast. Products and casts that the
-    unit cannot
-    compute are left out. A sum runs from its first step to its last. `seed` selects the sums and operations. Raises
-    ValueError for another kind of unit, for recordings that the unit cannot compute, and for a file that is not a
-    recording.
+    unit
+    cannot compute are left out. A sum runs from its first step to its last. `seed` selects the sums and operations.
+    Raises ValueError for another kind of unit, for recordings that the unit cannot compute, and for a file that is
+    not
+    a recording.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -132,8 +133,9 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 
 
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
-    """Return the values for the select and bias ports of an operand. Return None if the unit does not accept its
-    format.
+    """Return the values for the select and bias ports of an operand.
+
+    Return None if the unit does not accept its format.
     """
     for index, fmt in enumerate(offered):
         biases: Sequence[int | None] = HFP8_BIASES if unit.bias_port and fmt.programmable_bias else (None,)
@@ -178,8 +180,9 @@ def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
 
 
 def _accumulated(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Return columns for an accumulator. Each sum loads its first products, accumulates the others, and is read at the
-    end.
+    """Return columns for an accumulator.
+
+    Each sum loads its first products, accumulates the others, and is read at the end.
     """
     widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}
     op = np.full((shape[0], shape[1] + 1), MacOp.ACCUMULATE, np.uint8)

@@ -140,8 +140,9 @@ _ONNX = {
 
 
 def _onnx() -> Iterator[Row]:
-    """Yield rows for the Cast operator of the reference evaluator. Its option `saturate` applies only to 8-bit
-    types.
+    """Yield rows for the Cast operator of the reference evaluator.
+
+    Its option `saturate` applies only to 8-bit types.
     """
     onnx = importlib.import_module("onnx")
     types = {"fp32": onnx.TensorProto.FLOAT, "fp16": onnx.TensorProto.FLOAT16, "bf16": onnx.TensorProto.BFLOAT16}

@@ -55,8 +55,9 @@ def check_cast(function: Function, target: Format, source: str = "fp32", overflo
 
     `source` names the input format: every FP16 or BF16 number is checked, or a stratified sample of FP32.
     `overflow`
-    is the policy from which explanations start (default: the policy that explains most).
-    Raises ValueError for results that are neither codes nor numbers of the format.
+    is the policy from which explanations start (default: the policy that explains most). Raises ValueError for
+    results
+    that are neither codes nor numbers of the format.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)

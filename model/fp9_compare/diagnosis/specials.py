@@ -288,8 +288,9 @@ MOST_NANS = 4
 
 
 def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
-    """Yield every other NaN code of a small format. For a wide format, yield only the code with all fraction
-    bits set.
+    """Yield every other NaN code of a small format.
+
+    For a wide format, yield only the code with all fraction bits set.
     """
     if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:
         return

@@ -46,8 +46,9 @@ def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values that an engine accepts. The engines tried are the default and the presets that use the
-    field.
+    """Return the values that an engine accepts.
+
+    The engines tried are the default and the presets that use the field.
     """
     parameter = PARAMETERS[name]
     users = [Engine(), *(preset for preset in ENGINES.values() if parameter.of(preset) != parameter.default)]
@@ -194,8 +195,9 @@ def beside(field: Field, engine: Engine) -> Field:
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
-    """Return a sample of the values of a field. Of many integers, it keeps small ones, powers of two and some
-    between.
+    """Return a sample of the values of a field.
+
+    Of many integers, it keeps small ones, powers of two and some between.
     """
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:

@@ -311,8 +311,9 @@ def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
 
 
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
-    """Return whether random sums agree with an engine. An engine that is not a preset must also pass all kinds of
-    probes.
+    """Return whether random sums agree with an engine.
+
+    An engine that is not a preset must also pass all kinds of probes.
     """
     if not _is_preset(_preferred(left)):
         session.ask_thinned()

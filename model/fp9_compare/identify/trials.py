@@ -127,8 +127,9 @@ def _shown(engine: Engine, interface: Interface) -> tuple[Any, ...]:
 
 
 def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots: int) -> bool:
-    """Return whether two engines agree on all probes and on `dots` random sums. The identification has not used these
-    sums.
+    """Return whether two engines agree on all probes and on `dots` random sums.
+
+    The identification has not used these sums.
     """
     rng = np.random.default_rng([seed, dots])
     for start in range(0, dots, _PART):

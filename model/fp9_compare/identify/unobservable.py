@@ -19,8 +19,7 @@ def _unused(engine: Engine, interface: Interface) -> set[str]:
 
     `scaling` has no effect since operands have no scales, and `zero_bypass` has none without a merged NaN-Inf.
     `truncation` and `addend` have no effect without a window, and `products` has none in an exact engine. The order
-    has
-    no effect within a single step.
+    has no effect within a single step.
     """
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
@@ -93,8 +92,7 @@ def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the default overflow policy if no sum can overflow.
 
     No sum overflows if the total of all products, truncated upward, is small enough. It must be less than half the
-    last
-    bit of the largest result. With chunks, it must also be less than the largest number of a chunk.
+    last bit of the largest result. With chunks, it must also be less than the largest number of a chunk.
     """
     to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ

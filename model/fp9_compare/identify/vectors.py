@@ -49,8 +49,9 @@ class Vectors:
 
 
 def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return numbers as integer patterns. Equal numbers have equal patterns, all NaN are equal, and -0 differs from
-    +0.
+    """Return numbers as integer patterns.
+
+    Equal numbers have equal patterns, all NaN are equal, and -0 differs from +0.
     """
     found: NDArray[np.uint64] = np.where(np.isnan(numbers), _NAN, numbers.view(np.uint64))
     return found
@@ -71,8 +72,9 @@ def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
 
 
 class Predictions:
-    """Results that engines predict for some vectors. Operands and addends are prepared once for each order of
-    elements.
+    """Results that engines predict for some vectors.
+
+    Operands and addends are prepared once for each order of elements.
     """
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:

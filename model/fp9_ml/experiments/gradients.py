@@ -19,10 +19,8 @@ def gradient_errors(trained: Trained) -> dict[str, float]:
     """Return the relative error of the weight gradients for each format.
 
     The gradients that enter linear layers are cast to this format. One backward pass over 1,024 characters is
-    measured,
-    with the mean loss, no loss scaling, and products in float32. The error is the norm of the difference divided by
-    the
-    norm of the gradients.
+    measured, with the mean loss, no loss scaling, and products in float32. The error is the norm of the difference
+    divided by the norm of the gradients.
     """
     batch = trained.windows(0, BATCH)
     run = forward(trained.parameters, batch[:, :-1])
@@ -55,8 +53,9 @@ def softmax_ties(trained: Trained) -> dict[str, float]:
     """Return ties and errors of logits that are cast to eight bits, directly and after subtracting their maximum.
 
     For each format, it returns two values. One is the share of rows whose two largest logits become equal. The
-    other is
-    the root mean square error of the five largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and
+    other
+    is the root mean square error of the five largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3
+    and
     Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits

@@ -52,8 +52,8 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
     """Return a function that computes the network's sums on cast operands.
 
     The first convolution is not cast. Sums are in FP32, one product a step. Depthwise layers in a format of more
-    than 8
-    bits multiply in float32.
+    than
+    8 bits multiply in float32.
     """
     product = eight_bit(fmt, ENGINE)
 

@@ -30,8 +30,9 @@ class Store:
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
-        """Return the stored values of a part. If they are missing, measure and store them, and remove running
-        states.
+        """Return the stored values of a part.
+
+        If they are missing, measure and store them, and remove running states.
         """
         path = self._folder and self._folder / f"{_slug(name)}.json"
         if path and path.exists():

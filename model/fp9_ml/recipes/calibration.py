@@ -1,9 +1,8 @@
 """HiFloat8's post-training calibration: each layer gets one power of two for its activations and one for its weights.
 
 Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper does not define three details.
-Here,
-among equally good pairs, the smallest |Ea| + |Ew| wins, then the first pair. A bias belongs to the vector function
-after the product. Layers form a chain.
+Here, among equally good pairs, the smallest |Ea| + |Ew| wins, then the first pair. A bias belongs to the vector
+function after the product. Layers form a chain.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ class ClusterRing:
     """`Ring` whose learners run on the workers of a `distributed.Client`. Learners share workers if there are too few.
 
     Every learner has its own copy of `optimizer`. At each hop, the worker that adds a gradient computes the sum.
-    The owner
-    of a slice updates it. Every learner gathers the new codes.
+    The
+    owner of a slice updates it. Every learner gathers the new codes.
 
     Raises ValueError as `Ring` does, and for a cluster without workers. Also raises it for stochastic rounding,
     since

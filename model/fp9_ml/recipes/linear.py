@@ -49,8 +49,9 @@ class LayerState:
         return {role.value: scaler.state_dict() for role, scaler in self.scalers.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state that `state_dict` returned. Raises ValueError, without any change, if it does
-        not fit.
+        """Continue from a state that `state_dict` returned.
+
+        Raises ValueError, without any change, if it does not fit.
         """
         check_keys(state, tuple(role.value for role in self.scalers), "a layer's scales")
         before = self.state_dict()

@@ -85,12 +85,13 @@ class _ConstantScaler(LossScaler):
 
 @dataclass(frozen=True)
 class Backoff(LossRule):
-    """Scale that grows by `growth` after `window` finite steps in a row. A step that is not finite multiplies it by
-    `backoff`.
+    """Scale that grows by `growth` after `window` finite steps in a row.
+
+    A step that is not finite multiplies it by `backoff`.
 
     That step is dropped. The defaults are the defaults of `torch.amp.GradScaler`, and the scales are bit-identical
-    to torch's: products are in FP32 and never grow beyond its range. `largest` is an upper limit (Apex: 2^24). If
-    the
+    to
+    torch's: products are in FP32 and never grow beyond its range. `largest` is an upper limit (Apex: 2^24). If the
     scale falls to zero, ValueError is raised: the loss is then not finite for another reason. torch continues with
     0.
     """

@@ -38,15 +38,14 @@ class Recipe:
     gradients are those of the loss with respect to the outputs. `forward`, `dgrad` and `wgrad` are the engines of
     the
     products. A product without an engine (None) is computed by the host in FP32, with an order of sums that is not
-    fixed. A
-    role without a format is not cast, and is allowed only in such products. `output` is the format of the results
-    of
-    `forward` and `dgrad` after unscaling (None: as the engine gives them). `weight_gradients` is the format of the
-    result of `wgrad`.
+    fixed. A role without a format is not cast, and is allowed only in such products. `output` is the format of the
+    results of `forward` and `dgrad` after unscaling (None: as the engine gives them). `weight_gradients` is the
+    format
+    of the result of `wgrad`.
 
     `scale` applies to each of the three roles separately, `loss` to the run. `rounding` and `overflow` apply to
-    casts of activations and weights, `backward_rounding` and `gradient_overflow` to gradients. A rounding of None
-    is the
+    casts
+    of activations and weights, `backward_rounding` and `gradient_overflow` to gradients. A rounding of None is the
     format's default. With overflow "inf", loss scaling detects an overflow; "saturate" clips.
 
     `first`, `last` and `depthwise` are the formats of all operands in such layers; None treats them as all other
@@ -165,12 +164,11 @@ class Recipe:
         """Return the catalogue units that compute each cast and each product of the recipe bit-exactly, by name.
 
         A unit for a cast supports the role's source, target, rounding and overflow. It also has a scale input if
-        tensors are
-        scaled by powers of two. Other factors are multiplied in FP32 before the cast, so they need an FP32 source.
-        A unit for a
-        product computes steps of the engine on both formats. It can also be of a family with the bias on a port. An
-        empty tuple
-        means that the catalogue has no such unit. Work of the host has no entry.
+        tensors are scaled by powers of two. Other factors are multiplied in FP32 before the cast, so they need an
+        FP32
+        source. A unit for a product computes steps of the engine on both formats. It can also be of a family with
+        the
+        bias on a port. An empty tuple means that the catalogue has no such unit. Work of the host has no entry.
         """
         found = {}
         for role in Role:

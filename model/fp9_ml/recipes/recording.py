@@ -67,7 +67,8 @@ class Recording:
         Products of the host have no codes and are left out, as are casts with random bits. If w holds many
         matrices,
         each product is recorded under the layer's name and its index. Raises ValueError for tensors that do not
-        belong to the product.
+        belong
+        to the product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]

@@ -1,5 +1,6 @@
-"""Learners in a ring, in one process. Gradients are reduced in 16 bits, and weights are gathered in 8 (HFP8,
-table 2).
+"""Learners in a ring, in one process.
+
+Gradients are reduced in 16 bits, and weights are gathered in 8 (HFP8, table 2).
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ MAX_HOP_BITS = 16
 
 
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
-    """Add the gradients (size,) of all learners around a ring. Return the sums as N slices of codes in the format
-    `hop`.
+    """Add the gradients (size,) of all learners around a ring.
+
+    Return the sums as N slices of codes in the format `hop`.
 
     Learner i owns slice i. Each learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and travels
-    around
-    the ring to learner i. Every learner on its way adds its gradient exactly, and rounds the sum to `hop` once.
+    around the ring to learner i. Every learner on its way adds its gradient exactly, and rounds the sum to `hop`
+    once.
 
     Raises ValueError for gradients of different shapes, more learners than elements, and a `hop` that is not an
     accumulator of at most 16 bits.

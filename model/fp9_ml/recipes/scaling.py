@@ -131,8 +131,8 @@ class Current(ScaleRule):
     """Factor from the tensor's own amax. It scales amax to `top` / 2^margin.
 
     `top` is the format's largest number by default. This is Transformer Engine's `Float8CurrentScaling`. A factor
-    can be any
-    FP32 number unless `power_of_two`. The factor is 1 for a tensor of zeros or with an infinity.
+    can
+    be any FP32 number unless `power_of_two`. The factor is 1 for a tensor of zeros or with an infinity.
     """
 
     kind: ClassVar[str] = "current"
@@ -169,12 +169,11 @@ class Delayed(ScaleRule):
     """Factor from the amaxes of the last `history` steps, without the current step: (largest number / 2^margin) /
     amax.
 
-    This is Transformer Engine's `DelayedScaling`. `algo` "max" takes the largest amax in the history,
-    "most_recent" the last. If it is 0 or not finite, the factor does not change. The first step has factor 1. In
-    early
-    steps, the history is shorter. The cast clips values above the format's largest number. With
-    `power_of_two`, factors are 2^floor(log2((largest number) / amax) - margin), Transformer Engine's older rule.
-    Otherwise they are any FP32 number, as in its current rule.
+    This is Transformer Engine's `DelayedScaling`. `algo` "max" takes the largest amax in the history, "most_recent"
+    the last. If it is 0 or not finite, the factor does not change. The first step has factor 1. In early steps, the
+    history is shorter. The cast clips values above the format's largest number. With `power_of_two`, factors are
+    2^floor(log2((largest number) / amax) - margin), Transformer Engine's older rule. Otherwise they are any FP32
+    number, as in its current rule.
     """
 
     kind: ClassVar[str] = "delayed"

@@ -1,5 +1,6 @@
-"""Saved states: dictionaries of numbers, texts and lists. A run continues bit-exactly from them, and JSON can hold
-them.
+"""Saved states: dictionaries of numbers, texts and lists.
+
+A run continues bit-exactly from them, and JSON can hold them.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     """torch.nn.MultiheadAttention under a recipe, which computes the products q k^T and p v and their gradients.
 
     q and p are the activations, k and v the weights. Each product has its own scales, which apply to whole tensors.
-    The
-    queries are divided by the square root of their width before the cast. torch computes the input and output
+    The queries are divided by the square root of their width before the cast. torch computes the input and output
     projections.
 
     Raises ValueError if keys or values have another width than the queries, and for `add_bias_kv` and
@@ -73,8 +72,9 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return x.unflatten(-1, (self.num_heads, self.head_dim)).permute(1, 2, 0, 3)
 
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, padding: torch.Tensor | None) -> torch.Tensor:
-        """Apply a mask to scores (batch, heads, queries, keys). Masked scores become minus infinity; a float mask is
-        added.
+        """Apply a mask to scores (batch, heads, queries, keys).
+
+        Masked scores become minus infinity; a float mask is added.
         """
         if mask is not None and mask.dim() == 3:
             mask = mask.unflatten(0, (-1, self.num_heads))

@@ -29,8 +29,8 @@ def calibrate(
     pass, all layers under a recipe use FP32 products. In the second pass, each layer chooses a pair of exponents.
     Its
     product is then nearest to the first pass. Its output feeds the next layer. The `state_dict` of the model
-    includes the
-    pairs. Returns the pair and its error, by the layer's name (NAME.0 and so on for groups).
+    includes
+    the pairs. Returns the pair and its error, by the layer's name (NAME.0 and so on for groups).
 
     Raises ValueError for a model without such layers, and for a layer that is called twice in a pass. Also raises
     it for no batches, no exponents, and products that are not finite. The scales are then unchanged.

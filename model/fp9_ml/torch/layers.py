@@ -21,8 +21,8 @@ class ByRecipe(nn.Module):
     """Base class of layers under a recipe. It holds the recipe and the scales of the operands.
 
     The scales are part of a state_dict. Fixed scales have no state, so the state_dict then equals that of torch's
-    own layer.
-    A state_dict without scales, from a model trained in FP32, loads too. Its scales start again.
+    own
+    layer. A state_dict without scales, from a model trained in FP32, loads too. Its scales start again.
     """
 
     recipe: Recipe
@@ -50,8 +50,9 @@ class ByRecipe(nn.Module):
         return [scale.state_dict() for scale in self.scales]
 
     def set_extra_state(self, state: Any) -> None:
-        """Continue from scales that `get_extra_state` returned. Raises ValueError if they belong to another recipe or
-        layer.
+        """Continue from scales that `get_extra_state` returned.
+
+        Raises ValueError if they belong to another recipe or layer.
         """
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__
@@ -86,8 +87,9 @@ class Linear(ByRecipe, nn.Linear):
         self._begin(recipe)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Return the output (..., out) for an input (..., in). Raises ValueError for tensors that are not on
-        the CPU.
+        """Return the output (..., out) for an input (..., in).
+
+        Raises ValueError for tensors that are not on the CPU.
         """
         rows = input.reshape(-1, input.shape[-1])
         y = product(rows, self.weight, self.recipe, self._use(0))

@@ -20,12 +20,10 @@ class RoundOffOptimizer:
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
     First, the inner optimiser takes a step. The FP32 number that it subtracts from a weight is the update for the
-    rule.
-    The weight then becomes the number of its new code. `only` selects the parameters. By default, these are the
-    parameters
-    with two or more axes; biases and norms stay FP32. Weights are first rounded to the format. Learning rate
-    schedules
-    apply to the inner `optimizer`.
+    rule. The weight then becomes the number of its new code. `only` selects the parameters. By default, these are
+    the
+    parameters with two or more axes; biases and norms stay FP32. Weights are first rounded to the format. Learning
+    rate schedules apply to the inner `optimizer`.
 
     Raises ValueError for parameters that are not float32, and if `only` selects none.
     """
@@ -82,15 +80,17 @@ class RoundOffOptimizer:
         return generator() if mode.needs_bits else None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of the inner optimiser, and the codes of the residuals. The weights are in the model's own
-        state.
+        """Return the state of the inner optimiser, and the codes of the residuals.
+
+        The weights are in the model's own state.
         """
         residuals = [None if r is None else torch.from_numpy(r.astype(np.int64)) for r in self._residuals]
         return {"optimizer": self.optimizer.state_dict(), "residuals": residuals}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state that `state_dict` returned. Raises ValueError if it belongs to other weights or
-        another rule.
+        """Continue from a state that `state_dict` returned.
+
+        Raises ValueError if it belongs to other weights or another rule.
         """
         fmt, given = self.rule.residual, state["residuals"]
         shapes = [None if r is None else tuple(r.shape) for r in given]

@@ -20,7 +20,7 @@ class GradScaler:
         scaler.update()
 
     With the rule `backoff`, it takes the same steps with the same scales as torch's. Between `update` calls, an
-    optimiser is unscaled and stepped once. Gradients are divided in FP32 by the inverse of the scale, as in torch.
+    optimiser is unscaled and stepped once. Gradients are multiplied in FP32 by the inverse of the scale, as in torch.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -41,8 +41,9 @@ class GradScaler:
         return loss * self._machine.scale
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide an optimiser's gradients by the scale. Code that reads them before `step` needs this, for example
-        clipping.
+        """Divide an optimiser's gradients by the scale.
+
+        Code that reads them before `step` needs this, for example clipping.
 
         Raises RuntimeError, as torch does, if this was done since the last `update`.
         """
@@ -59,8 +60,9 @@ class GradScaler:
         self._finite &= finite
 
     def step(self, optimizer: Optimizer, *arguments: Any, **options: Any) -> Any:
-        """Unscale the gradients, and take a step of the optimiser. If they are not finite, skip the step and return
-        None.
+        """Unscale the gradients, and take a step of the optimiser.
+
+        If they are not finite, skip the step and return None.
 
         Raises RuntimeError, as torch does, if it was called since the last `update`.
         """
@@ -75,8 +77,7 @@ class GradScaler:
         """Set the scale for the next step.
 
         Raises RuntimeError if no gradients were unscaled since the last call. Raises ValueError if the scale has
-        fallen
-        to zero.
+        fallen to zero.
         """
         if not self._unscaled:
             raise RuntimeError("no gradients were unscaled; call step() before update()")

@@ -66,8 +66,9 @@ def codes_of(text: str) -> NDArray[np.uint8]:
 
 
 def initial(seed: int, width: int = WIDTH) -> Parameters:
-    """Return the initial parameters. Weights (in, out) are normal with deviation 0.02, gains are 1 and offsets
-    are 0.
+    """Return the initial parameters.
+
+    Weights (in, out) are normal with deviation 0.02, gains are 1 and offsets are 0.
     """
     rng = np.random.default_rng(seed)
     letters = len(ALPHABET)

@@ -3,8 +3,7 @@
 Images are (n, height, width, channels). The first convolution is 3 x 3 with one input channel. Blocks follow, each
 of
 a depthwise 3 x 3 and a pointwise 1 x 1 convolution. Every convolution has batch norm and ReLU. At the end, each
-channel
-is averaged over all pixels, and a linear layer gives the logits.
+channel is averaged over all pixels, and a linear layer gives the logits.
 """
 
 from __future__ import annotations
@@ -27,8 +26,9 @@ CLASSES = 10
 Parameters: TypeAlias = dict[str, Numbers]
 Moments: TypeAlias = dict[str, tuple[Numbers, Numbers]]
 Sums: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
-"""Function that multiplies a layer's operands (rows, in) by its weights (in, out). Its first argument is the layer's
-name.
+"""Function that multiplies a layer's operands (rows, in) by its weights (in, out).
+
+Its first argument is the layer's name.
 
 For a depthwise layer, the shapes are (9, rows, c) and (9, c).
 """
@@ -172,8 +172,9 @@ Digits: TypeAlias = tuple[Numbers, NDArray[Any], Numbers, NDArray[Any]]
 
 
 def digits(seed: int, tested: int = 449) -> Digits:
-    """Return scikit-learn's digits with labels, split into training and test images. Images are (n, 8, 8, 1)
-    in 0..1.
+    """Return scikit-learn's digits with labels, split into training and test images.
+
+    Images are (n, 8, 8, 1) in 0..1.
     """
     images, labels = images_and_labels()
     order = np.random.default_rng([seed, 2]).permutation(len(images))

@@ -19,8 +19,9 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class EightBit:
-    """Product of operands that are cast to a format. The cast rounds to nearest and saturates; an engine sums
-    bit-exactly.
+    """Product of operands that are cast to a format.
+
+    The cast rounds to nearest and saturates; an engine sums bit-exactly.
 
     `exponents` holds the exponents of the scaled layers. The result is divided by both powers of two, exactly.
     """
