@@ -186,11 +186,10 @@ def explain(rows: Rows) -> Verdict:
 
 
 def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of engines. Engines with equal parameters form one group, and the simplest engine is first.
+    """Return the names of engines, simplest engine first. Engines with equal parameters form one group.
 
-    An engine with a narrower window is simpler, since fewer rows agree with it by chance: exact sums agree with
-    every
-    window that loses no bit. Of equal windows, the engine with fewer parameters is simpler.
+    An engine with a narrower window is simpler, since fewer rows agree with it by chance. Exact sums agree with
+    every window that loses no bit. Of equal windows, the engine with fewer parameters is simpler.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
@@ -200,7 +199,6 @@ def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
 
 
 def _parameters(engine: Engine) -> int:
-    """Return how many parameters of an engine differ from a fused multiply-add."""
     return sum(parameter.of(engine) != parameter.default for parameter in PARAMETERS.values())
 
 

@@ -23,7 +23,6 @@ _NOTHING = {
     **dict.fromkeys(("rounding", "backward_rounding"), "the format's own"),
     **dict.fromkeys(("first", "last", "depthwise"), "as all layers"),
 }
-"""Text that is shown for a field without a value."""
 
 
 def _recipes() -> Iterable[str]:

@@ -146,7 +146,6 @@ def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) 
 
 
 def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: int) -> Columns:
-    """Return the inputs for sums at random positions of one product."""
     rows = generator.integers(product.a.codes.shape[0], size=sums)
     columns = generator.integers(product.b.codes.shape[1], size=sums)
     steps = _lanes(unit, "a", product.a.codes[rows]) | _lanes(unit, "b", product.b.codes[:, columns].T)

@@ -99,7 +99,6 @@ class Narrowed(Unit):
 
 
 def _encoded(numbers: NDArray[Any], target: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return codes and flags; NaN becomes zero in a format without NaN."""
     if not target.has_nan:
         with np.errstate(invalid="ignore"):  # signalling NaN of bfloat16
             without = np.isnan(numbers)

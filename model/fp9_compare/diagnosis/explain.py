@@ -92,7 +92,7 @@ def explain(
 
 
 class _Case:
-    """Results (numbers or flags) of an implementation, to compare with the specification under differences."""
+    """Results or flags of an implementation. They are compared with those of a specification with differences."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class _Case:
         self._known: dict[tuple[Difference, ...], NDArray[np.bool_]] = {}
 
     def wrong(self, composition: Sequence[Difference]) -> NDArray[np.bool_]:
-        """Return a mask (n,): whether each given result differs from the specification under the differences.
+        """Return a mask (n,) of the results that differ from the specification with these differences.
 
         Raises ValueError if the differences exclude each other.
         """
@@ -168,9 +168,9 @@ class _Case:
             return False
 
     def count(self, composition: Sequence[Difference]) -> int:
-        """Return the number of wrong results under the differences.
+        """Return the number of results that differ from the specification with these differences.
 
-        If the differences exclude each other, the number is larger than the number of results.
+        If the differences exclude each other, return a number larger than all results.
         """
         try:
             return int(self.wrong(composition).sum())
@@ -206,7 +206,7 @@ _PAIRED = 30
 
 
 def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference, ...]) -> tuple[Difference, ...]:
-    """Add the best difference repeatedly, while this reduces the number of wrong results."""
+    """Add the best difference again and again, while this reduces the number of wrong results."""
     composition = start
     while case.count(composition) and len(composition) < MOST + sum(d.topic is Topic.FLAGS for d in composition):
         topics = {difference.topic for difference in composition if difference.topic is not Topic.FLAGS}
@@ -219,7 +219,6 @@ def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference
 
 
 def _pruned(case: _Case, composition: tuple[Difference, ...]) -> tuple[Difference, ...]:
-    """Remove the differences that explain nothing."""
     for member in composition:
         without = tuple(difference for difference in composition if difference is not member)
         if case.count(without) <= case.count(composition):

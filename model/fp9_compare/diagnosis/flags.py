@@ -54,7 +54,7 @@ class Situation:
 
 
 def _lifted(op: Operation) -> Any:
-    """Return a mask of results that are the smallest normal number, but would be subnormal if truncated."""
+    """Return a mask of results that are the smallest normal number only because they were rounded up."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     cut = with_rounding(op.unit, Rounding.RTZ)
@@ -100,7 +100,7 @@ def _tiny(op: Operation) -> Any:
 
 
 def _vanishes(op: Operation) -> Any:
-    """Return a mask of results that are zero although the exact result is not. Rounding to odd reveals them."""
+    """Return a mask of results that are zero only because they were rounded. Rounding to odd reveals them."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     odd = with_rounding(op.unit, Rounding.RTO)

@@ -41,7 +41,6 @@ def _total(answers: list[Answer]) -> str:
 
 
 def _section(library: str, rows: list[tuple[Row, Answer]]) -> Iterator[str]:
-    """Yield the lines of a library's table. Sources with the same behaviour share a row."""
     yield f"## {library} {libraries.version(library)}\n"
     yield "| type | format | direction | from | checked | differ | unexplained | what it does |"
     yield "|---|---|---|---|---:|---:|---:|---|"

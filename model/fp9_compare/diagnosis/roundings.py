@@ -39,7 +39,6 @@ def _roundings(unit: Unit) -> Iterator[Difference]:
 
 
 def _rules_of_quantiser(unit: Quantiser) -> Iterator[Difference]:
-    """Yield one difference for each scale rule: the quantiser uses this rule alone."""
     expected = " or ".join(rule.name for rule in unit.rules)
     for name in unit.block.rules:
         rule = unit.block.rule(name)
@@ -108,7 +107,6 @@ _double_roundings: Hook[[], Iterator[Difference]] = Hook(
 
 
 def _narrowed(middle: FixedFormat, unit: Any, inputs: Columns) -> dict[str, Any]:
-    """Round the operands of every lane to the middle format. Other ports are unchanged."""
     ports = operands_of(unit)
     lanes = {port.name: fp9.cast(inputs[port.name], unit.source, middle, overflow="inf") for port in ports}
     return {**inputs, **lanes}

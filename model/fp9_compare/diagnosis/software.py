@@ -25,7 +25,6 @@ Function = Callable[[Any], Any]
 SHOWN = 5
 """Maximum number of differences that are shown."""
 _PER_EXPONENT = 64
-"""Number of random FP32 numbers for each sign and exponent."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def _first(made: VectorSet, given: NDArray[Any], any_nan: bool) -> Iterator[str]
 
 
 def _codes_of(results: Any, target: Format) -> NDArray[Any]:
-    """Return the results as codes. Results may be codes, or numbers that are already rounded to the format."""
+    """Return codes unchanged. Encode numbers, which must already be rounded to the format."""
     array = np.asarray(stored_codes(results, target))
     if array.dtype.kind in "iu":
         if array.size and not -(1 << target.bits - 1) <= int(array.min()) <= int(array.max()) < 1 << target.bits:

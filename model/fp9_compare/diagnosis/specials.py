@@ -77,7 +77,7 @@ def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 
 _FURTHER_EXPONENTS = 2
-"""Number of additional exponent bits. With them, no sum of the suites is subnormal."""
+"""Number of bits added to the exponent field. No sum of the suites is then subnormal."""
 
 
 def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
@@ -167,7 +167,7 @@ def _instead(
     negative: Callable[[Unit, Port, Columns, Results], Any],
     code_of: Callable[[Format, bool], int | None],
 ) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that replaces the results that `where` selects by `code_of(format, sign)`."""
+    """Return a function that replaces results by `code_of(format, sign)`. `where` selects the results."""
 
     def changed(unit: Unit, inputs: Columns, results: Results) -> Results:
         given: Results = {}
@@ -197,7 +197,7 @@ def _result_is(test: Callable[[Any], Any]) -> Callable[[Unit, Port, Columns, Res
 
 
 def _zero_beside_special(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Return a mask of operations with a zero factor and an infinite or NaN factor. The addend is ignored."""
+    """Return a mask of products of zero and an infinity or NaN. The addend is ignored."""
     factors = [p for p in operands_beside(unit, port) if not p.name.startswith("c")]
     values = np.stack([numbers(p, inputs[p.name], inputs) for p in factors])
     return (values == 0).any(axis=0) & ~np.isfinite(values).all(axis=0)
@@ -212,7 +212,7 @@ def _always(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
 
 
 def _operand_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Multiply the signs of all operands. The sign of a NaN counts."""
+    """Return the product of all operand signs, including the signs of NaN operands."""
     signs = [np.signbit(numbers(p, inputs[p.name], inputs)) for p in operands_beside(unit, port)]
     return np.logical_xor.reduce(signs)
 
@@ -230,7 +230,6 @@ _BECOMES: tuple[tuple[str, Callable[[Format, bool], int | None]], ...] = (
 
 
 def _infinities(unit: Unit) -> Iterator[Difference]:
-    """Yield differences for infinite operands and for infinite results."""
     if any(fmt.has_inf or fmt.nan_is_inf for port in operands_of(unit) for fmt in port.formats):
         for words, code_of in _BECOMES:
             single = len(operands_of(unit)) == 1 or len(results_of(unit)) > 1
@@ -244,7 +243,6 @@ def _infinities(unit: Unit) -> Iterator[Difference]:
 
 
 def _nans(unit: Unit) -> Iterator[Difference]:
-    """Yield differences of NaN: other codes, other signs, other results in its place, or any NaN."""
     nan = _result_is(np.isnan)
     if any(fmt.has_nan for fmt in targets_of(unit)):
         for words, sign in (("positive", _never), ("negative", _always), ("of its operand's sign", _operand_sign)):

@@ -42,7 +42,6 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _facts(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield pairs: a description of a change, and the engine fields with their new values."""
     if engine.window.width is None:
         precision = engine.result.format.fraction_bits
         for window in (precision + guard for guard in _GUARD_BITS):
@@ -91,7 +90,7 @@ Step = Callable[[Any, Any, Any], Any]
 
 
 def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that computes a sum in an order of steps, and rounds after each step."""
+    """Return a function that adds products in a given order, and rounds after each step."""
 
     def results(unit: Any, inputs: Columns, golden: Results) -> Results:
         plain = unit.engine.changed("step", products=1, chunk=None, promotion=None, interleave=None, **_EXACT)

@@ -16,12 +16,11 @@ from fp9_compare.identify.interface import Interface
 from fp9_compare.identify.vectors import Predictions, Vectors, nan_codes
 
 _SHORT = 3
-"""Maximum number of nonzero leading products in the sums that are explained first."""
 _SHORTENED = 6
 """Number of elements in a shortened sum. All but the first few are zero."""
 
 _MANY = 120
-"""Number of engines that are ranked by all rows. These are the best engines on a part of the rows."""
+"""Number of engines that are ranked by all rows. They are selected by a part of the rows."""
 
 PART = 3
 """Stride of the rows by which most engines are ranked. A stride of 3 takes every third row."""

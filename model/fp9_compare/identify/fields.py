@@ -27,7 +27,7 @@ NAME = "fitted"
 
 _MOST_RESETS = 2
 _MOST_REFUSED = 6
-"""Number of refused values in a row. After it, other fields are no longer changed to make a value valid."""
+"""After this number of refused values in a row, other fields are no longer changed to make a value valid."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values that an engine accepts.
+    """Return the values that the default engine or a preset accepts in this field.
 
-    The engines tried are the default and the presets that use the field.
+    Only presets that use the field are tried.
     """
     parameter = PARAMETERS[name]
     users = [Engine(), *(preset for preset in ENGINES.values() if parameter.of(preset) != parameter.default)]
@@ -64,13 +64,15 @@ def _values(parameter: Parameter, interface: Interface, codes: tuple[int, ...]) 
 
 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
-    """Return whether a field holds codes of the result. Such a field accepts these codes, but not every number."""
+    """Return whether the values of a field are codes of the result.
+
+    Such a field accepts the given codes, but not every number.
+    """
     plain = Engine(NAME, Result(interface.output))
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
 
 
 def _of_type(kind: type, interface: Interface) -> Sequence[Any]:
-    """Return the values of a type. Integers range from the lowest bit of a sum to twice the depth."""
     if kind is type(None):
         return (None,)
     if kind is bool:
@@ -87,7 +89,6 @@ _WIDEST = 64
 
 
 def _lowest(interface: Interface) -> int:
-    """Return the lowest bit position of products and sums, as an exponent of two."""
     product = sum(bit_range(fmt)[0] for fmt in (interface.a, interface.b))
     return min(product, bit_range(interface.output)[0])
 
@@ -149,7 +150,7 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
-    """Yield engines with these values, and one integer field moved to the nearest value that is accepted."""
+    """Yield engines with these values. One integer field is moved to the nearest value that is accepted."""
     own = PARAMETERS[other].of(engine)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
@@ -161,7 +162,7 @@ def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Int
 
 
 _FARTHEST = 24
-"""Largest change to an integer field that is tried to make another field valid."""
+"""Largest change to an integer field when it is moved to make another field valid."""
 
 
 def made(values: dict[str, Any]) -> Engine | None:

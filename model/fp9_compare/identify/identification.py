@@ -31,13 +31,11 @@ _ROUNDS = 12
 _SEARCHES = 4
 """Maximum number of searches for an engine. Each search uses more rows than the one before."""
 _FRESH = 300
-"""Number of random sums in which a distinguishing sum is searched."""
 _EDGES = 700
-"""Number of sums at the edges of the remaining engine, in addition to random sums."""
 _DEEP = 1500
-"""Number of random sums, and of residuals, that distinguish engines with several other fields."""
+"""Number of random sums for the comparison with engines that differ in several fields."""
 _QUIET = 2
-"""Number of unsuccessful searches after which candidates are taken as equal."""
+"""After this number of unsuccessful searches for a difference, candidates are taken as equal."""
 _MUTANTS = 40
 _HEAD = 8
 """Row stride of a first comparison. It refutes most engines before all rows are compared."""
@@ -45,7 +43,6 @@ _CONFIRMING = 64
 _THINNED = 3
 """Stride of the sample of probes in each family: every third probe."""
 _AGAIN = 16
-"""Number of sums that are repeated."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,6 @@ class _Session:
         self.evidence = Evidence(box.interface, none, np.empty(0, dtype=np.uint64))
 
     def ask(self, vectors: Vectors) -> NDArray[np.uint64]:
-        """Return the unit's results for vectors, and add them to the rows."""
         if self.box.calls + len(vectors) > self.most:
             raise _Spent
         results = self.box.answers(vectors.a, vectors.b, vectors.c)
@@ -235,7 +231,7 @@ def _converse(session: _Session) -> list[Engine]:
 def _searched(session: _Session) -> list[Engine]:
     """Search for an engine that explains a sample of all probes. Return an empty list if the search fails.
 
-    Before it fails, sums at the edges of the nearest engine are computed, and the search is repeated.
+    If the first search fails, sums at the edges of the nearest engine are added, and the search is repeated.
     """
     session.ask_thinned()
     session.check_again()
@@ -249,7 +245,6 @@ def _searched(session: _Session) -> list[Engine]:
 
 
 def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
-    """Compare engines and their neighbours with more sums. Return the engines that remain."""
     middle, quiet = None, 0
     while left and quiet < _QUIET:
         before = fields.key(_preferred(left)), len(left)
@@ -265,7 +260,6 @@ def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
-    """Compare engines with engines that differ in several fields, by many more sums. Return those that remain."""
     session.held = left
     middle = _preferred(left)
     beside = [*grouped(middle, session.evidence), *paired(middle, session.evidence)]
@@ -330,7 +324,6 @@ def _is_preset(engine: Engine) -> bool:
 
 
 def _preferred(engines: Sequence[Engine]) -> Engine:
-    """Return a preset if there is one, else the engine with the fewest non-default parameters."""
     names = [fields.key(preset) for preset in ENGINES.values()]
 
     def rank(engine: Engine) -> tuple[int, int]:
@@ -341,7 +334,6 @@ def _preferred(engines: Sequence[Engine]) -> Engine:
 
 
 def _best(session: _Session) -> Engine:
-    """Return the engine that explains most rows. The search starts from the previous result."""
     if session.best is None or session.best[0] != len(session.evidence):
         session.best = (len(session.evidence), _nearest(session))
     return session.best[1]

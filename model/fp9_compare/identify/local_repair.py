@@ -16,7 +16,6 @@ from fp9_compare.identify.unobservable import plain
 _WIDTH = 6
 """Beam width: the number of engines that are changed in a turn."""
 _DEEP = 3
-"""Number of engines in which several fields are changed at once."""
 _ALIKE = 2
 """Maximum number of engines in the beam that explain the same rows."""
 _TURNS = 12
@@ -24,9 +23,7 @@ _TURNS = 12
 _PATIENCE = 2
 """Number of turns without improvement after which the search stops."""
 _WRONG = 40
-"""Number of unexplained rows on which changed engines are tried first."""
 _REPAIRS = 30
-"""Number of changed engines that are tried on all rows. Each explains some of the unexplained rows."""
 
 
 def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
@@ -68,11 +65,10 @@ _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (_DEEP, (grouped, paired)),
     (_WIDTH, (single, orders, windowed)),
 )
-"""Pairs (number of engines to change, kinds of changes). The cheapest pair is first."""
+"""Pairs of the number of engines to change and the kinds of changes, cheapest first."""
 
 
 def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
-    """Return the changed engines that explain most of the rows that `engine` does not explain."""
     agrees = rows.agrees(engine)
     if agrees is None or agrees.all():
         return []
@@ -84,7 +80,7 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
     """Return the engines that explain most rows.
 
-    Few engines explain the same rows, and no two provably give the same sums.
+    To keep the beam diverse, only few engines may explain the same rows. No two provably give the same sums.
     """
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()

@@ -106,7 +106,6 @@ def _with_another(engine: Engine, others: Iterable[fields.Field], rows: Evidence
 
 
 def _few_orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with nearby values of the order's fields, then the engine without chunks."""
     yield from _product(engine, ORDER, rows)
     unchunked = {"chunk": None, "interleave": None, "promotion": None, "result": engine.output}
     made = fields.with_values(engine, unchunked)
@@ -115,7 +114,6 @@ def _few_orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 _NEARBY = 2
-"""Largest change to an integer field when a group of fields is changed."""
 _GROUPS = (
     ("window", "truncation", "addend", "zero_exponent"),
     ("result", "promotion", "chunk", "rounding", "addend"),
@@ -133,9 +131,7 @@ def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[E
 
 
 def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
-    """Return the engine's value of a field, all values that are not integers, and the integers near the engine's
-    value.
-    """
+    """Return the values to try for a field: all that are not integers, and the integers near the engine's value."""
     own = PARAMETERS[field.name].of(engine)
     if field.name in ORDER:
         return list(dict.fromkeys([own, *_nearby_order(engine, rows.interface.depth)[field.name]]))
@@ -144,7 +140,7 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 
 
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
-    """Return nearby values for each field of the order.
+    """Return nearby values for each field of the order (products, chunk, interleave).
 
     Steps are one product longer or shorter, half as long or twice as long. Chunks hold one step, two steps or all.
     """

@@ -40,17 +40,14 @@ _FEWEST = 24
 """Minimum number of short sums for a useful search."""
 
 _KEPT = 8
-"""Number of engines that a stage passes on."""
 
 _KINDS = 6
-"""Maximum number of kinds of engines that a stage passes on. It passes on the first engine of each kind."""
 
 _STARTS = 3
 
 _TURNS = (2, _KINDS, _KINDS)
 
 _SOME = 8
-"""Number of values that are always tried. With more values, the search first tests whether the field matters."""
 
 
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
@@ -64,7 +61,6 @@ def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
 
 
 def _staged(rows: Evidence) -> Iterator[Engine]:
-    """Yield the engines that each stage of the search finds. Yield none if there are too few short sums."""
     short = rows.short()
     if len(short) < _FEWEST:
         return
@@ -79,7 +75,6 @@ def _staged(rows: Evidence) -> Iterator[Engine]:
 
 
 def _raised(short: Evidence, engines: Sequence[Engine]) -> list[Engine]:
-    """If no engine explains all rows, improve them by up to two passes over the other fields."""
     climb = _Climb(short, [field for field in short.fields if field.name not in (*ORDER, "exact")])
     found = short.best(engines)
     for count in (len(found), _STARTS):
@@ -122,9 +117,6 @@ def _cuts(engine: Engine) -> tuple[Any, ...]:
 
 
 def _meeting(rows: Evidence) -> Iterator[Engine]:
-    """Yield engines to start from: every result, rounding and way to add the first products, with and without a
-    window.
-    """
     values = {field.name: field.values for field in rows.fields}
     names = ("result", "promotion", "rounding")
     for order, window in itertools.product(_MEETINGS, (None, _WINDOWS[len(_WINDOWS) // 2])):
@@ -135,7 +127,6 @@ def _meeting(rows: Evidence) -> Iterator[Engine]:
 
 
 def _numbered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with some windows, combined with every truncation, addend and rounding."""
     for window in (engine.window.width, *_WINDOWS):
         changed = fields.with_values(engine, {"window": window})
         if changed is not None:
@@ -175,7 +166,6 @@ class _Climb:
 
 
 def _ends(values: list[Any]) -> tuple[Any, ...]:
-    """Return the lowest, middle and highest integer, and all values that are not integers."""
     whole = sorted(value for value in values if fields.is_whole(value))
     ends = [whole[0], whole[len(whole) // 2], whole[-1]] if whole else []
     return (*ends, *(value for value in values if not fields.is_whole(value)))

@@ -61,7 +61,10 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Set `zero_exponent` to None if a window at the zero's exponent truncates no bit of any term."""
+    """Set `zero_exponent` to None if it has no effect.
+
+    That is so if a window aligned to the zero truncates no bit of any term.
+    """
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
     lowest = _lowest_product(interface)
@@ -108,7 +111,7 @@ def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 _CUT_UPWARD = 8
-"""Upper bound on the factor by which truncation and rounding can increase a sum. It is generous."""
+"""Generous upper bound on the factor by which truncation and rounding increase a sum."""
 
 
 def _largest(fmt: Any) -> Fraction:
@@ -116,7 +119,6 @@ def _largest(fmt: Any) -> Fraction:
 
 
 def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Reduce the lengths of consecutive steps and chunks to the length of the sum."""
     if (
         engine.chunk.interleave is not None
         or engine.step.group is not None
@@ -130,7 +132,7 @@ def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Return the shortest interleaved steps that fit one chunk. If zeros have an exponent, the last turn adds zeros."""
+    """Shorten interleaved steps that fit one chunk. If zeros have an exponent, a last turn of zeros stays."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None or engine.chunk.length is None or engine.chunk.length < interface.depth:
         return {}
@@ -140,7 +142,7 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Reset the addend alignment if each step is a chunk and starts at +0."""
+    """Set the addend alignment to its default if each step is a chunk and starts at +0."""
     alone = engine.chunk.length == engine.step.products and engine.window.zero_exponent is None
     return (
         {"addend": PARAMETERS["addend"].default}

@@ -105,7 +105,6 @@ def _machines() -> list[Panel]:
 
 
 def _gradient(trained: Trained) -> Numbers:
-    """Return the gradient that enters the layer for one batch, without loss scaling."""
     found: dict[str, Numbers] = {}
 
     def watch(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
@@ -148,7 +147,6 @@ def _losses(arrived: Numbers) -> list[Panel]:
 
 
 def _residual(trained: Trained, w: Numbers) -> list[Panel]:
-    """Return histograms of the updates at rate 1e-3, the distances between 1-4-3 weights, and the residuals."""
     fmt, rule = format("hfp8_143"), RoundOff(format("hfp8_143"), format("dlfloat16"))
     batch = trained.windows(0, 16)
     run = forward(trained.parameters, batch[:, :-1])
@@ -167,7 +165,6 @@ def _residual(trained: Trained, w: Numbers) -> list[Panel]:
 
 
 def _ring(trained: Trained, w: Numbers) -> list[Panel]:
-    """Return histograms of four learners' gradients, their sum in 1-6-9, and the gathered weights."""
     shares = []
     for learner in range(4):
         batch = trained.windows(4 * learner * CONTEXT, 4)
@@ -191,7 +188,6 @@ def _calibrated(x: Numbers, w: Numbers) -> list[Panel]:
 
 
 def _softmax(trained: Trained) -> list[Panel]:
-    """Return histograms of each row's five largest logits and their distances to the largest, rounded to 1-4-3."""
     logits = forward(trained.parameters, trained.windows(0, 16)[:, :-1]).logits
     rows = np.sort(logits.reshape(-1, logits.shape[-1]), -1)[:, -5:]
     return [

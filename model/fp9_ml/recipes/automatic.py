@@ -157,7 +157,7 @@ class _AdaptiveScaler(LossScaler):
 
     @property
     def window(self) -> int:
-        """Return the window: after this number of consecutive finite steps, the scale doubles."""
+        """Return the number of consecutive finite steps after which the scale doubles."""
         return self._rule.windows[self.place]
 
     def update(self, finite: bool, amax: float | None = None) -> bool:

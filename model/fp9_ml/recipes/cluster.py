@@ -26,7 +26,6 @@ Optimizer = Callable[["NDArray[np.float32]"], "NDArray[np.float32]"]
 It may have state.
 """
 _Owned = tuple["NDArray[Any]", "NDArray[Any] | None", Optimizer]
-"""State of a learner: the codes and the residual of its slice, and its optimiser."""
 
 
 class ClusterRing:

@@ -264,7 +264,6 @@ def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
 def _result(
     recipe: Choices, product: Product, codes: NDArray[Any], left: float, right: float, output: Format | None
 ) -> NDArray[np.float32]:
-    """Decode a product's codes to FP32, remove the scales, and round to `output` if given."""
     engine: Engine | None = recipe.engine_of(product)
     if engine is None:
         return np.asarray(codes, dtype=np.float32)

@@ -132,7 +132,6 @@ class Recording:
 
 
 def _cast(layer: str, saved: Saved, role: Role, tensor: ArrayLike | None, operand: Operand) -> tuple[RecordedCast, ...]:
-    """Return the cast that made an operand. Return an empty tuple if there is no cast or it needs random bits."""
     if tensor is None or operand.format is None:
         return ()
     if np.size(tensor) != operand.codes.size:

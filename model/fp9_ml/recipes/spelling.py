@@ -16,7 +16,7 @@ _Rule = TypeVar("_Rule")
 _CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _POWER = re.compile(r"2\^([+-]?\d+)")
 _LARGE = 1 << 12
-"""Smallest integer that is written as 2^N if it is a power of two."""
+"""Powers of two from this number on are written as 2^N."""
 
 
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:

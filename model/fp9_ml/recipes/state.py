@@ -48,7 +48,6 @@ def check_keys(state: Mapping[str, Any], names: tuple[str, ...], whose: str) -> 
 
 
 def _fits(value: Any, now: int | float) -> bool:
-    """Return whether a saved value can replace the current value."""
     if isinstance(now, int):
         return isinstance(value, int) and value >= 0
     return isinstance(value, int | float) and math.isfinite(value)

@@ -72,8 +72,6 @@ def _is_searched(layer: ByRecipe) -> bool:
 
 
 class _Search:
-    """Two passes through the model. The first computes high-precision products, the second finds the nearest pairs."""
-
     def __init__(self, pairs: list[tuple[int, int]]) -> None:
         self._pairs = pairs
         self._wanted: dict[tuple[str, int], Numbers] = {}

@@ -65,7 +65,10 @@ def convert(
 
 
 def _place(name: str, module: nn.Module, names: list[str]) -> Place:
-    """Return the place of a layer. A depthwise layer is never first or last. The only layer of a model is its last."""
+    """Return whether a layer is first, last, depthwise or none of these.
+
+    A depthwise layer is never first or last. The only layer of a model is its last.
+    """
     if isinstance(module, nn.Conv2d) and module.groups == module.in_channels > 1:
         return Place.DEPTHWISE
     if names and name == names[-1]:

@@ -138,7 +138,10 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return images if input.dim() == 4 else images[0]
 
     def _sums(self, rows: torch.Tensor) -> torch.Tensor:
-        """Multiply the rows of patches by the filters of each group, and add the bias. Returns (rows, out_channels)."""
+        """Multiply the patches (one a row) by the filters of each group, and add the bias.
+
+        Returns (rows, out_channels).
+        """
         groups = rows.chunk(self.groups, 1), self.weight.reshape(self.out_channels, -1).chunk(self.groups)
         parts = [product(x, w, self.recipe, self._use(i)) for i, (x, w) in enumerate(zip(*groups, strict=True))]
         y = parts[0] if len(parts) == 1 else torch.cat(parts, 1)

@@ -66,8 +66,6 @@ class Use:
 
 
 class _Product(torch.autograd.Function):
-    """Product y = x w^T under a recipe. The two backward products give dx and dw."""
-
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> Any:
         rows, weights = _numbers(x), _numbers(w)

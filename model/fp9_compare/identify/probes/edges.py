@@ -19,7 +19,7 @@ from fp9_compare.identify.vectors import Predictions, Vectors
 
 
 class _Edges:
-    """Generator of random sparse sums. It uses the widths of an engine and the indices that its order distinguishes."""
+    """Generator of random sparse sums that depend on the widths and the order of an engine."""
 
     def __init__(self, p: OperandPool, engine: Engine, rng: Random) -> None:
         self._p, self._rng, self._engine = p, rng, engine
@@ -28,10 +28,6 @@ class _Edges:
         self._highest = max(min(p.highest, floor_log2(engine.result.format.max_magnitude) - 1), p.lowest)
 
     def row(self) -> Row:
-        """Return a sum of some products and an addend. The first product is the largest, and some products cancel.
-
-        Some sums also have a filler product.
-        """
         rng, p = self._rng, self._p
         top = rng.choice((self._highest, p.top, *[rng.randint(p.lowest, self._highest)] * 3))
         places = self._places(rng.randint(2, 5))
@@ -44,7 +40,6 @@ class _Edges:
         return "edges", terms, self._addend(top), rest
 
     def _drop(self, span: int) -> int:
-        """Return by how many bits a term is smaller: about a width of the engine, a few bits, or any number."""
         kind = self._rng.randrange(8)
         if kind < 5:
             return self._rng.choice(self._widths) + self._rng.randint(-2, 2)
@@ -58,7 +53,6 @@ class _Edges:
         return self._product(top - self._drop(top - self._p.lowest))
 
     def _places(self, count: int) -> list[int]:
-        """Return indices of products: neighbours, or indices whose distance is a step, a chunk or random."""
         rng, length = self._rng, len(self._order)
         strides = (1, 1, 1, self._engine.step.products, self._engine.chunk.length or 1, rng.randint(1, length))
         gaps = itertools.accumulate((rng.choice(strides) for _ in range(count)), initial=rng.randrange(length))
@@ -67,7 +61,6 @@ class _Edges:
         return found
 
     def _addend(self, top: int) -> float:
-        """Return an addend: zero, about as large as a product, near the smallest number, or near the largest."""
         rng, p, kind = self._rng, self._p, self._rng.randrange(8)
         if kind < 3:
             return 0.0

@@ -107,7 +107,7 @@ def codes_of(fmt: Format) -> dict[float, int]:
 def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
     """Return two factors for each power of two.
 
-    With `sign` 1, the factors are as similar as possible; with -1, as different.
+    Their magnitudes are as similar as possible with `sign` 1, and as different as possible with `sign` -1.
     """
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]

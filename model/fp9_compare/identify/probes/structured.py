@@ -40,9 +40,6 @@ def _order(p: OperandPool) -> Iterator[Row]:
 
 
 def _places(depth: int) -> list[int]:
-    """Return indices at which steps and chunks may begin: small indices, powers of two with neighbours, and some
-    between.
-    """
     powers = [2**n + d for n in range(depth.bit_length()) for d in (-1, 0, 1)]
     found = {*range(1, 9), *powers, *range(0, depth, max(depth // 16, 1)), depth - 1}
     return sorted(place for place in found if 1 <= place < depth)
@@ -68,7 +65,6 @@ def _window(p: OperandPool) -> Iterator[Row]:
 
 
 def _addend(p: OperandPool) -> Iterator[Row]:
-    """Yield sums of an addend and one or two products. The distance between their exponents varies."""
     middle = (p.top + max(p.lowest, p.sum_lowest)) // 2
     for drop in range(0, p.top - p.lowest + 20):
         sign = -1.0 if drop % 2 else 1.0
@@ -109,7 +105,6 @@ def _rounding(p: OperandPool) -> Iterator[Row]:
 
 
 def _small(p: OperandPool) -> Iterator[Row]:
-    """Yield sums near the smallest number of the result or the products: one term, two terms, or terms beside zeros."""
     for exponent in range(p.sum_lowest, p.top):
         number = p.largest(exponent)
         yield "small", {}, number if exponent % 2 else -number, None
@@ -231,7 +226,6 @@ def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> N
 
 
 def _addends(p: OperandPool, count: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return random addends: zeros, numbers about as large as a product, and numbers of any size."""
     output = p.interface.output
     near = rng.integers(p.lowest, p.highest + 8, count)
     far = rng.integers(p.sum_lowest, p.sum_highest, count)
