@@ -212,7 +212,6 @@ def datasheet(names: tuple[str, ...], out: Path, libraries: tuple[str, ...], as_
 
 
 def _place(units: list[Unit], device: str, as_json: bool) -> None:
-    """Run `fp9 synth --fpga`: show LUTs, flip-flops and clock frequency of units on an FPGA."""
     with extra("rtl"):
         from fp9_rtl.synthesis import fpga  # optional, slow to load
     keeps(MEASURED)

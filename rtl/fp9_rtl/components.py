@@ -111,7 +111,6 @@ class UnitComponent(wiring.Component):
         return m
 
     def _clocked(self, m: Module, operands: data.View[data.StructLayout]) -> data.View[data.StructLayout]:
-        """Connect the stages in series, with the handshakes at both ends."""
         named = _stages(self._unit)
         stages = list(named.values())
         first, last = stages[0], stages[-1]
@@ -133,7 +132,6 @@ class UnitComponent(wiring.Component):
         return last.o.payload
 
     def _reset(self, m: Module) -> None:
-        """Create the clock domain for the unit's own clock and reset."""
         reset = self._unit.reset
         pin = getattr(self, reset.port)
         m.domains.sync = domain = ClockDomain(async_reset=reset.is_async)

@@ -63,7 +63,7 @@ def index(units: Sequence[Unit]) -> str:
 
 
 def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
-    """Return the data sheet of a unit as Markdown, with areas in the measured libraries.
+    """Return the data sheet of a unit as Markdown. `measured` has its areas, one record for each library.
 
     Raises ValueError for a unit without hardware.
     """
@@ -241,7 +241,6 @@ _TRANSFERS = {
 
 
 def _areas(unit: Unit, measured: Sequence[Synthesis]) -> str:
-    """Return a table with a row for each library and mapping."""
     rows = [
         _figures(one, e)
         for estimates in zip(*([(one, e) for e in one.estimates] for one in measured), strict=True)

@@ -1,4 +1,7 @@
-"""Answers to the explorer's requests about units. `sheet` answers immediately; `area` reports the progress so far."""
+"""Answers to the explorer's requests about units.
+
+`sheet` answers immediately. `area` returns the progress of a measurement, or its result.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,6 @@ def _spec(name: str, settings: list[str]) -> Unit:
 
 
 def _html(text: str) -> str:
-    """Convert Markdown to HTML, with headings one level lower."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
     for token in tokens:

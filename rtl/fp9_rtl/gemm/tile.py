@@ -115,7 +115,7 @@ class GemmTile:
         return CODE_BITS * self.products
 
     def period(self, steps: int) -> int:
-        """Return the number of clock cycles from the first step of a matrix product to the first step of the next one.
+        """Return the number of clock cycles from the start of one matrix product to the start of the next one.
 
         Each product has `steps` steps, and no stalls are counted.
         """
@@ -137,7 +137,6 @@ class GemmTile:
 
 
 def _members(tile: GemmTile) -> dict[str, wiring.Member]:
-    """Return the ports of a tile, without clock and reset."""
     members: dict[str, wiring.Member] = {
         "a": In(tile.row_bits * tile.rows),
         "b": In(tile.row_bits * tile.columns),

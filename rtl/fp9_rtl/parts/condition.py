@@ -24,7 +24,7 @@ class Condition(Generic[Kind]):
     fits: Callable[[Kind, Any], bool]
     """Function that returns whether a unit's hardware accepts a value."""
     takes: str
-    """Accepted values, as they appear after the word "give" in the error."""
+    """Accepted values in words. The error message has them after the word "give"."""
     reason: str
     """Why the hardware accepts no other values."""
 

@@ -1,4 +1,4 @@
-"""Shifters of a floating-point adder. One shifts right and collects a sticky bit; the other normalises to the left."""
+"""Shifters of a floating-point adder: right shift with a sticky bit, and left shift that normalises."""
 
 from __future__ import annotations
 

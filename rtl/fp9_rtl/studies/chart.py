@@ -68,7 +68,6 @@ def _bars(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _lines(figure: SubFigure, outcome: Outcome) -> None:
-    """Draw area and delay as lines. The variants are evenly spaced on the x axis."""
     panels: Sequence[Axes] = figure.subplots(1, 2)
     labels = [row.variant.label for row in outcome.rows]
     for axes, (name, figure_of) in zip(panels, _PANELS, strict=True):
@@ -91,7 +90,6 @@ def _scatter(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _label_all(figure: SubFigure, outcome: Outcome) -> None:
-    """Label all points of a scatter chart. The layout must be complete, because labels depend on point positions."""
     for axes, mapping in zip(figure.axes, outcome.mappings, strict=True):
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
         _label(axes, [row.variant.label for row in outcome.rows], list(zip(delays, areas, strict=True)))

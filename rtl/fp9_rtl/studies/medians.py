@@ -27,7 +27,6 @@ def _staged(name: str, stages: int) -> Unit:
 
 
 _Group = tuple[tuple[Unit, ...], Unit]
-"""Units, and the one unit with which they are all compared."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def measure(
 
 
 def write(study: Medians, found: Found, folder: Path) -> list[Path]:
-    """Write NAME.md and NAME.json to a folder; return their paths."""
+    """Write NAME.md and NAME.json to a folder. Return their paths."""
     texts = {".md": page(study, found), ".json": as_json(found)}
     for suffix, text in texts.items():
         write_whole(folder / f"{study.name}{suffix}", text)

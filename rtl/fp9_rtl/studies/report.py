@@ -141,8 +141,6 @@ def index(studies: Iterable[tuple[str, str, str]]) -> str:
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of table. `heads` are the columns of each library and mapping; `cells` fills them from an estimate."""
-
     heads: tuple[str, ...]
     cells: Callable[[Estimate, Ratio | None], tuple[str, ...]]
 
@@ -159,7 +157,6 @@ _DELAY = _Kind(("ns", "ratio"), lambda e, ratio: (f"{e.delay_ns:.2f}", _ratio(ra
 
 
 def _table(outcomes: Sequence[Outcome], kind: _Kind) -> Iterator[str]:
-    """Yield the rows of a table, one for each variant."""
     heads = [f"{o.library}: {m} {what}" for o in outcomes for m in o.mappings for what in kind.heads]
     yield markdown_row(["", *heads, "FF", "ratio to"])
     yield markdown_row(["---", *["---:"] * (len(heads) + 1), "---"])
@@ -174,7 +171,6 @@ def _table(outcomes: Sequence[Outcome], kind: _Kind) -> Iterator[str]:
 
 
 def _changes(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return lines about area ratios that differ between libraries."""
     compared = [
         (f"{rows[0].variant.label}, {of[0].mapping}", [ratio.area for ratio in of])
         for rows in zip(*(outcome.rows for outcome in outcomes), strict=True)
@@ -193,14 +189,12 @@ def _basis(outcomes: Sequence[Outcome]) -> str:
 
 
 def _command(outcomes: Sequence[Outcome]) -> str:
-    """Return the command that repeats a study. It names the libraries if they are not the default ones."""
     libraries = [outcome.library for outcome in outcomes if outcome.rows]
     named = [] if libraries in ([], [*SIDE_BY_SIDE]) else [f"--library {name}" for name in libraries]
     return " ".join(["fp9 study", outcomes[0].study.name, *named])
 
 
 def _specs(outcome: Outcome) -> list[str]:
-    """Return a line for each variant: its specification, its result format and its subnormal policy."""
     policies = {row.variant.label: row.ratios[0] for row in outcome.rows if row.ratios}
     lines = []
     for variant in outcome.study.variants:

@@ -1,4 +1,4 @@
-"""A study: one question about hardware cost, the units that answer it, and their measurements."""
+"""A study: one question about hardware cost, and the units and measurements that answer it."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def measure(
 
 
 def write(found: Sequence[Breakdown], folder: Path) -> list[Path]:
-    """Write submodules.md, .json, .csv and .svg to a folder; return their paths."""
+    """Write submodules.md, .json, .csv and .svg to a folder. Return their paths."""
     texts = {".md": page(found), ".json": as_json(found), ".csv": as_csv(found)}
     for suffix, text in texts.items():
         write_whole(folder / f"{NAME}{suffix}", text)
@@ -56,7 +56,7 @@ def write(found: Sequence[Breakdown], folder: Path) -> list[Path]:
 
 
 def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
-    """Write only submodules.svg to a folder; return its path."""
+    """Write only submodules.svg to a folder. Return its path."""
     path = folder / f"{NAME}.svg"
     write_whole(path, draw(found))
     return path

@@ -110,7 +110,6 @@ def _text(unit: Unit) -> str:
 
 
 def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, float]:
-    """Return the area of every submodule by name, in the order of the instances in the RTLIL."""
     kept = boundaries(text, unit)
     with tempfile.TemporaryDirectory(prefix="fp9-area-") as name:
         folder = Path(name)

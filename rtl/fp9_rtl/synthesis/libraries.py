@@ -325,7 +325,6 @@ def femto_farad(library: Group) -> float:
 
 
 def _gate(cell: Group, femto: float) -> _Gate | None:
-    """Return a cell with one or two inputs as a gate, or None for any other cell."""
     pins = list(cell.of("pin"))
     inputs = [pin for pin in pins if pin.attributes.get("direction") == "input"]
     outputs = [pin for pin in pins if "function" in pin.attributes]

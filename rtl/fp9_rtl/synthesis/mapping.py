@@ -55,7 +55,6 @@ write_verilog -noattr -noexpr -simple-lhs mapped.v
 """Yosys script of one mapping."""
 
 _CELL = re.compile(r"^(?:  attribute [^\n]*\n)*  cell .*?\n  end\n", re.MULTILINE | re.DOTALL)
-"""Regular expression for a cell in RTLIL, with its attributes."""
 
 _MEASURE = "topo; read_constr boundary.constr; stime -d"
 """ABC commands that write ABC's delay to stats.txt. They run after the mapping and change no gate."""

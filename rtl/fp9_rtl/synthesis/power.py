@@ -63,7 +63,6 @@ class Table:
 
 
 def _start(points: tuple[float, ...], at: float) -> int:
-    """Return the index of the first of the two points between which `at` is interpolated."""
     return max(0, min(bisect_right(points, at) - 1, len(points) - 2))
 
 
@@ -213,7 +212,6 @@ class _Reader:
                     yield Arc(name, supply, related, group.attributes.get("when", ""), sense, (fall, rise))
 
     def _table(self, group: Group, unit: float) -> Table:
-        """Return a table whose rows are loads in fF. Its values are multiplied by `unit`."""
         template = self.templates.get(group.name, {})
         values = numbers(group.attributes["values"])
         axes = [a for a in ("1", "2", "3") if f"variable_{a}" in template]

@@ -63,7 +63,7 @@ class Synthesis:
     order: int = 0
 
     def estimate(self, mapping: str) -> Estimate:
-        """Return the results of a mapping of `MAPPED`. Raises ValueError if it was not measured."""
+        """Return the results of one mapping. Raises ValueError if the mapping was not measured."""
         for estimate in self.estimates:
             if estimate.mapping == mapping:
                 return estimate

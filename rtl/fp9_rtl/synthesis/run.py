@@ -55,10 +55,10 @@ def synthesise(
 ) -> Synthesis:
     """Map module `top` of a Verilog text to a library with each mapping. Equal inputs give equal results.
 
-    `clock` is the clock port of a unit with flip-flops. `order` is the seed of the cell order that ABC sees; 0
-    means the original order. Without `share`, Yosys does not look for operators to share. `cache` is the folder for
-    results, by default `cache_folder()`. Raises ValueError for Verilog or names that do not fit, MissingTool for a
-    missing library or Yosys, and OSError if the cache cannot be written.
+    `clock` is the clock port of a unit with flip-flops. `order` is the seed with which cells are shuffled before
+    ABC sees them. With 0, cells keep their order. Without `share`, Yosys does not look for operators to share.
+    `cache` is the folder for results, by default `cache_folder()`. Raises ValueError for Verilog or names that do
+    not fit, MissingTool for a missing library or Yosys, and OSError if the cache cannot be written.
     """
     if not mappings or not set(mappings) <= set(MAPPINGS):
         raise ValueError(f"mappings {', '.join(mappings) or 'none'} given; choose from {', '.join(MAPPINGS)}")
@@ -179,7 +179,6 @@ def repeated_side_by_side(
 
 
 def _recipe(top: str, mappings: Sequence[str], library: Library, share: bool) -> str:
-    """Return the text of all commands on which the results depend."""
     scripts = [f"# {name}\n{script}" for name in mappings for script in MAPPINGS[name]]
     prepared = prepare_script(top, library, share)
     mapped = MAP.format(cells=cell_options(library, "../"))
@@ -219,7 +218,6 @@ def _measure(
 
 
 def _estimate(mapping: str, results: Sequence[Mapped], library: Library) -> Estimate:
-    """Return the figures of the smallest result. Of equal results, the first one counts."""
     areas = tuple(_area_um2(result.cells, library) for result in results)
     best = results[areas.index(min(areas))]
     held = {cell: count for cell, count in best.cells.items() if cell in library.sequential}

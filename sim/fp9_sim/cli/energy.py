@@ -133,7 +133,6 @@ def _of_layer(count: int, seed: int) -> Callable[[Unit], Columns]:
 
 
 def _study(folder: Path, force: bool, as_json: bool) -> None:
-    """Run `fp9 energy --study`: write the record, the page and the pictures to a folder."""
     from fp9_sim import records  # slow to load
     from fp9_sim.energy import data, pages, study
 

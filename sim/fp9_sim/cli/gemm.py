@@ -109,7 +109,6 @@ def _area(tile: GemmTile, shown: list[Any]) -> list[dict[str, Any]]:
 
 
 def _check(tile: GemmTile, products: int, seed: int, shown: list[Any]) -> list[dict[str, Any]]:
-    """Check matrix products on both simulators. Return the results as records, and add their table to `shown`."""
     with extra("sim"):
         from fp9_sim import SIMULATORS  # slow to load
         from fp9_sim.regression.gemm import check_tile  # slow to load

@@ -93,7 +93,6 @@ def prove(
 
 
 def _write(unit: Unit, proof: ProofRecord, folder: Path | None) -> None:
-    """Write the record of a proof. If the proof succeeded, certify the circuit."""
     from fp9_sim import evidence, records  # slow to load
 
     place = folder or records.home()
@@ -122,7 +121,6 @@ def _count(cases: tuple[Any, ...]) -> str:
 
 
 def _notes(records: list[ProofRecord]) -> list[str]:
-    """Return lines that state each claim with its assumptions, and each counterexample."""
     lines = []
     for claim in {claim.proves: claim for record in records for claim in record.claims}.values():
         lines.append(f"{claim.name}: {claim.proves}")

@@ -88,7 +88,6 @@ def sweep(
 
 
 def _reproducer(name: str, settings: Iterable[str], path: Path | None, found: Sweep) -> str | None:
-    """Return the command that repeats the simplest failure."""
     if not found.simplest:
         return None
     words = ["fp9", "sweep", name]

@@ -106,7 +106,6 @@ def _measure(
     liberty: tuple[Path, ...],
     leave_out: tuple[str, ...],
 ) -> None:
-    """Measure the areas of the DUT and of fp9's unit. Add them to the record and show them."""
     from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, chosen  # slow to load
     from fp9_sim.third_party import area  # slow to load
 

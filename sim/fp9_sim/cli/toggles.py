@@ -37,7 +37,6 @@ def show_toggles(units: Iterable[Unit], shares: tuple[float, ...], count: int, s
 
 
 def _table(name: str, measured: list[tuple[Toggles, Toggles]]) -> list[RenderableType]:
-    """Return a table with the toggles of one unit by submodule, and the sizes of both netlists."""
     columns = [f"{pair[0].zeros:.0%}{', gated' * side.gated}" for pair in measured for side in pair]
     found = [side for pair in measured for side in pair]
     parts = dict.fromkeys(part for side in found for part in side.by_submodule)

@@ -97,7 +97,6 @@ def _impossible_sign(unit: Cast, source: str, sign: str) -> str | None:
 
 
 def _beyond_results(unit: Cast, fmt: Format) -> set[str]:
-    """Return the possible result classes of an overflow or infinity. They depend on the unit's overflow policies."""
     sides = [(mode, negative) for mode in unit.roundings for negative in (False, True)]
     toward_zero = {"largest"} if any(mode.moves_toward_zero(negative) for mode, negative in sides) else set()
     infinite = {"infinity" if fmt.has_inf else "nan"}
@@ -126,8 +125,6 @@ def _impossible_outcome(unit: Cast, fmt: Format, result: str, flags: str) -> str
 
 @dataclass(frozen=True)
 class _Target:
-    """A target format with its codes, its grid of numbers, and its lowest and highest binade."""
-
     name: str
     codes: Codes
     grid: Grid
@@ -135,7 +132,6 @@ class _Target:
 
 
 def _facts(unit: Cast, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    """Yield the bins that are hit, for each lane of each operation."""
     count = len(inputs[unit.lane_names("x")[0]])
     sources = Codes(unit.source)
     lowest_scale = -1 << (SCALE_BITS - 1) if unit.scale else 0

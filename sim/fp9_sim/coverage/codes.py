@@ -50,7 +50,6 @@ def _has_bias(unit: Decoder | Upcast, fmt: Format) -> bool:
 
 
 def _codes(unit: Decoder | Upcast, fmt: Format) -> Iterator[tuple[Format, int | None, int]]:
-    """Yield every code of a format with every value of the bias port."""
     for bias in HFP8_BIASES if _has_bias(unit, fmt) else (None,):
         variant = fmt if bias is None else with_bias(fmt, bias)
         yield from ((variant, bias, code) for code in range(1 << fmt.bits))
@@ -59,7 +58,6 @@ def _codes(unit: Decoder | Upcast, fmt: Format) -> Iterator[tuple[Format, int | 
 def _group(
     unit: Decoder | Upcast, fmt: Format, every: list[dict[str, Bin]], outputs: tuple[str, ...], outcome: tuple[str, str]
 ) -> Group:
-    """Return the cover points with the bins that codes reach, and the crosses."""
     inputs = ("source", "sign", "bias") if _has_bias(unit, fmt) else ("source", "sign")
     points = {point: _in_order({facts[point] for facts in every if point in facts}) for point in (*inputs, *outputs)}
 
@@ -85,7 +83,6 @@ def _in_order(bins: Iterable[Bin]) -> tuple[Bin, ...]:
 
 
 def _code_facts(fmt: Format, bias: int | None, code: int) -> dict[str, Bin]:
-    """Return the class and the sign of a code. With a bias port, also return the class of the bias."""
     facts: dict[str, Bin] = {"source": class_of(code, fmt), "sign": SIGNS[fmt.is_negative(code)]}
     if bias is not None:
         ends = {HFP8_BIASES[0]: "lowest", HFP8_BIASES[-1]: "highest", 0: "none"}
@@ -94,7 +91,6 @@ def _code_facts(fmt: Format, bias: int | None, code: int) -> dict[str, Bin]:
 
 
 def _fields(fmt: Format, code: int, width: int) -> dict[str, Bin]:
-    """Return a decoder's output fields for a code. The decoder has `width` significand bits."""
     kind = fmt.kind_of(code)
     facts: dict[str, Bin] = {"kind": _KINDS[kind]}
     if kind is not Kind.NAN:
@@ -112,7 +108,6 @@ def _upcast(unit: Upcast, fmt: Format, code: int) -> dict[str, Bin]:
 
 
 def _read_codes(unit: Decoder | Upcast, inputs: Columns) -> Iterator[tuple[str, dict[str, Bin]]]:
-    """Yield, for each operation, the name of the format and the bins of the code."""
     codes = inputs["code"].tolist()
     formats = inputs["code_format"].tolist() if len(unit.formats) > 1 else [0] * len(codes)
     biases = signed(inputs["code_bias"], BIAS_BITS).tolist() if "code_bias" in inputs else [0] * len(codes)

@@ -15,9 +15,9 @@ from fp9_sim.coverage.values import lowest_place
 class Sum:
     """The products and the addend that one step of an engine adds.
 
-    `a` and `b` are the formats of the factors. `depth` is the largest number of products. If a finished chunk is
-    added to the addend, `within` is the step inside the chunk, and its flags are raised, too. `scale` is the format
-    of the scales that multiply the products. `scales` has the names of their ports, two for each block.
+    `a` and `b` are the formats of the factors. `depth` is the largest number of products. `within` is the step
+    inside a chunk, if a finished chunk is added to the addend. Its flags are raised, too. `scale` is the format of
+    the scales that multiply the products. `scales` has the names of their ports, two for each block.
     """
 
     engine: Engine

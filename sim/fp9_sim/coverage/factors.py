@@ -120,7 +120,6 @@ def _terms(
 
 
 def _product(engine: Engine, a: Format, x: Code, b: Format, y: Code) -> int | None:
-    """Return the exact product. Return None if it is infinite or NaN."""
     if x.is_number and y.is_number:
         return x.units * y.units
     (term,) = dot_oracle.product_terms(engine, [x.code], [y.code], a, b)

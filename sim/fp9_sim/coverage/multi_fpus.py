@@ -36,7 +36,6 @@ def _rounds(unit: MultiFpu) -> bool:
 
 
 def _choices(unit: MultiFpu) -> dict[str, tuple[Bin, ...]]:
-    """Return the cover points of the select ports. A unit that adds and multiplies also has a point for flags."""
     points: dict[str, tuple[Bin, ...]] = {
         port.name: port.choices for port in unit.inputs if port.choices and port.name != "op"
     }
@@ -82,7 +81,6 @@ def _points(unit: MultiFpu) -> frozenset[str]:
 def _operands(
     unit: MultiFpu, op: MultiFpuOp, picked: dict[str, Bin], codes: dict[str, int], result: int
 ) -> Iterator[Facts]:
-    """Yield the classes of an operation's operands and of its rounded result."""
     formats = {fmt.name: fmt for fmt in unit.formats}
     reads = {"a": True, "b": op in PRODUCTS, "c": op not in SINGLES}
     chosen = {name: formats[str(picked.get(unit.format_port(name), unit.formats[0].name))] for name in "abc"}

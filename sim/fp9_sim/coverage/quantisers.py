@@ -20,7 +20,6 @@ _SIDES = ("below", "equal", "above")
 """Whether amax divided by the divisor is below, equal to, or above the scale."""
 
 _TENSORS = ("usable", "unusable")
-"""Whether the tensor scale is a positive normal number."""
 
 _FINEST = -40
 """Exponent of the last bit of a quotient, if the scale is not a power of two. This bit is sticky."""
@@ -95,7 +94,6 @@ def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
 
 
 def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    """Yield the bins that each block and each finite number hits."""
     source, element = Codes(unit.source), Codes(unit.block.element)
     over = _Over(unit)
     grid, (low, high) = Grid(unit.block.element, over.ulp), _binades(unit.block.element)
@@ -149,7 +147,6 @@ class _Over:
 def _block_facts(
     unit: Quantiser, rule: ScaleRule, numbers: list[tuple[bool, int]], scale: int, tensor: int
 ) -> dict[str, object]:
-    """Return the bins that a block hits. Magnitudes in `numbers` are in units of the source's smallest ulp."""
     top = unit.block.scale.max_code
     facts: dict[str, object] = {"rule": rule.name, "scale": "nan" if scale > top else "above" if scale else "smallest"}
     usable = 0 < tensor >> TENSOR_SCALE.fraction_bits <= TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits

@@ -50,7 +50,6 @@ def _name(unit: Mul, pair: Sequence[int]) -> str:
 
 
 def _group(unit: Mul, pair: tuple[int, int]) -> Group:
-    """Return the group of a pair of formats. A combination of bins is impossible if no pair of codes gives it."""
     a, b = (grid.reshape(-1) for grid in np.meshgrid(*(np.arange(1 << f.bits) for f in _formats(unit, pair))))
     inputs = {"a": a, "b": b, "a_format": np.full(a.size, pair[0]), "b_format": np.full(a.size, pair[1])}
     every = [facts for _, facts in _facts(unit, inputs, evaluate(unit, inputs))]
@@ -93,7 +92,6 @@ def _facts(unit: Mul, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
 def _read(
     codes: NDArray[Any], formats: tuple[Format, ...], selects: NDArray[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the value of each code as float64, and the class of each code."""
     tables = code_tables(formats)
     codes = codes & (tables.shape[1] - 1)
     classes = [

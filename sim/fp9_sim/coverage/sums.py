@@ -1,4 +1,6 @@
-"""Coverage model of dot products: operand classes, exponent differences, cancellation, rounding and results."""
+"""Coverage model of dot products. It covers operand classes, exponent differences, cancellation, rounding and
+results.
+"""
 
 from __future__ import annotations
 

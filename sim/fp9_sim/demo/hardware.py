@@ -104,7 +104,10 @@ def broken(good: VectorSet, index: int) -> VectorSet:
 
 
 class Line:
-    """Hardware part of the demonstration. `prepare` writes files; `measure` simulates and synthesises."""
+    """Hardware part of the demonstration.
+
+    The method `prepare` writes files. `measure` simulates and synthesises them.
+    """
 
     def __init__(self, out: Path, seed: int, done: Callable[[str], None]) -> None:
         self.out = out

@@ -28,7 +28,7 @@ class Scheme:
 
 
 DIRECTIONS = ("forward", "backward")
-"""Products of the layer, in this order."""
+"""Names of the layer's two products, in the order of reports."""
 
 
 def factors(direction: str, layer: LayerTensors) -> tuple[Matrix, Matrix]:

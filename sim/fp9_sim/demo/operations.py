@@ -74,7 +74,6 @@ def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Colum
 
 
 def _schemes(unit: Dot) -> list[Scheme]:
-    """Return the schemes that a unit supports. For a direction without one, use the unit's first formats."""
     found = []
     for direction in DIRECTIONS:
         offered = [s for s in SCHEMES if s.direction == direction and s.a in unit.a and s.b in unit.b]
@@ -157,7 +156,6 @@ def _scaled_sums(unit: Dot, layer: LayerTensors, generator: np.random.Generator,
 
 
 def _steps(unit: Dot, side: str, x: Matrix, rows: NDArray[np.int64]) -> Columns:
-    """Return the elements and scales of some rows of a matrix. Each port has an array of shape (rows, steps)."""
     block, ports = _format_of_blocks(unit, side), unit.scale_names(side)
     scale = tensor_scale(x, block) if block.tensor else None
     made = in_blocks(x[rows], block, -1, tensor_scale=scale)

@@ -73,7 +73,6 @@ def _slowest(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDArra
 
 
 def _start(arc: Arc, edge: int, times: NDArray[np.float64]) -> float:
-    """Return the transition time of the input edge that causes an output edge."""
     if arc.sense == "positive_unate":
         return float(times[edge])
     return float(times[1 - edge]) if arc.sense == "negative_unate" else float(times.max())

@@ -99,7 +99,6 @@ def _rows(record: Record, group: str, library: str, data: str) -> list[Record]:
 
 
 def _ratios(record: Record, group: str, library: str) -> list[float]:
-    """Return the energy of a product in the layer for each unit of a group, divided by that of the first unit."""
     rows = _rows(record, group, library, LAYER)
     return [row["product_fj"] / rows[0]["product_fj"] for row in rows]
 
@@ -121,7 +120,6 @@ def _table(record: Record, group: str) -> Iterator[str]:
 
 
 def _changes(record: Record, group: str) -> Iterator[str]:
-    """Yield sentences about ratios that differ from one library to another."""
     labels = [row["label"] for row in _rows(record, group, SIDE_BY_SIDE[0], LAYER)]
     values = zip(*(_ratios(record, group, library) for library in SIDE_BY_SIDE), strict=True)
     yield from changes(SIDE_BY_SIDE, zip(labels, values, strict=True))
@@ -129,7 +127,6 @@ def _changes(record: Record, group: str) -> Iterator[str]:
 
 
 def _where(record: Record) -> Iterator[str]:
-    """Yield the lines of a table: how the energy in the layer is shared among components, for all libraries."""
     yield markdown_row(["", *(f"{library}: {share}" for library in SIDE_BY_SIDE for share in _SHARES)])
     yield markdown_row(["---", *["---:"] * (len(_SHARES) * len(SIDE_BY_SIDE))])
     for group in _groups(record):
@@ -157,7 +154,6 @@ def _of_recipe(record: Record, recipe: str, library: str) -> Record:
 
 
 def _bars(record: Record) -> str:
-    """Return a bar chart of the energy of a product, for the layer and for random codes, in each library."""
     from matplotlib.figure import Figure  # slow to load
 
     groups = _groups(record)

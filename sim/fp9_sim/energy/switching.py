@@ -105,7 +105,6 @@ def _glitches(graph: CellNetlist, history: History, first: int, at: Loads) -> ND
 
 
 def _internal(placed: Placed, history: History, first: int, at: Loads, counted: int) -> dict[str, float]:
-    """Return the internal energy in fJ of a cell in an operation, by pin."""
     taken: Counter[tuple[int, int]] = Counter()
     for step, count in zip(*steps(placed, history, first), strict=True):
         for number, edge, share in shares(placed.cell, int(step)):
@@ -118,7 +117,6 @@ def _internal(placed: Placed, history: History, first: int, at: Loads, counted: 
 
 
 def _energy(placed: Placed, number: int, edge: int, at: Loads) -> float:
-    """Return the energy of one edge of an arc, at the load and transition time of a cell instance."""
     arc = placed.cell.energies[number]
     table = arc.edges[edge]
     if table is None:

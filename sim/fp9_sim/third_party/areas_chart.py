@@ -9,7 +9,6 @@ from fp9_rtl.synthesis.report import svg
 from fp9_sim.third_party.area import Area
 
 _OFFSETS = (-0.15, 0.15)
-"""Vertical offsets of the marks within a unit's row, one for each synthesis script."""
 
 
 def chart(areas: Sequence[Area]) -> str:

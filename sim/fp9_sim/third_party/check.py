@@ -78,10 +78,10 @@ def check_rtl(
 
     If there are few operations, all of them run. Otherwise Verilator runs the corner suite and `count` random
     operations. Icarus is slow, so it runs the smoke suite and `count` random operations. On Icarus, up to `count`
-    operations are few. A unit with a clock is stalled and reset: on Icarus in the same run, with Verilator in a
-    second run. The design's own messages go to standard error. Raises SimulatorError if the simulator rejects the
-    design and MissingTool if it is not installed. Raises ValueError for an unknown simulator and for ports that do
-    not fit.
+    operations are few. A unit with a clock is also run with stalls and resets. With Verilator, this is a second
+    run. The design's own messages go to standard error. Raises SimulatorError if the simulator rejects the design
+    and MissingTool if it is not installed. Raises ValueError for an unknown simulator and for ports that do not
+    fit.
     """
     found = tools.find(simulator)
     suite, few = ("corner", FULL_LIMIT) if found.name == "verilator" else ("smoke", max(count, _FEW))
@@ -111,7 +111,6 @@ _Ran = tuple[Answers | None, tuple[str, ...], Protocol | None]
 
 
 def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
-    """Run all operations on Verilator without stalls. For a clocked unit, run some again with stalls and resets."""
     answers = Answers(_run(design, text, made.inputs), {})
     if not design.spec.stages:
         return answers, (), None
@@ -120,7 +119,6 @@ def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed
 
 
 def _on_icarus(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
-    """Run all operations on Icarus. A clocked unit runs with stalls and resets."""
     run = regress(
         design.spec,
         made,
@@ -169,7 +167,6 @@ def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
 _FEW = 1 << 8
 """Number of operations up to which every simulator runs all of them. It is the number of 8-bit codes."""
 _PROBED = 2_000
-"""Number of operations that run to find the latency."""
 
 
 def _found_latency(design: Design, made: VectorSet) -> int:

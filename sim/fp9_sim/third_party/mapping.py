@@ -239,7 +239,6 @@ def _built(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
 
 
 def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages: int) -> Unit:
-    """Return a unit that converts the sum of `base` to another format."""
     keys.check_known(path, "result", said, ("format", "rounding", "overflow"))
     summed = stateless_sum_of(base)
     if summed is None:

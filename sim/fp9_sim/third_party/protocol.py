@@ -89,7 +89,6 @@ def _some(made: VectorSet, answers: Answers) -> VectorSet:
 
 
 def _simulator(design: Design, text: str, build_dir: Path) -> str:
-    """Return Icarus if it is installed and accepts the design, else Verilator."""
     try:
         build(design.spec, any_style(text, design.spec.name), tools.icarus(), build_dir)
     except (MissingTool, SimulatorError):

@@ -80,7 +80,6 @@ def _line(number: int, file: Path) -> str:
 
 
 def _converted(path: Path, top: str, files: Sequence[Path]) -> str:
-    """Convert VHDL files to Verilog with GHDL, in the order of the list."""
     program = shutil.which("ghdl")
     if program is None:
         raise MissingTool(

@@ -41,7 +41,6 @@ def operations(design: Design, suite: str, count: int, seed: int, few: int) -> V
 
 
 def _together(design: Design) -> dict[str, str]:
-    """Return the inputs that share a port of the DUT with an earlier input. Map each to the earlier input."""
     seen: dict[tuple[str, ...], str] = {}
     found = {}
     for port in design.spec.inputs:
@@ -53,7 +52,6 @@ def _together(design: Design) -> dict[str, str]:
 
 
 def _free(design: Design) -> list[str]:
-    """Return the names of the specification's inputs that may have any value."""
     bound = {*design.held, *_together(design)}
     return [port.name for port in design.spec.inputs if port.name not in bound]
 

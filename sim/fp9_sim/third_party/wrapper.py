@@ -103,7 +103,6 @@ class _Connections:
         return f"{width}'d{value % (1 << width)}"
 
     def _drive_pieces(self, port: Port) -> None:
-        """Drive the parts of the DUT's ports from an input. The first part is the most significant."""
         key = f"ports.{port.name}"
         places = [self._place(path, key) for path in self.design.ports[port.name]]
         self._check_width(key, port, places)

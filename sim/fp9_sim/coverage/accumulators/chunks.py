@@ -21,7 +21,6 @@ from fp9_sim.coverage.sums import Known, SumCoverage, flag_column
 from fp9_sim.coverage.values import Codes
 
 _SUMS = (MacOp.ACCUMULATE, MacOp.LOAD)
-"""Operations that add products to the chunk."""
 
 _ENDS = ("full", "fold")
 
@@ -111,7 +110,6 @@ def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
 
 
 def _join(unit: Mac) -> Sum:
-    """Return the sum that adds a finished chunk to the total. Its depth is the number of steps in a chunk."""
     products = sum_of(unit).products
     assert unit.engine.chunk.length is not None
     return Sum(unit.engine.joining, unit.a, unit.b, products, unit.engine.chunk.length)
@@ -120,7 +118,7 @@ def _join(unit: Mac) -> Sum:
 def _total_group(unit: Mac) -> Group:
     """Return the cover points for the addition of a chunk to the total.
 
-    Its flags are visible alone only for the operation FOLD. Other operations also raise the flags of a step.
+    Only the operation FOLD shows the flags of this addition alone. Other operations also show the flags of a step.
     """
     join = _join(unit)
     meeting = _meeting(unit)

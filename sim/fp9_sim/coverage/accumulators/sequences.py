@@ -20,7 +20,6 @@ from fp9_sim.coverage.sums import Known, SumCoverage, flag_column
 from fp9_sim.coverage.values import Codes
 
 _SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
-"""Where the addend comes from, by operation."""
 
 
 def mac_model(unit: Mac) -> Model:

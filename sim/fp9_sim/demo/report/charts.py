@@ -83,7 +83,7 @@ def short(name: str) -> str:
 
 
 def magnitudes(summary: Summary) -> str:
-    """Return a histogram of the layer's values by binade, with the range of each format."""
+    """Return a histogram of the layer's values by binade. It also shows the range of each format."""
 
     def draw(axes: Axes) -> None:
         for tensor, color in zip(summary["tensors"], (BLUE, GREEN, ORANGE), strict=True):

@@ -52,7 +52,6 @@ def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], te
 
 
 def _accuracy(summary: Summary) -> Table:
-    """Return a table with a row for each accumulator and a column for each format."""
     shares = {(r["engine"], r["format"]): nearest_percent(r["accuracy"]) for r in summary["accuracy"]}
     engines = dict.fromkeys(engine for engine, _ in shares)
     formats = dict.fromkeys(fmt for _, fmt in shares)
@@ -96,7 +95,6 @@ def _units(summary: Summary) -> Table:
 
 
 def _kept(summary: Summary) -> list[Text]:
-    """Return a line for each simulator with cached runs. It shows the digests of these runs."""
     kept: dict[str, list[str]] = {}
     for unit in summary["units"]:
         for simulator, run in unit["simulation"].items():
@@ -148,7 +146,6 @@ def _recipes(summary: Summary) -> Table:
 
 
 def _broken(summary: Summary) -> list[Text]:
-    """Return a line for each deliberately broken vector, with the mismatch that was reported."""
     return [
         Text.assemble(
             f"Vector {b['broken']} of {b['unit']} broken on purpose, {b['simulator']}: ",

@@ -45,7 +45,6 @@ def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, 
 
 
 def _changes(dump: Path, top: str, names: set[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield each change of a named signal of module `top` in a VCD file. A change has name, time and bits."""
     scope, codes, now = list[str](), dict[str, str](), 0
     with dump.open("rb") as opened:
         for token in tokenize(opened):
@@ -114,7 +113,6 @@ def picture(waves: Mapping[str, Any]) -> str:
 
 
 def _lane(values: Sequence[str], y: float, kind: str) -> Iterator[str]:
-    """Yield the SVG of one signal, with a box for each interval without a change."""
     top, bottom, middle = y + 4, y + _ROW - 4, y + _ROW / 2
     start = 0
     while start < len(values):
