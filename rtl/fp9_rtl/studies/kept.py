@@ -1,4 +1,4 @@
-"""Record of the circuits that were measured for each study page. A test checks every page against this record.
+"""Record of the circuits that were measured for each study page. Every page is checked against this record.
 
 All units of a page are measured together, because the page compares them. For each page, the record has the
 digest of each circuit and of the printed figures.
