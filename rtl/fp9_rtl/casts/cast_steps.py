@@ -221,7 +221,6 @@ class Place(Step):
             m.d.comb += self.o.near_last.eq(target.lowest_fraction_bits > 0)
 
     def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
-        """Drive `HYBRID_ZONES`. Targets other than hif8 do not use the threshold."""
         exponent, zones = self.i.exponent, self.o.hybrid
         if not isinstance(target, HiFloat8Target):
             m.d.comb += zones.nearest.eq(1)

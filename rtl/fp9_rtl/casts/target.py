@@ -34,7 +34,7 @@ class CastTarget(abc.ABC):
     """Exponent of the largest number."""
 
     floor: int
-    """Exponent below which all numbers round in the same way."""
+    """Limit of the exponents: all numbers with smaller exponents round in the same way."""
 
     def __init__(self, fmt: Format, bias: int, depth: int) -> None:
         self.format = fmt
@@ -191,7 +191,7 @@ CIRCUITS = Circuits(
         ),
     ),
 )
-"""Conditions that a cast must meet so that its rounding has a circuit."""
+"""Conditions on a cast that its rounding requires in hardware."""
 
 
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:

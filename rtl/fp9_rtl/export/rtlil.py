@@ -78,7 +78,7 @@ def _words(rtlil: str, top: str | None) -> tuple[str, Any]:
 
 
 def _lower(module: dict[str, Any]) -> None:
-    """Replace XNOR cells and logical operators on wide operands, because the writer does not support them."""
+    """Replace XNOR cells, and logical operators with wide operands. The writer does not support these cells."""
     bits = [bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int)]
     free = itertools.count(max(bits, default=1) + 1)
     for name, cell in list(module["cells"].items()):
@@ -96,7 +96,6 @@ def _lower(module: dict[str, Any]) -> None:
 
 
 def _unary(kind: str, operand: list[Any], output: list[Any], of: dict[str, Any]) -> dict[str, Any]:
-    """Return a new cell with one unsigned operand. Its source position is that of cell `of`."""
     return {
         "type": kind,
         "attributes": of["attributes"],

@@ -39,7 +39,6 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 
 
 def _rounder(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
-    """Return the rounding stages of a cast from the exact sum to every format."""
     cast = ResultCast(
         unit.name, fixed_format("fp32"), unit.formats, unit.roundings, overflows(unit), nan_sign=NanSign.LOST
     )

@@ -70,7 +70,7 @@ class Scale:
 
 
 def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> data.View[data.StructLayout]:
-    """Return an operand's fields, decoded in the selected format."""
+    """Decode an operand's code in the selected format, and return its fields."""
     scale = Scale(unit.formats)
     operand = Signal(scale.layout, name=f"operand_{name}")
     narrow = _narrow(m, unit, scale, name, code, select) if unit.narrow else None

@@ -91,7 +91,6 @@ class Others:
         return self._ports[self._unit.format_port("a")] if several else Const(0, 0)
 
     def _words(self, fmt: Format, first: Signal, second: Signal, nan: Signal) -> None:
-        """Drive three words in the format of a: a with the injected sign, c, and the canonical NaN."""
         boxes = Const((1 << self._unit.word - fmt.bits) - 1 if self._unit.nan_boxing else 0, self._unit.word - fmt.bits)
         code_a = self._code(fmt, "a")
         code_c = self._code(fmt, "c") if "c" in self._unit.operands else code_a
@@ -106,7 +105,9 @@ class Others:
         ]
 
     def _code(self, fmt: Format, name: str) -> Value:
-        """Return the operand's code. If it is not correctly NaN-boxed, return the canonical NaN."""
+        """Return the operand's code. If the bits above the code are not all 1, return the canonical NaN (NaN
+        boxing).
+        """
         word = self._ports[name]
         code = word[: fmt.bits]
         if not self._unit.nan_boxing or fmt.bits == self._unit.word:

@@ -77,10 +77,6 @@ class RoundFpu(Step):
         too_large: Signal,
         too_small: Signal,
     ) -> None:
-        """Drive the rounding position and the magnitude code of a downcast.
-
-        Also drive whether the number is inexact or out of range.
-        """
         i, fmt = self.i, self._format
         with m.If(i.downcast):
             select = i[TARGET] if TARGET in i.shape().members else Const(0, 0)

@@ -69,7 +69,7 @@ def _cell(cell: Mapping[str, Any]) -> Cell:
 
 
 def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[list[Cell]]:
-    """Yield operations. A sum forms one operation with another sum if it alone reads that sum."""
+    """Yield operations. If a sum is the only reader of another sum, both form one operation."""
     readers = Counter(bit for cell in cells for bit in cell.reads) + Counter(outputs)
     sums = {cell.ports["Y"]: cell for cell in cells if cell.kind in _SUMS and {readers[b] for b in cell.drives} == {1}}
     inner = {

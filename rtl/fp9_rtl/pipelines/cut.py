@@ -15,7 +15,6 @@ from fp9_rtl.pipelines.netlist import Netlist, Operation, netlist
 from fp9_rtl.pipelines.retime import longest_path, place
 
 _Place = tuple[str, int]
-"""A signal's name and a bit index in the signal."""
 
 
 class Stage(Step):
@@ -55,7 +54,6 @@ class Stage(Step):
         return m
 
     def _signals(self) -> Iterator[tuple[int, tuple[Value, int]]]:
-        """Yield each named bit that this stage drives, with its signal and its index in the signal."""
         cells = chain.from_iterable(operation.cells for operation in self._operations)
         driven = [bit for cell in cells for bit in cell.drives if bit in self._names]
         for name, bits in _by_name(driven, self._names).items():
@@ -64,7 +62,6 @@ class Stage(Step):
 
 
 def _joined(places: Mapping[Bit, tuple[Value, int]], bits: Iterable[Bit]) -> Value:
-    """Return the concatenation of bits. Consecutive bits of one value become a slice."""
     parts: list[tuple[Value, int, int]] = []
     for bit in bits:
         value, index = places[bit] if isinstance(bit, int) else (Const(bit == "1", 1), 0)

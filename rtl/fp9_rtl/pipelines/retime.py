@@ -18,7 +18,6 @@ Stages = list[int]
 """The stage of every operation. The first stage is 1."""
 
 _Time = tuple[int, int]
-"""A stage, and a time within the stage."""
 
 _NAMED, _UNNAMED = 4, 5
 """Register cost of a bit: with a name in the source, and without.
@@ -54,10 +53,6 @@ def longest_path(netlist: Netlist, placed: Sequence[int]) -> int:
 def _forward(
     netlist: Netlist, operation: Operation, stage: int, arrived: Mapping[Bit, _Time]
 ) -> tuple[dict[int, int], int]:
-    """Return when the bits that an operation drives arrive, and the latest of these times.
-
-    Times count from the start of the stage.
-    """
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.reads:
@@ -126,7 +121,6 @@ def _backward(
 
 
 def _fewest_registers(netlist: Netlist, period: int, stages: int) -> Stages:
-    """Return stages that meet the period and need few register bits."""
     latest = _latest(netlist, period, stages)
     placed = [1] * len(latest)
     for boundary in range(1, stages):

@@ -102,7 +102,6 @@ def _powers_of_two(
 def _quotients(
     m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
 ) -> list[dict[ScaleRule, Value]]:
-    """Return a dictionary for each try, with the scale code for each rule. The code is 0 if all numbers are zero."""
     scale, turns = unit.block.scale, range(len(scale_names(unit)))
     divisors = [{rule: divisor_of(unit, rule, turn) for rule in unit.rules} for turn in turns]
     bits = ratio_bits(scale, itertools.chain(*(by.values() for by in divisors)))

@@ -77,7 +77,6 @@ def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
 
 
 def _below(fraction: Value, point: Fraction, source: FixedFormat) -> Value:
-    """Return whether the significand with this fraction is less than `point`."""
     place = (point - 1) * (1 << source.fraction_bits)
     if place <= 0:
         return Const(0)

@@ -43,7 +43,7 @@ _NEAREST = Fraction(1, 2)
 
 
 class Better(Step):
-    """Output the results of the better try."""
+    """Select the results of the try with the smaller error."""
 
     name = "better"
 
@@ -103,7 +103,7 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
 
 
 def _within(most: int) -> Signal:
-    """Return a signal for a number from -most to `most`. It is not widened if two wider numbers are subtracted."""
+    """Return a signal for a number from -most to `most`. Amaranth would make a difference wider than both operands."""
     return Signal(range(-most, most + 1))
 
 

@@ -146,7 +146,6 @@ class Round(Step):
         return Mux(overflow & saturates, self._format.max_code, magnitude), special | (overflow & ~saturates)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
-        """Drive the result with its sign. Special results replace the finite result."""
         fmt, i = self._format, self.i
         code = packed_magnitude(m, fmt, magnitude, i.nan, infinite)
         cancelled = i.zero & i.subtract & ~i.inf

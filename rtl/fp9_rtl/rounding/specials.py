@@ -1,4 +1,4 @@
-"""Encode results that are not finite numbers."""
+"""Encode NaN and infinity."""
 
 from __future__ import annotations
 

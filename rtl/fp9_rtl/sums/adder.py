@@ -81,7 +81,6 @@ class Align(Step):
         return m
 
     def _compare(self, m: Module, addend: data.View[data.StructLayout]) -> tuple[Value, Value]:
-        """Return the difference of the exponents, and whether the product is the larger term."""
         product = self.i.product
         difference = Signal.like(addend.exponent - product.exponent)
         distance = Signal(len(difference) - 1)

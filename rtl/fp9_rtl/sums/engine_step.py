@@ -31,7 +31,6 @@ from fp9_rtl.sums.window import window_sum as window
 
 
 def _is_one_sum_of_several(unit: Dot) -> bool:
-    """Return whether the unit sums several products exactly, without scales."""
     engine = unit.engine
     return engine.step.products > 1 and engine.window.width is None and not engine.step.exact and unit.scale is None
 

@@ -57,7 +57,7 @@ class DecodeOperands(Step):
         return m
 
     def _bypass(self, m: Module) -> None:
-        """Replace both operands by +0 if one is zero and the other is NaN-Inf. Only some formats have NaN-Inf."""
+        """Replace both operands by +0 if one is zero and the other is NaN-Inf, a single code for NaN and infinity."""
         merged = {operand: self._is_merged(m, operand, formats) for operand, formats in self._offered.items()}
         for a, b in self._pairs:
             x, y = (self._decoders[name][1].operand for name in (a, b))
@@ -69,7 +69,6 @@ class DecodeOperands(Step):
                     m.d.comb += self.o[name].significand.eq(0)
 
     def _is_merged(self, m: Module, operand: str, formats: tuple[Format, ...]) -> Value:
-        """Return whether the format selected for an operand has NaN-Inf, a single code for NaN and infinity."""
         merged = Signal(name=f"{operand}_is_merged")
         select = self.i[f"{operand}_format"] if len(formats) > 1 else Const(0, 0)
         for fmt in switch(m, select, formats):

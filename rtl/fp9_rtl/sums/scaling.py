@@ -47,7 +47,6 @@ class ScaledTerm:
         ]
 
     def _sunk(self, m: Module, exponent: Value, significand: Value) -> tuple[Value, Value]:
-        """Return exponent and significand. A number below the lowest exponent is shifted right to it."""
         below = Signal.like(1 - exponent)
         distance = Signal(len(below) - 1)
         m.d.comb += [below.eq(1 - exponent), distance.eq(Mux(below > 0, below, 0))]

@@ -95,6 +95,5 @@ def _made(part: Part, crossing: set[int], typed: Collection[Bits]) -> list[Bundl
 
 
 def _sorted(sources: Sources, name: str, fields: Sequence[tuple[str, Bits]]) -> tuple[tuple[str, Bits], ...]:
-    """Return fields in the order in which their bits lie in the structure."""
     place = {bit: i for i, bit in enumerate(sources.packed.get(name, ()))}
     return tuple(sorted(fields, key=lambda field: place.get(field[1][0], len(place))))

@@ -17,9 +17,9 @@ from fp9_rtl.export.text.hierarchy import Part
 _CLOCKING = ("CLK", "ARST")
 
 End = Path | str
-"""A module by its path, or a port of the whole circuit by its name."""
+"""One end of an edge: the path of a module, or the name of a circuit port."""
 Passing = Mapping[tuple[End, End], set[int]]
-"""Nets grouped by driver and reader."""
+"""Nets that pass between modules. The key is a pair: the end that drives them, and the end that reads them."""
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,6 @@ class Repeated(Expression):
 
 
 def _wrapped(before: str, lines: Sequence[str], after: str) -> list[str]:
-    """Add `before` to the first line and `after` to the last line."""
     result = [before + lines[0], *lines[1:]]
     result[-1] += after
     return result

@@ -25,7 +25,6 @@ def head(doc: str, ports: Sequence[Signal], types: Types) -> list[str]:
 
 
 def _said(ports: Sequence[Signal], types: Types) -> Iterator[str]:
-    """Yield one line for each port with a layout and one for each structure. Yield one line for all other ports."""
     plain: list[str] = []
     fields: dict[str, list[str]] = {}
     for port in ports:

@@ -96,7 +96,6 @@ def _cross(circuit: Circuit, every: dict[Path, Part]) -> None:
 
 
 def _common(a: Path, b: Path) -> int:
-    """Return the length of the common start of two paths."""
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
@@ -160,7 +159,6 @@ def split_structures(circuit: Circuit) -> None:
 def _behind(
     parts: Iterable[Sequence[Bit]], driver: Mapping[Bit, tuple[Cell, int]]
 ) -> Iterator[tuple[Cell, list[Sequence[int]]]]:
-    """Yield the bitwise cells that drive exactly these parts. Each comes with the bit positions of the parts."""
     found: dict[int, tuple[Cell, list[Sequence[int]]]] = {}
     for bits in parts:
         at = [driver.get(bit) for bit in bits]

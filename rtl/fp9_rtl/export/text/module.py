@@ -103,7 +103,7 @@ class Module:
         return self._value(Signal(self.names.give(name), port.bits))
 
     def _name(self, cell: Cell, groups: defaultdict[str, list[tuple[int, Cell]]], driven: set[int]) -> None:
-        """Name a cell's value after an output, after the source, or after its operands."""
+        """Choose the name of a cell's value. It comes from an output, from the Python source, or from the operands."""
         self._name_in(cell, groups, driven)
         if cell.kind == "$dff":
             update = self.uses.updates[id(cell)]
@@ -155,5 +155,4 @@ def members(signals: Sequence[Signal]) -> Iterator[Signal]:
 
 
 def _holds(bits: Bits, wanted: Bits) -> bool:
-    """Return whether `wanted` occurs in `bits` without gaps."""
     return wanted[0] in bits and bits[bits.index(wanted[0]) :][: len(wanted)] == wanted

@@ -1,4 +1,4 @@
-"""Name values after the source, or after their operands."""
+"""Choose names for values. A name comes from the Python source, or is made of the names of the operands."""
 
 from __future__ import annotations
 

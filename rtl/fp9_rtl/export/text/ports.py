@@ -50,7 +50,6 @@ def ports(
 
 
 def _origin(sources: Sources, name: str) -> tuple[str, str] | None:
-    """Return the structure and the field that a port's source name denotes."""
     parent, field = sources.field_of.get(name, ("", ""))
     called = re.sub("^[io]_(payload_)?", "", clean(parent) or "")
     return (called, field) if called else None

@@ -135,9 +135,6 @@ class Reading:
         return Atom(signal.part(place, count)), start + count
 
     def _best(self, bits: Bits, start: int) -> tuple[Signal, int]:
-        """Return the signal that contains the most bits from `start` on, and the index of the first of these bits in
-        the signal.
-        """
         return max(self._at[bits[start]], key=lambda at: _length(at[0].bits[at[1] :], bits[start:]))
 
 

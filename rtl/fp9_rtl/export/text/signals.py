@@ -97,7 +97,7 @@ class Names:
         return name not in self._taken
 
     def rename(self, old: str, new: str) -> None:
-        """Release the name `old` and reserve the unused name `new`."""
+        """Release the name `old`, and reserve the name `new`, which must be unused."""
         self._taken.remove(old)
         self._taken.add(new)
 
@@ -205,7 +205,6 @@ class Sources:
 
 
 def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
-    """Return runs of consecutive wanted bits with their indices. Each bit occurs only once."""
     found: list[tuple[int, list[Bit]]] = []
     seen: set[Bit] = set()
     for index, bit in enumerate(bits):

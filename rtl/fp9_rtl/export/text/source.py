@@ -99,7 +99,6 @@ def _last_name(target: ast.expr) -> str:
 
 
 def _outermost(value: ast.expr, kind: str) -> bool:
-    """Return whether the outermost operation of a Python expression fits this kind of cell."""
     if isinstance(value, ast.Call):
         name = _last_name(value.func)
         return name == _CALLS.get(kind)

@@ -26,7 +26,7 @@ class Definition:
 
 
 def body(module: Module, dialect: Dialect) -> list[str]:
-    """Return the lines between a module's ports and its end."""
+    """Return the text lines of a module that follow its ports, without `endmodule`."""
     definitions = _acyclic(module, dialect)
     instances = [line for name in module.children for line in _instance(module, name)]
     registers = _registers(module, dialect)
@@ -96,7 +96,6 @@ def _loops(definitions: Sequence[Definition]) -> set[int]:
 
 
 def _is_part(definition: Definition) -> bool:
-    """Return whether a single named cell drives only a part of its signal. Inline expressions drive the rest."""
     return bool(definition.cells) and definition.cells[0].output != definition.signal.bits
 
 
@@ -131,7 +130,6 @@ def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signa
 
 
 def _written(definition: Definition, declared: str) -> Iterator[str]:
-    """Yield the lines of a definition, with its comment. The signal is declared there if it was not declared before."""
     if definition.comment:
         yield f"{INDENT}// {definition.comment}"
     if definition.signal.is_register:
@@ -148,7 +146,6 @@ def _assignment(signal: Signal, value: Expression) -> list[str]:
 
 
 def _behind(value: Expression, taken: int, indent: str = INDENT) -> list[str]:
-    """Return the text after the `=` of an assignment, up to its semicolon."""
     flat = value.flat()
     if len(flat) + taken < WIDTH:
         return [f" {flat};"]
@@ -163,7 +160,6 @@ def _set(indent: str, target: str, operator: str, value: Expression) -> list[str
 
 
 def _in_lines(labels: list[str], indent: str, target: str) -> list[str]:
-    """Return the labels of a case branch on as few lines as fit. The last line is not indented."""
     lines = [labels[0]]
     for label in labels[1:]:
         if len(indent) + len(lines[-1]) + len(label) + len(target) > WIDTH:

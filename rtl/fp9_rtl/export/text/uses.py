@@ -43,7 +43,6 @@ class Uses:
                 yield cell
 
     def _is_alone(self, cell: Cell) -> bool:
-        """Return whether a cell's value is read exactly once, in this module."""
         stays = self._part.leaving.isdisjoint(nets(cell.output))
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 

@@ -127,7 +127,6 @@ class _Texts:
 
 
 def _common(group: Sequence[Path]) -> Path:
-    """Return the common part of several paths. A single path is returned unchanged."""
     if len(group) == 1:
         return group[0]
     last = "".join(common_start([path[-1] for path in group])).rstrip("_0123456789")
@@ -135,7 +134,7 @@ def _common(group: Sequence[Path]) -> Path:
 
 
 def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
-    """Return a path without names that begin the next name: `decode`, `decode_a` becomes `decode_a`.
+    """Remove each name in a path that the next name begins with: `decode`, `decode_a` becomes `decode_a`.
 
     If another path would become the same, `one` is appended.
     """

@@ -171,7 +171,6 @@ class Place(Step):
         return m
 
     def _reduced(self, m: Module, rows: Sequence[Value], carries: Iterator[Value]) -> Sequence[Value]:
-        """Reduce three rows to two. Return fewer rows unchanged."""
         if len(rows) < 3:
             return rows
         total, moved = carry_save(m, rows)

@@ -152,7 +152,6 @@ class Window:
         return exponents[0]
 
     def _cut(self, name: str, value: Value, exponent: Signal) -> tuple[Value, Value]:
-        """Return the bits of a term in the window, and whether a bit that is 1 was lost."""
         distance = Signal(range(len(self._ranks.exponents)), name=f"{self._name}distance_of_{name}")
         self._m.d.comb += distance.eq(self.top - exponent)
         width = max(self._bits, len(value))

@@ -86,7 +86,7 @@ class Circuit:
 
 
 def read_circuit(module: Mapping[str, Any]) -> Circuit:
-    """Return the circuit of a flat module in Yosys' JSON. Raises NotImplementedError for an unsupported cell."""
+    """Return the circuit of a flat module, given in Yosys' JSON. Raises NotImplementedError for an unsupported cell."""
     ports = [Port(n, p["direction"] == "input", tuple(p["bits"])) for n, p in module["ports"].items()]
     used = [bit for wire in module["netnames"].values() for bit in wire["bits"] if isinstance(bit, int)]
     free = _Free(max(used, default=0) + 1)
@@ -231,7 +231,7 @@ def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
 
 
 def _trim(circuit: Circuit) -> None:
-    """Remove cells that no circuit output depends on. Remove such bit positions from the remaining cells."""
+    """Remove cells, and single bits of cells, that no circuit output depends on."""
     driver = {bit: (cell, i) for cell in circuit.cells for i, bit in enumerate(cell.output)}
     live: set[int] = set()
     pending = [bit for port in circuit.ports if not port.is_input for bit in nets(port.bits)]
@@ -257,7 +257,6 @@ def _trim(circuit: Circuit) -> None:
 
 
 def _behind(cell: Cell, place: int) -> Iterator[int]:
-    """Yield the nets that determine the output bit at position `place`."""
     for port, bits in cell.inputs.items():
         if cell.kind in BITWISE and port not in SHARED.get(cell.kind, ()):
             yield from nets(bits[place :: len(cell.output)])

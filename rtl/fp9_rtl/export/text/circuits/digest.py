@@ -158,7 +158,6 @@ class _Terms:
         return "".join(str(self._initial.get(bit, "x")) for bit in register["connections"]["Q"])
 
     def _evaluated(self, held: Mapping[int, str]) -> dict[Any, str]:
-        """Return the term of every bit. `held` has the terms of the registers."""
         terms: dict[Any, str] = dict(self._inputs)
         for cell in self._registers:
             terms.update({bit: f"{held[id(cell)]}.{i}" for i, bit in enumerate(cell["connections"]["Q"])})

@@ -64,7 +64,6 @@ def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits
 
 
 def _each(a: Bits, b: Bits, operation: Callable[[Bit, Bit], Bit | None]) -> Bits | None:
-    """Apply an operation to each pair of bits. Return None if it returns None for any pair."""
     found = []
     for x, y in zip(a, b, strict=True):
         bit = operation(x, y)
@@ -158,5 +157,4 @@ def _compared(cell: Cell) -> Bits | None:
 
 
 def _number(bits: Bits, unknown: str) -> int:
-    """Return the number with these bits. `unknown` replaces each bit that is not constant."""
     return sum((bit if isinstance(bit, str) else unknown) == "1" and 1 << i for i, bit in enumerate(bits))
