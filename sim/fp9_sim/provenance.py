@@ -15,8 +15,9 @@ from fp9.system.sources import digest
 from fp9_rtl.tools.yosys import yosys_version
 
 _SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/vectors/mutation_scores.json")
-"""Paths in the repository that a record depends on, without the table of mutation scores, which is made from
-records.
+"""Paths in the repository that a record depends on.
+
+The table of mutation scores is left out, because it is generated from records.
 """
 
 _HEAD = ("rev-parse", "--short=12", "HEAD")
@@ -24,9 +25,9 @@ _CHANGED = ("status", "--porcelain", "--untracked-files=no", "--")
 
 
 def provenance() -> dict[str, str]:
-    """Return date, command, git revision and versions.
+    """Return the date, the command, the git revision and the tool versions.
 
-    The revision is "unknown" outside a repository and ends in "+" for a changed tree.
+    The revision is "unknown" outside a repository. It ends in "+" if the working tree has changes.
     """
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -39,20 +40,20 @@ def provenance() -> dict[str, str]:
 
 
 def model_digest() -> str:
-    """Return the SHA-256 of the model's source, without the command line."""
+    """Return the SHA-256 digest of the model's source, without its command line interface."""
     package = Path(fp9.__file__).parent
     return digest(package, (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "cli"))
 
 
 @functools.cache
 def source_digest() -> str:
-    """Return the SHA-256 of the source of model, RTL and simulation, on which a measurement can depend."""
+    """Return the SHA-256 digest of the source of model, RTL and simulation. A measurement can depend on all of it."""
     packages = [Path(file).parent for file in (fp9_rtl.__file__, __file__)]
     return " ".join([model_digest(), *(digest(package, package.rglob("*.py")) for package in packages)])
 
 
 def command() -> str:
-    """Return the command line of this process."""
+    """Return the command line that started this process."""
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 

@@ -31,7 +31,7 @@ _BACK = "read_json behind.json\nopt_clean\nrename {name} {behind}\nwrite_verilog
 
 @dataclass(frozen=True)
 class BehindBlock(Unit):
-    """The part of a quantiser after its block: numbers and their scales as inputs, elements as outputs."""
+    """The part of a quantiser after its block. Its inputs are numbers and their scales, its outputs are elements."""
 
     kind: ClassVar[str] = "elements"
     name: str
@@ -56,7 +56,7 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 
 @functools.lru_cache(maxsize=4)
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
-    """Return the flat unit as Yosys JSON, with the block's nets as further outputs, and the widths of these outputs.
+    """Return the flat unit as Yosys JSON, and the widths of its additional outputs, which are the block's nets.
 
     Raises ValueError if a register is missing.
     """
@@ -68,7 +68,7 @@ def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
 
 
 def _nets(unit: Quantiser, module: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return the bits of the block's nets by the names that specifications use."""
+    """Return the bits of the block's nets. Keys are the names in specifications."""
     found = {
         "taken": _net(unit, module, r"u_block\.taken"),
         "lead": _net(unit, module, r"u_block\.lead"),
@@ -93,7 +93,7 @@ def _net(unit: Quantiser, module: dict[str, Any], pattern: str) -> list[Any]:
 
 
 def _flattened(unit: Quantiser, verilog: str, kept: str) -> dict[str, Any]:
-    """Return the unit's module, flattened. `kept` is a Yosys command that protects modules."""
+    """Return the unit's flattened module. The Yosys command `kept` protects modules from flattening."""
     with tempfile.TemporaryDirectory(prefix="fp9-stream-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
@@ -104,7 +104,7 @@ def _flattened(unit: Quantiser, verilog: str, kept: str) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4)
 def behind(unit: Quantiser, verilog: str) -> str:
-    """Return Verilog of `behind_block`: the netlist without the block's cell, with the block's outputs as inputs."""
+    """Return the Verilog of the part after the block (`behind_block`). The block's outputs become inputs."""
     kept = f"setattr -mod -set keep_hierarchy 1 {unit.name}_block"
     module = _flattened(unit, verilog, kept)
     ((key, block),) = [(k, c) for k, c in module["cells"].items() if c["type"] == f"{unit.name}_block"]

@@ -1,4 +1,4 @@
-"""The netlist of a pipelined unit with its data replaced: each data register becomes a tag register."""
+"""The netlist of a pipelined unit with tags in place of data: each data register becomes a tag register."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.tools.yosys import run_yosys
 
 TAG_BITS = 4
 UNSTALLED = "unstalled"
-"""Name of a copy of the unit whose stages are always occupied. It shows what registers take without a stall."""
+"""Name of a copy of the unit whose stages are always occupied. It shows which values registers take without a stall."""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -31,7 +31,7 @@ opt_clean
 opt_dff
 opt_clean
 """
-"""Yosys commands that remove constant registers. Each repetition reaches one more stage."""
+"""Yosys commands that remove constant registers. Each run reaches one further stage."""
 
 _REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$adff", "$adffe")
 Cell = dict[str, Any]
@@ -39,16 +39,17 @@ Cell = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tagged:
-    """A unit whose data registers hold tags: its design as Yosys JSON, and its data registers by stage, first stage
-    first.
+    """A unit whose data registers hold tags. `design` is Yosys JSON, `stages` its data registers, first stage first.
 
     `state` holds the registers that depend on themselves. `handshaken` holds the registers whose next value also
-    depends on
-    the handshake, with the number of bits that decide it: the outputs `next_NAME`. The design has the outputs
-    `occupied` (a
-    bit for each stage), and `tag_NAME` and `takes_NAME` for each register. Its inputs are `tag` and `cut`, of
-    `cut_bits` bits.
-    In the module `UNSTALLED` the input `full` replaces the valid registers.
+    depends
+    on the handshake. It maps each to the number of bits that decide the next value, which are the outputs
+    `next_NAME`.
+
+    The design has the output `occupied` (a bit for each stage), and the outputs `tag_NAME` and `takes_NAME` for
+    each
+    register. Its inputs are `tag` and `cut`, which has `cut_bits` bits. In the module `UNSTALLED` the input `full`
+    replaces the valid registers.
     """
 
     design: str
@@ -60,7 +61,7 @@ class Tagged:
 
 @functools.lru_cache(maxsize=4)
 def tagged_design(unit: Unit, verilog: str) -> Tagged:
-    """Replace data by tags. Raises ValueError if the netlist's registers are not a pipeline of `stages` stages."""
+    """Replace a unit's data by tags. Raises ValueError if the registers do not form a pipeline of `stages` stages."""
     with tempfile.TemporaryDirectory(prefix="fp9-order-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
@@ -74,7 +75,7 @@ def tagged_design(unit: Unit, verilog: str) -> Tagged:
 
 
 class Netlist:
-    """The cells of a flattened unit, with its valid registers and its data registers."""
+    """The cells of a flattened unit, its valid registers and its data registers."""
 
     def __init__(self, unit: Unit, module: dict[str, Any]) -> None:
         self.unit, self.module = unit, module
@@ -124,7 +125,7 @@ class Netlist:
             self.module["cells"][f"{key}{part:d}"] = cell | {"connections": kept, "parameters": parameters}
 
     def _sources(self, bits: Iterable[Any]) -> set[str]:
-        """Return the registers and inputs that bits depend on."""
+        """Return the registers and inputs that the bits depend on."""
         found: set[str] = set()
         seen: set[Any] = set()
         waiting = list(bits)
@@ -150,7 +151,7 @@ class Netlist:
         return [*pins["D"], *(pins["SRST"] if chosen else [])]
 
     def _is_reset(self, bits: Iterable[Any]) -> bool:
-        """Return whether bits depend only on the unit's reset."""
+        """Return whether the bits depend only on the unit's reset."""
         return self._sources(bits) == {self.unit.reset.port}
 
     def _control(self) -> set[str]:
@@ -168,7 +169,10 @@ class Netlist:
         return found
 
     def stages(self) -> tuple[tuple[str, ...], ...]:
-        """Return data registers by stage. Raises ValueError if a register reads another stage than its predecessor."""
+        """Return the data registers by stage.
+
+        Raises ValueError if a register reads a stage that is not directly before its own.
+        """
         depths = self._control_depths()
         self._order_control(depths)
         for _ in self.data:
@@ -184,7 +188,7 @@ class Netlist:
         return tuple(tuple(name for name in self.data if depths[name] == stage) for stage in range(self.unit.stages))
 
     def _control_depths(self) -> dict[str, int]:
-        """Return handshake registers by their distance from `in_valid`."""
+        """Return the handshake registers, with the number of registers between them and `in_valid`."""
         depths: dict[str, int] = {}
         nearest = {"in_valid"}
         for depth in range(self.unit.stages):
@@ -193,7 +197,7 @@ class Netlist:
         return depths
 
     def _order_control(self, depths: dict[str, int]) -> None:
-        """Order the valid registers by stage. Raises ValueError unless there is exactly one bit for each stage."""
+        """Sort the valid registers by stage. Raises ValueError unless there is exactly one bit for each stage."""
         bits = [name for name in self.control if len(self.registers[name]["connections"]["Q"]) == 1]
         self.occupied = sorted(bits, key=lambda name: depths.get(name, self.unit.stages))
         found = [depths.get(name) for name in self.occupied]
@@ -203,7 +207,7 @@ class Netlist:
             )
 
     def _feeding(self, name: str) -> set[str]:
-        """Return the data that a register reads, which determine its stage."""
+        """Return the data registers and inputs that a register reads. They determine its stage."""
         reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "out_ready"}
         return reads - self.state - self.control
 
@@ -214,14 +218,14 @@ class Netlist:
         return found.pop() if found else 0
 
     def check_outputs(self, stages: tuple[tuple[str, ...], ...]) -> None:
-        """Raise ValueError if an output reads anything but data registers of the last stage."""
+        """Raise ValueError if an output reads anything except data registers of the last stage."""
         bits = [bit for port in self.unit.outputs for bit in self.module["ports"][port.name]["bits"]]
         others = self._sources(bits) - set(stages[-1])
         if others:
             raise ValueError(f"{self.unit.name}: outputs read {', '.join(sorted(others))} beside the last stage")
 
     def cut(self, design: dict[str, Any], stages: tuple[tuple[str, ...], ...]) -> str:
-        """Return the design as text, with tags in place of data."""
+        """Return the design as JSON text, with tags in place of data."""
         ports, cells = self.module["ports"], self.module["cells"]
         held = {name: self.registers[name]["connections"]["Q"] for name in self.registers}
         tags = self._new_bits(("tag", *self.data))
@@ -242,13 +246,13 @@ class Netlist:
         return json.dumps(design)
 
     def _new_bits(self, names: Iterable[str]) -> dict[str, list[int]]:
-        """Return new bits for a tag of each name."""
+        """Return unused net numbers for a tag of each name."""
         pins = (bits for cell in self.module["cells"].values() for bits in cell["connections"].values())
         free = 1 + max(bit for bits in (*pins, list(self._input)) for bit in bits if isinstance(bit, int))
         return {name: list(range(free + i * TAG_BITS, free + (i + 1) * TAG_BITS)) for i, name in enumerate(names)}
 
     def _unstalled(self) -> dict[str, Any]:
-        """Return the module with all stages occupied."""
+        """Return a copy of the module in which all stages are occupied."""
         ports, cells = self.module["ports"], self.module["cells"]
         full = {"direction": "input", "bits": ports["occupied"]["bits"]}
         kept = {key: cell for key, cell in cells.items() if self._names.get(id(cell)) not in self.control}

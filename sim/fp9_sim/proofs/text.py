@@ -1,10 +1,10 @@
-"""Proof that the generated Verilog is equivalent to the circuit that it was written from, for all input sequences.
+"""Proof that generated Verilog is equivalent to the circuit from which it was written, for all input sequences.
 
 Yosys reads the Verilog as any tool does. It also converts the circuit directly, without names or modules. Both
 become
-graphs of AND gates and registers that start at 0. ABC decides: by SAT for combinational circuits, otherwise by
-induction
-over clock cycles. In a control one operator of the Verilog is changed; ABC must refute it.
+graphs of AND gates and registers that start at 0. ABC compares them: by SAT for combinational circuits, otherwise
+by
+induction over clock cycles. In a control, one operator of the Verilog is changed, and ABC must refute it.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.provenance import provenance
 
 TEXT_SECONDS = 900.0
-"""Default time limit of one comparison in seconds."""
+"""Default time limit of one comparison, in seconds."""
 
 _TEXT = "read_verilog -sv {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n" + GRAPH
 _CHANGES = (("+", "-"), ("^", "&"), ("|", "&"), ("?", "== 1'b1 ? 1'b0 :"))
-"""Operators in the Verilog, and their replacements in a control."""
+"""Operators in the Verilog, and what replaces them in a control."""
 
 _CONTROLS = 8
 """Largest number of changes that are tried. A change can be equivalent to the original."""
@@ -43,9 +43,11 @@ _CONTROLS = 8
 
 @dataclass(frozen=True)
 class TextRecord:
-    """The outcome of an equivalence check: digests of circuit and Verilog, the state, and the state of the control.
+    """The outcome of the equivalence check of a circuit and its Verilog, with the digests of both.
 
-    The Verilog's digest ignores comments, because they do not change the circuit.
+    `state` is the outcome, and `control` is the outcome of the control. The Verilog's digest ignores comments,
+    because
+    they do not change the circuit.
     """
 
     unit: str
@@ -67,9 +69,9 @@ class TextRecord:
 
 
 def prove_text(unit: Unit, verilog: str | None = None, timeout: float = TEXT_SECONDS) -> TextRecord:
-    """Compare a unit's generated Verilog, or another Verilog text, with the unit's circuit.
+    """Prove that a unit's generated Verilog is equivalent to its circuit. `verilog` replaces the generated text.
 
-    Raises MissingTool if ABC is not installed, YosysError for unreadable Verilog.
+    Raises MissingTool if ABC is not installed. Raises YosysError for unreadable Verilog.
     """
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
     with tempfile.TemporaryDirectory(prefix="fp9-text-") as name:
@@ -114,7 +116,7 @@ def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) ->
 
 
 def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
-    """Return the state of the control. One refuted change is enough, as another change may be equivalent."""
+    """Return the state of the control. One refuted change is enough, because another change may be equivalent."""
     for changed in itertools.islice(_changed(text), _CONTROLS):
         if _compared(unit, changed, "control", folder, timeout) is State.REFUTED:
             return State.REFUTED
@@ -122,7 +124,7 @@ def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
 
 
 def _changed(text: str) -> Iterator[str]:
-    """Yield the text with one operator changed: the last, the middle and the first of each kind."""
+    """Yield copies of the Verilog with one changed operator: the last, the middle and the first of each kind."""
     for operator, other in _CHANGES:
         found = [match.start() + 1 for match in re.finditer(f" {re.escape(operator)} ", text)]
         for place in dict.fromkeys((found[-1], found[len(found) // 2], found[0])) if found else ():

@@ -1,8 +1,9 @@
-"""The function of a unit as a class of equivalent circuits: `records/functions/UNIT.json` and the certified circuit.
+"""The function of a unit as a class of equivalent circuits.
 
-The form of a circuit is the digest of its cells. A form belongs to the class in three cases: it is the certified
-circuit's
-form, its canonical digest is that of a member, or an equivalence proof was recorded.
+The file `records/functions/UNIT.json` holds the class; the certified circuit lies next to it. A circuit's form is
+the
+digest of its cells. A form belongs to the class in three cases: it is the certified circuit's form, its canonical
+digest is that of a member, or an equivalence proof was recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from fp9_sim.netlists.solvers.same import Comparison, compare
 from fp9_sim.records.store import load
 
 FUNCTIONS = "functions"
-"""Folder of the classes in the records' folder."""
+"""Folder that holds the classes, in the records' folder."""
 
 
 class Join(Enum):
@@ -38,7 +39,7 @@ class Join(Enum):
 
 @dataclass(frozen=True)
 class Circuit:
-    """The current circuit of a unit: its form, its canonical digest, and the forms of its class, including its own."""
+    """The current circuit of a unit: its form and its canonical digest. `forms` holds all forms of its class."""
 
     form: str
     canonical: str
@@ -47,7 +48,7 @@ class Circuit:
 
 
 def circuit_of(unit: Unit, folder: Path) -> Circuit:
-    """Return the current circuit of a unit with its class from the records in `folder`.
+    """Return a unit's current circuit, with its class from the records in `folder`.
 
     Raises ValueError for a specification without hardware, and for a file that the schema refuses.
     """
@@ -66,9 +67,9 @@ def circuit_of(unit: Unit, folder: Path) -> Circuit:
 
 
 def certify(unit: Unit, folder: Path) -> Path | None:
-    """Start a class with the current circuit of a unit, replace a class of another function, and return the path.
+    """Make a unit's current circuit the first of a new class, and return the path of the class.
 
-    Return None if the circuit already belongs to the recorded class.
+    A class of another function is replaced. If the circuit already belongs to the recorded class, return None.
     """
     circuit = circuit_of(unit, folder)
     if circuit.joined is not Join.NONE:
@@ -92,11 +93,11 @@ def certify(unit: Unit, folder: Path) -> Path | None:
 
 
 def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
-    """Compare the current circuit of a unit with the certified one, and record it as a member if they are equivalent.
+    """Compare a unit's current circuit with the certified circuit. If they are equivalent, record it as a member.
 
-    Return the comparison, or None if there is no certified circuit or the form is a member. Only a proof with a
-    refuted control
-    adds a member. Raises ValueError for files that are no records.
+    Return the comparison, or None if there is no certified circuit or if the form is already a member. Only a proof
+    whose
+    control was refuted adds a member. Raises ValueError for files that are no records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):

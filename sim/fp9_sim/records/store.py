@@ -1,4 +1,4 @@
-"""Storage of records, `records/CLAIM/UNIT.json`, with one JSON Schema."""
+"""Storage of records in files `records/CLAIM/UNIT.json`. One JSON Schema describes all of them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from jsonschema import Draft202012Validator
 from fp9.system.files import write_whole
 
 HOME = Path("records")
-"""Records' folder in the repository."""
+"""Path of the records' folder in the repository."""
 ELSEWHERE = Path("build/records")
-"""Records' folder outside the repository."""
+"""Path of the records' folder outside the repository."""
 PLACE = f"{HOME}, where the current folder has it, else {ELSEWHERE}"
-"""Description of `home()` for messages."""
+"""Text for messages that describes which folder `home()` returns."""
 
 SWEEP, PROOF, AREA, ENERGY, STUDY = "sweep", "proof", "area", "energy", "study"
 RECIPES = "recipes"
-"""Folder of the training runs and experiments of `fp9 recipes`."""
+"""Folder of the training runs and experiments that `fp9 recipes` measures."""
 MUTATION = {kind: f"mutation/{kind}" for kind in ("netlist", "held-out", "mapped")}
-"""Claims of mutation testing by kind of mutants. A claim is also the name of its folder."""
+"""Mutation testing claims, by kind of mutants. A claim is also the name of a folder of records."""
 OF_FUNCTION = (SWEEP, PROOF)
-"""Claims about the function of a circuit. All other claims are about its form."""
+"""Claims about the function of a circuit. All other claims are about the circuit's form."""
 
 NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
 """Reasons why a record is not valid for the current unit."""
@@ -37,19 +37,19 @@ _COMMON = ("unit", "spec", "circuit_sha256", "seconds", "provenance")
 
 
 def home() -> Path:
-    """Return the records' folder: `HOME` if the current folder has it, else a build folder."""
+    """Return the records' folder: `HOME` if it exists in the current directory, else `ELSEWHERE`."""
     return HOME if HOME.is_dir() else ELSEWHERE
 
 
 def path_of(folder: Path, claim: str, unit: str) -> Path:
-    """Return the file of a claim about a unit."""
+    """Return the path of the record of a claim about a unit."""
     return folder / claim / f"{unit}.json"
 
 
 def write(folder: Path, claim: str, fields: Mapping[str, Any]) -> Path:
-    """Write a measurement, replace an earlier record, and return the path.
+    """Write a record, replace an earlier one, and return the path.
 
-    Raises OSError if the file cannot be written, ValueError for fields that the schema refuses.
+    Raises OSError if the file cannot be written. Raises ValueError for fields that the schema refuses.
     """
     path = path_of(folder, claim, fields["unit"])
     record = _record(claim, fields)
@@ -60,9 +60,10 @@ def write(folder: Path, claim: str, fields: Mapping[str, Any]) -> Path:
 
 
 def read(folder: Path, claim: str, unit: str) -> Fields | None:
-    """Return the measurement of a claim about a unit, or None without a record.
+    """Return the fields of a record, or None if there is no record.
 
-    Raises ValueError for a file that the schema refuses; the message names the command that measures it again.
+    Raises ValueError for a file that the schema refuses. The message names the command that measures the record
+    again.
     """
     path = path_of(folder, claim, unit)
     record = load(path, "schema", f"remove it and run `fp9 records update {unit} --hours 1`")
@@ -76,7 +77,7 @@ def read(folder: Path, claim: str, unit: str) -> Fields | None:
 
 
 def load(path: Path, schema: str, advice: str) -> Fields | None:
-    """Return a JSON file that the schema accepts, or None if it does not exist.
+    """Read a JSON file that the schema accepts. Return None if the file does not exist.
 
     Raises ValueError, with `advice`, for a file that the schema refuses.
     """
@@ -94,7 +95,7 @@ def load(path: Path, schema: str, advice: str) -> Fields | None:
 
 
 def _record(claim: str, fields: Mapping[str, Any]) -> Fields:
-    """Return the record of a measurement as stored in its file."""
+    """Convert measured fields to the contents of a record file."""
     provenance = dict(fields["provenance"])
     return {
         "unit": fields["unit"],
@@ -111,7 +112,7 @@ def _record(claim: str, fields: Mapping[str, Any]) -> Fields:
 
 
 def _complaint(schema: str, found: Any) -> str | None:
-    """Return the location and reason of a schema error in a record, or None."""
+    """Return where and why a record violates the schema, or None."""
     error = next(iter(_validator(schema).iter_errors(json.loads(json.dumps(found)))), None)
     if error is None:
         return None

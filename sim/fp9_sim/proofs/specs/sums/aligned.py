@@ -1,8 +1,7 @@
-"""Specification of dot products in a window aligned at the largest product, in parts: `fp9_rtl.sums.window.beside`.
+"""Specification in parts of dot products whose window starts at the largest product (`fp9_rtl.sums.window.beside`).
 
-Products and addend lose their bits below the window, as the engine's record states. Without products nothing is
-lost.
-The sum of the products is normalised, then added exactly to the truncated addend, and rounded once.
+Products and addend lose their bits below the window, as the accumulator model states. If all products are zero, no
+bits are lost. The sum of the products is normalised, then added exactly to the truncated addend, and rounded once.
 """
 
 from __future__ import annotations
@@ -24,7 +23,10 @@ _PRODUCTS, _SUM, _TOP = "align_products", "normalise_products.product", "align_p
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit: a window of products, truncated toward zero, without subnormals."""
+    """Return whether the lemmas cover a unit.
+
+    They cover a window of products, truncated toward zero, without subnormals.
+    """
     engine = unit.engine
     if (
         engine.window.width is None
@@ -39,23 +41,23 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas. Each lemma uses only earlier ones."""
+    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
     return (*map(cone, products_of(unit).lemmas()), _aligned(unit), _added(unit), _cut(unit), _rounded(unit))
 
 
 def _window(unit: Dot) -> int:
-    """Return the bits of a product in the window: two integer bits and the fraction bits."""
+    """Return the number of bits of a product in the window: two integer bits and the fraction bits."""
     assert unit.engine.window.width is not None
     return 2 + unit.engine.window.width
 
 
 def _highest(unit: Dot) -> str:
-    """Return the condition that the window's exponent is at most the exponent of the largest product."""
+    """Return a Verilog condition: the window's exponent is at most the largest possible exponent of a product."""
     return f"{_PRODUCTS}.nan || {_TOP} <= {products_of(unit).exponents[-1]}"
 
 
 def _aligned(unit: Dot) -> ConeLemma:
-    """Return the lemma about the alignment of every product at the largest exponent of the nonzero products."""
+    """Return the lemma about the alignment of the products at the largest exponent. Zero products do not count."""
     of, bits = products_of(unit), _window(unit)
     lines, largest = [], "0"
     for name in of.names:
@@ -89,7 +91,7 @@ def _aligned(unit: Dot) -> ConeLemma:
 
 
 def _sum_bits(unit: Dot) -> int:
-    """Return the bits of the sum of the products, as wide as the sum with the addend."""
+    """Return the number of bits of the products' sum. It has the width of the sum with the addend."""
     return _window(unit) + unit.products.bit_length()
 
 
@@ -123,20 +125,19 @@ def _added(unit: Dot) -> ConeLemma:
 
 
 def _exponents(unit: Dot) -> range:
-    """Return the possible exponents of the normalised sum of the products."""
     highest = products_of(unit).exponents[-1] + (unit.products - 1).bit_length()
     return range(-_sum_bits(unit), highest + 1)
 
 
 def _is_sum(unit: Dot) -> str:
-    """Return the condition that the sum of the products is zero, or normalised with an exponent in range."""
+    """Return a Verilog condition: the sum of the products is zero, or it is normalised with an exponent in range."""
     within, number, net = _exponents(unit), f"$signed({_SUM}_exponent)", f"{_SUM}_significand"
     exponent = f"{number} >= {within[0]} && {number} <= {within[-1]}"
     return f"{_PRODUCTS}.nan || {net} == 0 || {net}[{_sum_bits(unit) - 1}] && {exponent}"
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return the condition that the truncated addend is zero, or normalised with no bits beyond the addend's own."""
+    """Return a Verilog condition: the truncated addend is zero, or it is normalised and has only bits of the addend."""
     f = unit.engine.addend_format.fraction_bits
     own = f"(cut.c_significand[{f - 1}:0] & ~c[{f - 1}:0]) == 0"
     return f"cut.c_nan || cut.c_significand == 0 || cut.c_significand[{f}] && {own}"
@@ -147,7 +148,7 @@ def _is_code(unit: Dot) -> str:
 
 
 def _cut(unit: Dot) -> ConeLemma:
-    """Return the lemma about the addend without its bits below the window."""
+    """Return the lemma about the truncated addend. Truncation removes its bits below the window."""
     fmt = unit.engine.addend_format
     assert unit.engine.window.width is not None
     return ConeLemma(

@@ -1,8 +1,7 @@
-"""Proof of a unit by comparison with a simpler unit that has the same steps, step by step.
+"""Proof by comparison with a simpler unit. The two units have the same steps and are compared step by step.
 
-The simpler unit has the same specification without stages and without an accumulator. ABC cannot prove wide sums
-equal as
-a whole, but proves single steps equal at once.
+The simpler unit has the same specification without stages and without an accumulator. ABC cannot prove that two
+complete wide sums are equal, but it proves at once that single steps are equal.
 """
 
 from __future__ import annotations
@@ -23,9 +22,11 @@ from fp9_sim.proofs.specs.sums.window import after, entering
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit: an accumulator of scaled blocks without chunks, with at most two stages.
+    """Return whether the lemmas cover a unit.
 
-    The operands need an infinity: without one, the simpler circuit passes the zero of a product differently.
+    They cover an accumulator of scaled blocks without chunks, with at most two stages. The operands need an
+    infinity.
+    Without one, the simpler circuit passes the zero of a product differently.
     """
     whole = unit.has_state and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
@@ -34,7 +35,7 @@ def is_offered(unit: Dot) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
-    """Return a lemma for each step of the simpler circuit, and lemmas for the selection by operation."""
+    """Return a lemma for each step of the simpler circuit, and lemmas about the selection by operation."""
     other = dismantled(step_of(unit), step_verilog(unit))
     named = _names(other) | {bit: f"{ENTER}.{name}" for bit, name in _names(other).items() if _is_addend(name)}
     return (*entering(unit), *(_of_step(other, step, named) for step in _in_order(other)), _leaving(unit, other, named))
@@ -54,7 +55,7 @@ def oblige_chain(unit: Dot, verilog: str, case: Case, specification: str) -> Obl
 
 
 def _names(netlist: Netlist) -> dict[int | str, str]:
-    """Return every driven bit as its net and index."""
+    """Return the net and bit index of every driven bit."""
     return {
         bit: f"{net}[{place}]" if len(bits) > 1 else net
         for net, bits in netlist.drives.items()
@@ -67,7 +68,6 @@ def _is_addend(name: str) -> bool:
 
 
 def _in_order(netlist: Netlist) -> Iterable[str]:
-    """Return the steps in topological order."""
     drives = {bit: step for step, pins in netlist.gives.items() for bits in pins.values() for bit in bits}
     return TopologicalSorter(
         {
@@ -78,7 +78,7 @@ def _in_order(netlist: Netlist) -> Iterable[str]:
 
 
 def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma that a step gives the same outputs as the simpler circuit's step for the same inputs."""
+    """Return the lemma about a step: for equal inputs it gives the same outputs as the simpler circuit's step."""
     into = [f".{pin}({_joined(bits, named)})" for pin, bits in other.pins[step].items()]
     out = [f".{pin}(other_{pin})" for pin in other.gives[step]]
     wires = [f"  wire [{len(bits) - 1}:0] other_{pin};" for pin, bits in other.gives[step].items()]
@@ -92,7 +92,7 @@ def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma
 
 
 def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma that the results equal those of the simpler circuit, or follow from the operation."""
+    """Return the lemma about the results: they equal the simpler circuit's results, or follow from the operation."""
     wires = {"value": other.outputs["result"], "raised": other.outputs["flags"]}
     lines = (f"  wire [{len(bits) - 1}:0] {name} = {_joined(bits, named)};" for name, bits in wires.items())
     says = after(unit.engine.result.format.bits)

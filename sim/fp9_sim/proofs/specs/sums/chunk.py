@@ -1,6 +1,7 @@
 """Specification of an accumulator with chunks, in parts: the product, one step of the open chunk, one of the total.
 
-By induction over operations, the registers hold the engine's state: the chunk, its number of steps, and the total.
+By induction over operations, the registers hold the state of the accumulator model: the chunk, its number of steps,
+and the total.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ _HELD = "chunk.payload"
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit.
 
-    They cover chunks of at least two steps of one product, with an exact sum before rounding, in one format without
-    subnormal numbers.
+    They cover chunks of at least two steps with one product each. The sum must be exact before rounding, and the
+    only
+    format has no subnormal numbers.
     """
     engine = unit.engine
     if not unit.has_state or unit.engine.steps_of_chunk < 2 or engine.step.products > 1 or unit.stages > _STAGES:
@@ -52,12 +54,12 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas. Each lemma uses only earlier ones."""
+    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
     return (*normal_products(unit), _summed(unit), _counted(unit), _joined(unit), _shown())
 
 
 def _operation(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for the effect of an operation on the chunk. A count above 0 means that the chunk is open."""
+    """Yield Verilog for the effect of an operation on the chunk. The chunk is open if its count is above 0."""
     yield f"  wire opens = op == {int(MacOp.LOAD)}; wire adds = opens || op == {int(MacOp.ACCUMULATE)};"
     yield f"  wire holds = op == {int(MacOp.HOLD)}; wire clears = op == {int(MacOp.CLEAR)};"
     yield f"  wire folds = op >= {int(MacOp.FOLD)}; wire is_open = {_COUNT}.held != 0;"
@@ -97,8 +99,9 @@ def _flags() -> str:
 
 
 def _counted(unit: Dot) -> ConeLemma:
-    """Return the lemma about the chunk's number of steps, always below a full chunk, and the operation's effect on the
-    total.
+    """Return the lemma about the chunk's number of steps and the operation's effect on the total.
+
+    The number is always below that of a full chunk.
     """
     steps = unit.engine.steps_of_chunk
     never = f"{_COUNT}.held >= {steps}"
@@ -121,7 +124,7 @@ def _counted(unit: Dot) -> ConeLemma:
 
 
 def _joined(unit: Dot) -> ConeLemma:
-    """Return the lemma about the total, from the content of the chunk's stage, and the flags of the operation."""
+    """Return the lemma about the total and the flags of the operation. The total follows from the chunk's stage."""
     fmt = unit.engine.result.format
     return ConeLemma(
         "the total after an operation, and its flags",

@@ -1,10 +1,8 @@
 """Specification of exact fixed-point sums, in parts: products, their positions, the sum, its rounding.
 
-Products come from tables of the formats' exact values. Every product is shifted into a fixed-point field. The
-addend is
-shifted into a window around the field (`fp9_rtl.sums.fixed.sum`). All terms are integers, which are added and
-rounded
-once.
+Tables of the formats' exact values give the products. Every product is shifted into a fixed-point field. The addend
+is shifted into a window around the field (`fp9_rtl.sums.fixed.sum`). All terms are then integers. They are added
+exactly, and the sum is rounded once.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas. Each lemma uses only earlier ones."""
+    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
     return (
         *_places(unit).lemmas(),
         _addend_placed(unit),
@@ -55,13 +53,12 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 def _rounds_as_exact(unit: Dot) -> bool:
     """Return whether the window is wide enough for its sum to round like the exact sum.
 
-    The magnitude of the sum of the products is below 2^top. This is at most a quarter ulp of an addend above the
-    window, so
-    the sum stays strictly between the same rounding boundaries at any exponent. A truncated addend is below half an
-    ulp of
-    the products. A sum other than the addend then has its leading bit at or above that half ulp. With its guard bit
-    it ends
-    within the window.
+    The magnitude of the products' sum is below 2^top. This is at most a quarter ulp of an addend above the window.
+    Whatever the addend's exponent, the sum then stays strictly between the same rounding boundaries.
+
+    A truncated addend is below half an ulp of the products. If the sum differs from the addend, its leading bit is
+    at or
+    above that half ulp. The sum and its guard bit then end within the window.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
@@ -69,12 +66,12 @@ def _rounds_as_exact(unit: Dot) -> bool:
 
 
 def _places(unit: Dot) -> Places:
-    """Return the products in their rows, which are two bits wider than the field."""
+    """Return the products in rows that are two bits wider than the field."""
     return Places(unit, _field(unit) + 2, _sign(unit), zeros=False)
 
 
 def _field(unit: Dot) -> int:
-    """Return the bits of the field, which hold the magnitude of the sum of all products."""
+    """Return the width of the field in bits. The field holds the magnitude of the sum of all products."""
     window = window_of(unit)
     return window.top - window.ulp
 
@@ -95,7 +92,7 @@ def _addend(unit: Dot) -> Iterator[str]:
 
 
 def _window(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for the addend in its window: `far`, its bits and its sticky bit."""
+    """Yield Verilog for `far`, the addend's bits in the window, and its sticky bit."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     bits = window.addend_highest - window.lowest + 1
     yield _far(unit)
@@ -106,7 +103,7 @@ def _window(unit: Dot) -> Iterator[str]:
 
 
 def _far(unit: Dot) -> str:
-    """Return Verilog for `far`: the addend lies above the window."""
+    """Return Verilog for `far`, which is 1 if the addend lies above the window."""
     window = window_of(unit)
     return f"  wire far = {int(window.far)} && addend_exponent > {window.addend_highest};"
 
@@ -127,26 +124,28 @@ def _addend_placed(unit: Dot) -> ConeLemma:
 
 
 def _is_far(unit: Dot) -> str:
-    """Return the condition that an addend above the window has its leading bit in the window's first position."""
+    """Return a Verilog condition: an addend above the window has its leading bit in the window's first position."""
     fmt, window = unit.engine.addend_format, window_of(unit)
     above = f"c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}] > {window.addend_highest + fmt.bias}"
     return f"{_no_number(unit)} || !({above}) || {_leads(unit)}"
 
 
 def _no_number(unit: Dot) -> str:
-    """Return the condition that the addend is infinite or NaN."""
+    """Return a Verilog condition: the addend is infinite or NaN."""
     fmt = unit.engine.addend_format
     return f"&c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}]"
 
 
 def _leads(unit: Dot) -> str:
-    """Return the condition that an addend's leading bit is in the window's first position."""
+    """Return a Verilog condition: the addend's leading bit is in the window's first position."""
     window = window_of(unit)
     return f"place.placed_addend[{window.addend_highest - window.lowest}]"
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return the condition on an addend's extent: at the window's first position, or truncated at its end."""
+    """Return a Verilog condition: a truncated addend, or one in the first position, has no more bits than its
+    format.
+    """
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     first = window.addend_highest - window.lowest
     low = f"place.cut && place.placed_addend >> {f} == 0"
@@ -155,7 +154,7 @@ def _is_addend(unit: Dot) -> str:
 
 
 def _special(unit: Dot) -> ConeLemma:
-    """Return the lemma about infinities and NaN of all terms, and about differing signs."""
+    """Return the lemma about infinities, NaN and differing signs of the terms."""
     names, places = unit.lane_names("product"), _places(unit)
 
     def any_of(kind: str) -> str:
@@ -191,7 +190,7 @@ _ORDINARY = "!place.invalid || place.nan"
 
 
 def _ordinary(unit: Dot) -> tuple[str, ...]:
-    """Return the conditions that the products are finite if the result is finite."""
+    """Return Verilog conditions: if the result is finite, the products are finite."""
     names = unit.lane_names("product")
     return tuple(f"{_SPECIAL} || !multiply.{name}_{kind}" for name in names for kind in ("inf", "nan"))
 
@@ -246,12 +245,14 @@ _IS_CUT = "!place.cut || c[{top}:0] != 0"
 
 
 def _finite(unit: Dot) -> str:
-    """Return the condition that the addend is finite if the result is finite."""
+    """Return a Verilog condition: if the result is finite, the addend is finite."""
     return f"{_SPECIAL} || !({_no_number(unit)})"
 
 
 def _keeps_addend(unit: Dot) -> str:
-    """Return the condition that the sum does not round above the largest number for an addend in the first position."""
+    """Return a Verilog condition: with an addend in the first position, the sum does not round above the largest
+    number.
+    """
     kept = unit.engine.result.format.precision + 1
     bits = window_of(unit).bits
     return f"{_SPECIAL} || !{_leads(unit)} || add.sum >> {bits - kept} < {(1 << kept) - 1}"
@@ -294,7 +295,7 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
-    """Return the facts that rounding assumes: the position of the leading bit, and impossible cases."""
+    """Return the conditions that rounding assumes: where the leading bit is, and which cases are impossible."""
     window, fmt = window_of(unit), unit.engine.result.format
     normal = f"normalise.significand[{fmt.fraction_bits}]"
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"

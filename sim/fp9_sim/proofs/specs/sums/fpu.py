@@ -1,10 +1,9 @@
-"""Specification of an `fpu`: FMMA and casts by the units for these operations alone, FMA in parts.
+"""Specification of an `fpu`. FMMA and casts are compared with single-purpose units, and FMA is proven in parts.
 
-The specification's window has the width of the unit's window for two products, so that ABC finds equal internal
-nets. A
+The specification's window is as wide as the unit's window for two products, so that ABC finds equal internal nets.
+A
 fused multiply-add is the exact sum of one product of wide operands and the addend, rounded once. The second product
-is
-then zero.
+is then zero.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ ASSUMES = ("the values of that dot and of those casts are claims of their own",)
 
 _PRODUCT = "multiply.product0"
 _ALONE = "!multiply.product1_nan && multiply.product1_zero && multiply.product1_significand == 0"
-"""Condition that the second product is zero."""
+"""Verilog condition: the second product is zero."""
 
 
 def is_offered(unit: Fpu) -> bool:
-    """Return whether the cases cover a unit: combinational, with flags."""
+    """Return whether the cases cover a unit. It must be combinational and have flags."""
     return not unit.stages and unit.flags
 
 
@@ -57,7 +56,7 @@ def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Oblig
 
 
 def _others(unit: Fpu) -> dict[FpuOp, tuple[Unit, dict[str, str]]]:
-    """Return for each operation the unit that performs it alone, and the connections of that unit's ports."""
+    """Return for each operation a unit that performs only this operation, and the connections of its ports."""
     wide, rounding = unit.engine.result.format, unit.engine.result.rounding
     halves = {f"{side}{lane}": f"{side}[{8 * lane + 7}:{8 * lane}]" for side in "ab" for lane in range(2)}
     selects = {
@@ -83,7 +82,9 @@ def _like_others(unit: Fpu) -> Iterator[Case]:
 
 
 def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
-    """Return Verilog that compares the outputs with another unit's. `broken` inverts one bit of its last operand."""
+    """Return Verilog that compares the outputs of two units. `broken` inverts one bit of the other unit's last
+    operand.
+    """
     names = [port.name for port in unit.outputs]
     last = next(name for name in reversed(pins) if name in ("c", "code", "x"))
     read = pins | ({last: f"{pins[last]} ^ 1'b1"} if broken else {})
@@ -101,12 +102,12 @@ def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
 
 
 def lemmas(unit: Fpu) -> tuple[ConeLemma, ...]:
-    """Return the lemmas about FMA. Each lemma uses only earlier ones."""
+    """Return the lemmas about FMA in order. Each lemma uses only conclusions of earlier lemmas."""
     return (_multiplied(unit), _added(unit))
 
 
 def _multiplied(unit: Fpu) -> ConeLemma:
-    """Return the lemma about the only product, normalised."""
+    """Return the lemma about the normalised product of an FMA."""
     fmt = unit.engine.result.format
     bits = 2 * fmt.precision
     special = f"{_PRODUCT}_nan || {_PRODUCT}_zero"
@@ -137,7 +138,7 @@ def _multiplied(unit: Fpu) -> ConeLemma:
 
 
 def _is_product(fmt: FixedFormat) -> str:
-    """Return the condition that the product is zero, or normalised with an exponent in range."""
+    """Return a Verilog condition: the product is zero, or it is normalised with an exponent in range."""
     significand = f"{_PRODUCT}_significand"
     number = f"$signed({_PRODUCT}_exponent)"
     within = f"{number} >= {-fmt.bias} && {number} <= {2 * (1 << fmt.exponent_bits) - 1 - fmt.bias}"

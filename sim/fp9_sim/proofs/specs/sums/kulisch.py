@@ -43,12 +43,12 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas. Each lemma uses only earlier ones."""
+    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
     return (*_places(unit).lemmas(), _step(unit), _rounded(unit))
 
 
 _KINDS = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
-"""State bits beside the register's sum, in this order."""
+"""State bits next to the register's sum, in this order."""
 
 
 def _places(unit: Dot) -> Places:
@@ -57,7 +57,7 @@ def _places(unit: Dot) -> Places:
 
 
 def _special(unit: Dot, register: str) -> str:
-    """Return the condition that a special state overrides the sum."""
+    """Return a Verilog condition: a NaN or infinity in the state overrides the sum."""
     return f"{register}[{unit.sum_bits + 3}:{unit.sum_bits}] != 0"
 
 

@@ -1,9 +1,9 @@
 """Specification of sums of normalised numbers: products, codes, and the sum of two terms.
 
 The formats have no subnormal numbers and one code for NaN and infinity (DLFloat). A term has three wires:
-`<name>_bits`
-is a significand of the result's precision or 0, `<name>_place` the biased exponent of its leading bit, and
-`<name>_negative` its sign.
+`<name>_bits` is 0 or a significand with the result's precision, `<name>_place` is the biased exponent of its
+leading
+bit, and `<name>_negative` is its sign.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from fp9_sim.proofs.specs.sums.round import PLACE
 
 
 def is_normal(unit: Dot) -> bool:
-    """Return whether products and results have no subnormal numbers and results round to nearest, ties away."""
+    """Return whether the lemmas cover a unit.
+
+    Its products and results have no subnormal numbers, and results round to nearest, ties away.
+    """
     engine = unit.engine
     fmt = engine.result.format
     merged = all(f.flushes and f.nan_is_inf for f in (fmt, *unit.a, *unit.b))
@@ -39,7 +42,7 @@ def products_of(unit: Dot) -> Products:
 
 
 def normal_products(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield a lemma for each product: it is normalised."""
+    """Yield a lemma for each product, which says that the product is normalised."""
     of = products_of(unit)
     lanes = zip(*(unit.lane_names(name) for name in ("a", "b", "product")), of.lemmas(), strict=True)
     for a, b, product, lemma in lanes:
@@ -58,7 +61,7 @@ def normal_products(unit: Dot) -> Iterator[ConeLemma]:
 
 
 def is_product(unit: Dot, product: str) -> tuple[str, ...]:
-    """Return the facts about every product."""
+    """Return Verilog conditions that hold for every product."""
     net, of = f"multiply.{product}", products_of(unit)
     exponents = [exponent + of.bias for exponent in sum_facts(unit).products]
     within = f"{net}_exponent >= {exponents[0]} && {net}_exponent <= {exponents[-1]}"
@@ -67,7 +70,7 @@ def is_product(unit: Dot, product: str) -> tuple[str, ...]:
 
 
 def product_term(unit: Dot, product: str) -> Iterator[str]:
-    """Yield Verilog for a product as a term. A zero has the exponent 0."""
+    """Yield Verilog that converts a product to a term. A zero has the exponent 0."""
     of, p = products_of(unit), unit.engine.result.format.precision
     net = f"multiply.{product}"
     yield f"  wire [{p - 1}:0] {product}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
@@ -76,7 +79,7 @@ def product_term(unit: Dot, product: str) -> Iterator[str]:
 
 
 def code_term(fmt: FixedFormat, name: str, code: str) -> Iterator[str]:
-    """Yield Verilog for a code as a term."""
+    """Yield Verilog that converts a code to a term."""
     p, f, top = fmt.precision, fmt.fraction_bits, fmt.bits - 2
     yield f"  wire {name}_zero = {code}[{top}:0] == 0; wire {name}_negative = {code}[{top + 1}] && !{name}_zero;"
     yield f"  wire [{p - 1}:0] {name}_bits = {name}_zero ? 0 : {{1'b1, {code}[{f - 1}:0]}};"
@@ -95,9 +98,9 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
 
     Its wires are `significand`, `exponent`, `guard`, `rest`, `zero`, and `negative` for a nonzero sum.
 
-    A term far below the other is shifted up, but stays below every bit that rounding reads. The other term is a
-    multiple of
-    these bits. The sum therefore stays strictly between the same two boundaries.
+    A term far below the other term is shifted up, but stays below every bit that rounding reads. The other term is
+    a
+    multiple of these bits. The sum therefore stays strictly between the same two rounding boundaries.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
@@ -122,9 +125,9 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
     """Yield Verilog that rounds to nearest, ties away. `significand` and the wire `exponent` hold the number.
 
-    The wires are `ended`, the code without sign, `value`, the code, and `raised`, the flags. Wire `nan` selects
-    NaN; wire
-    `exact` clears the inexact flag.
+    The wires are `ended` (the code without its sign), `value` (the code) and `raised` (the flags). Wire `nan`
+    selects
+    NaN; wire `exact` clears the inexact flag.
     """
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"

@@ -1,9 +1,9 @@
 """Specification of the exact sum of two products and an addend, in parts (`fp9_rtl.sums.pair`).
 
-Products come from tables of the formats' exact values, and are normalised. A window aligns the three terms at the
-largest exponent; the bits of a term below the window become one sticky bit. The remaining sum is rounded once.
+Tables of the formats' exact values give the products, which are normalised. A window aligns the three terms at the
+largest exponent. A term's bits below the window become one sticky bit. The sum in the window is rounded once.
 Lemmas
-about numbers alone show that it rounds like the exact sum of the three terms.
+about integers, without the circuit, show that it rounds like the exact sum of the three terms.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas. Each lemma uses only earlier ones."""
+    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
     return (*normal_products(unit), _aligned(unit), _added(unit), _normalised(unit), _rounded(unit), *_exact(unit))
 
 
@@ -48,16 +48,16 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _is_nan(unit: Dot) -> str:
-    """Return the condition that a term is NaN."""
+    """Return a Verilog condition: at least one term is NaN."""
     return f"multiply.product0_nan || multiply.product1_nan || {is_nan(unit.engine.result.format, 'c')}"
 
 
 def _terms(unit: Dot) -> Iterator[str]:
     """Yield Verilog that orders the three terms by exponent.
 
-    `first` has the largest exponent, `low` is the smaller product, `second` the remaining term. A zero has the
-    exponent 0,
-    below the exponent of every nonzero product.
+    `first` has the largest exponent, `low` is the smaller product, and `second` is the remaining term. A zero has
+    the
+    exponent 0, which is below the exponent of every nonzero product.
     """
     fmt = unit.engine.result.format
     for name in products_of(unit).names:
@@ -76,9 +76,7 @@ def _terms(unit: Dot) -> Iterator[str]:
 
 
 def _cut(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for the parts of the two smaller terms in the window, with a sticky bit, and whether bits were
-    lost.
-    """
+    """Yield Verilog that truncates the two smaller terms to the window, with sticky bits and wires for lost bits."""
     window, p = window_bits(unit.engine.result.format), unit.engine.result.format.precision
     for name in ("second", "low"):
         yield f"  wire {PLACE} {name}_distance = first_place - {name}_place;"
@@ -128,7 +126,7 @@ def _aligned(unit: Dot) -> ConeLemma:
 
 
 def _places(unit: Dot) -> tuple[str, ...]:
-    """Return the conditions that exponents are in the range of terms."""
+    """Return Verilog conditions: exponents are in the range of the terms."""
     return tuple(f"align.{name}_exponent <= {_highest(unit)}" for name in ("first", "cut_term"))
 
 
@@ -158,7 +156,9 @@ def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) 
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """Return the lemma about the sum's magnitude and sign, or the truncated term if the others have cancelled."""
+    """Return the lemma about the sum's magnitude and sign. If the other two terms cancel, the sum is the truncated
+    term.
+    """
     below = window_bits(unit.engine.result.format) + 1 - unit.engine.result.format.precision
     lines = _sum(
         unit, "align.first_significand", "align.high", "align.low", ("align.high_opposite", "align.low_opposite")
@@ -180,7 +180,6 @@ def _added(unit: Dot) -> ConeLemma:
 
 
 def _normalised(unit: Dot) -> ConeLemma:
-    """Return the lemma about normalisation of the sum."""
     bits, fmt = _sum_bits(unit), unit.engine.result.format
     kept = fmt.precision + 2
     first = f"moved[{bits - 1}:{bits - kept}]"
@@ -208,7 +207,7 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 
 def _rounded(unit: Dot) -> ConeLemma:
-    """Return the lemma about the rounding of the normalised sum, and NaN."""
+    """Return the lemma about NaN and the rounding of the normalised sum."""
     return ConeLemma(
         "the rounding, result and flags",
         (),
@@ -226,7 +225,7 @@ def _rounded(unit: Dot) -> ConeLemma:
 
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
-    """Return the facts about a normalised sum."""
+    """Return Verilog conditions that hold for a normalised sum."""
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
     normal = f"normalise.significand[{unit.engine.result.format.fraction_bits}]"
     return (f"normalise.zero ? {bits} == 0 : {normal}",)
@@ -239,7 +238,7 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield the lemmas that the sum in the window rounds like the exact sum: no rounding boundary lies between them."""
+    """Yield the lemmas that the sum in the window rounds like the exact sum. No rounding boundary lies between them."""
     p, far = unit.engine.result.format.precision, _highest(unit)
     half = far - (window_bits(unit.engine.result.format) + 1 - p)
     wide = p + far + HEADROOM

@@ -1,4 +1,6 @@
-"""Products at their positions in a fixed-point field, in parts. The bits of negative products are inverted."""
+"""Specification in parts of products at their positions in a fixed-point field. Negative products are inverted
+bitwise.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from fp9_sim.proofs.specs.sums.round import PLACE
 
 @dataclass(frozen=True)
 class Places:
-    """The products of a unit in rows of `bits` bits. The last bit has the weight of the smallest product's ulp.
+    """The products of a unit in rows of `bits` bits. The last bit of a row has the weight of the smallest product's
+    ulp.
 
     Signs are relative to `sign`. `zeros` has the same meaning as in `Products`.
     """
@@ -27,7 +30,7 @@ class Places:
 
     @property
     def longest(self) -> int:
-        """Return the bits that hold the magnitude of every product at its position."""
+        """Return the number of bits that hold the magnitude of every product at its position."""
         products = product_range(self.unit.a, self.unit.b)
         return floor_log2(products.largest) - products.ulp + 1
 
@@ -36,20 +39,20 @@ class Places:
         return Products(self.unit, product_bias(self.unit), self.zeros)
 
     def negative(self, product: str) -> str:
-        """Return the condition that a product is inverted."""
+        """Return a Verilog condition: a product is inverted."""
         return f"(multiply.{product}_sign ^ {self.sign})"
 
     def row(self, product: str) -> str:
-        """Return a product's bits at their position, without the inversion."""
+        """Return a Verilog expression for a product's bits at their position, without the inversion."""
         return f"(place.{product}_placed ^ {{{self.bits}{{{self.negative(product)}}}}})"
 
     def fact(self, product: str) -> str:
-        """Return the condition that a product at its position is no longer than the largest product."""
+        """Return a Verilog condition: a product at its position is no longer than the largest product."""
         net = f"multiply.{product}"
         return f"{net}_inf || {net}_nan || {self.row(product)} >> {self.longest} == 0"
 
     def lemmas(self) -> Iterator[ConeLemma]:
-        """Yield a lemma for each product and a lemma for its position."""
+        """Yield a lemma about each product and a lemma about its position."""
         of = self.products
         for lemma, product in zip(of.lemmas(), of.names, strict=True):
             yield cone(lemma, gives=(*lemma.gives, *self._facts(product)))
@@ -58,11 +61,11 @@ class Places:
 
     @property
     def _last(self) -> int:
-        """Return the biased exponent of a product whose last bit is the last bit of the row."""
+        """Return the biased exponent at which a product's last bit is the last bit of the row."""
         return product_bias(self.unit) + product_range(self.unit.a, self.unit.b).ulp + self.products.bits - 1
 
     def _facts(self, product: str) -> tuple[str, str]:
-        """Return two facts about a product: it is at most the largest product, and its bits below the row are 0."""
+        """Return two Verilog conditions: a product is at most the largest product, and its bits below the row are 0."""
         net, of = f"multiply.{product}", self.products
         number = of.number(f"{net}_exponent")
         special = f"{of.zero(product)} || {net}_inf || {net}_nan"

@@ -1,4 +1,4 @@
-"""Specification of products, in parts: from operand codes to significands, exponents and classes, by tables.
+"""Specification of products in parts. Tables give the significand, exponent and class of each operand code.
 
 Significands are integers aligned as in their format. A subnormal number has the format's lowest exponent.
 """
@@ -22,9 +22,9 @@ STEPS = ("decode", "multiply")
 
 @dataclass(frozen=True)
 class Products:
-    """The products of a unit. The circuit biases the exponent of a product's first bit by `bias`.
+    """The products of a unit. The circuit adds `bias` to the exponent of a product's first bit.
 
-    With `zeros` the circuit marks zero products. Without it, a zero product has the significand 0.
+    With `zeros`, the circuit has a net that marks zero products. Without it, a zero product has the significand 0.
     """
 
     unit: Dot
@@ -37,12 +37,12 @@ class Products:
 
     @property
     def bits(self) -> int:
-        """Return the bits of a product's significand."""
+        """Return the number of bits in a product's significand."""
         return significand_bits(self.unit.a) + significand_bits(self.unit.b)
 
     @property
     def exponents(self) -> range:
-        """Return the biased exponents of the products' first bits."""
+        """Return the range of biased exponents that products can have."""
         sides = [set(_exponents(formats)) for formats in (self.unit.a, self.unit.b)]
         first = 1 + self.bias
         return range(sum(map(min, sides)) + first, sum(map(max, sides)) + first + 1)
@@ -52,18 +52,21 @@ class Products:
         return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
 
     def zero(self, product: str) -> str:
-        """Return the condition that a product is zero."""
+        """Return a Verilog condition: a product is zero."""
         return f"multiply.{product}_zero" if self.zeros else f"multiply.{product}_significand == 0"
 
     def facts(self, product: str) -> tuple[str, str]:
-        """Return two facts about every product: a zero has the significand 0, and its exponent is in range."""
+        """Return two Verilog conditions: a zero product has the significand 0, and the exponent is in range."""
         net, zero = f"multiply.{product}", self.zero(product)
         number, special = self.number(f"{net}_exponent"), f"{zero} || {net}_inf || {net}_nan"
         within = f"{number} >= {self.exponents.start} && {number} <= {self.exponents[-1]}"
         return f"!({zero}) || {net}_significand == 0", f"{special} || {within}"
 
     def significand(self, product: str) -> str:
-        """Return a product's significand, extended by the last bits that are 0 in all products and have no net."""
+        """Return a Verilog expression for a product's significand.
+
+        If the last bits of all products are 0, they have no net. The expression then appends them.
+        """
         net = f"multiply.{product}_significand"
         return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"
 
@@ -106,7 +109,7 @@ def _exponents(formats: tuple[Format, ...]) -> Iterator[int]:
 
 
 def _exponent(fmt: Format, magnitude: Fraction) -> int:
-    """Return the exponent of a number's first bit. It is one larger for an integer with an additional leading bit."""
+    """Return the exponent of a number's first bit. For an integer with an additional leading bit it is one larger."""
     leading = floor_log2(magnitude)
     aligned = alignment_exponent(fmt, leading)
     return max(aligned, leading) if isinstance(fmt, ScaledInteger) else aligned
@@ -114,7 +117,7 @@ def _exponent(fmt: Format, magnitude: Fraction) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _operand(name: str, select: str, formats: tuple[Format, ...]) -> tuple[str, ...]:
-    """Return Verilog for an operand's fields by table. A subnormal number has its format's lowest exponent."""
+    """Return Verilog that finds an operand's fields in a table. A subnormal number has its format's lowest exponent."""
     bits = significand_bits(formats)
     index = f"({select} >= {len(formats) - 1} ? {len(formats) - 1} : {select})" if len(formats) > 1 else "0"
     kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))

@@ -1,4 +1,4 @@
-"""Specification of a rounding: from the exact magnitude of a sum to its code, by the position of the leading bit."""
+"""Specification of rounding. It converts the exact magnitude of a sum to a code, by the position of the leading bit."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ DECIDED = {
     Rounding.RDN: "(guard || rest) && negative",
     Rounding.RTO: "(guard || rest) && !kept[0]",
 }
-"""Condition to round the magnitude up (IEEE 754-2019, 4.3; rounding to odd: Boldo and Melquiond 2008)."""
+"""Verilog conditions for rounding the magnitude up.
+
+Sources: IEEE 754-2019, 4.3; for rounding to odd, Boldo and Melquiond 2008.
+"""
 
 
 def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: str) -> tuple[str, ...]:
     """Return Verilog for the wires `finite` (the code of a finite sum), `inexact`, `tiny` and `over`.
 
-    The sum is `magnitude`, of `width` bits, times 2^`place`. The code of zero is +0. `tiny` means below the normal
-    numbers
-    after rounding with an unbounded exponent. The result format must have subnormal numbers.
+    The sum is `magnitude`, which has `width` bits, times 2^`place`. The code of zero is +0. `tiny` means that the
+    sum,
+    rounded with an unbounded exponent, is below the normal numbers. The result format must have subnormal numbers.
     """
     fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
     f, up = fmt.fraction_bits, DECIDED[engine.result.rounding]
@@ -51,7 +54,9 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
 
 
 def _cut_at(last: str, name: str, width: int, precision: int, up: str) -> tuple[str, ...]:
-    """Return Verilog for `upper`, the magnitude rounded to a multiple of 2^`last`. `name` prefixes all wires."""
+    """Return Verilog for `upper`, the magnitude rounded to a multiple of 2^`last`. `name` is the prefix of all
+    wires.
+    """
     wide = width + precision
     names = ("kept", "guard", "rest")
     for word in names:

@@ -1,8 +1,7 @@
 """Specification of a multiplier: decode by table, multiply, round once.
 
 A case fixes the formats of both operands. Their significands have at most four bits, so a product in the result's
-normal
-range is exact. Only results below the normal range are rounded.
+normal range is exact. Only results below the normal range are rounded.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _ROUNDS_UP = {
 
 
 def product_cases(unit: Mul) -> Iterator[Case]:
-    """Yield a case for each pair of formats. Its control has a wrong sign if both operands are negative."""
+    """Yield a case for each pair of formats. The control has a wrong sign if both operands are negative."""
     if unit.result.precision < PRODUCT_BITS:
         raise ValueError(f"no proof is offered for products in {unit.result.name}; run fp9 sweep")
     widths = {port.name: port.width for port in unit.inputs}

@@ -1,4 +1,4 @@
-"""Proof of units with an accumulator or stages by comparison with the combinational step, on the same operands."""
+"""Proof of units with an accumulator or stages. They are compared with a combinational unit on the same operands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9_sim.proofs.miter import Case
 
 
 def step_of(unit: Dot) -> Dot:
-    """Return the combinational unit without state that a unit is compared with."""
+    """Return the combinational unit with which a unit is compared."""
     kind = Fma if unit.products == 1 else Dot
     fields = {name: getattr(unit, name) for name in ("a", "b", "engine", "flags", "bias_port", "scale", "block")}
     return kind(name=f"{unit.name}_step", **fields)
@@ -21,7 +21,7 @@ def step_verilog(unit: Dot) -> str:
 
 
 def step_cases(unit: Dot) -> tuple[Case, ...]:
-    """Return the only case. Its control has an accumulator that loses its value, or a step with a wrong addend."""
+    """Return the only case. In its control, the accumulator loses its value or the addend is wrong."""
     return (Case("every operation", {}, _same(unit, broken=False), _same(unit, broken=True)),)
 
 

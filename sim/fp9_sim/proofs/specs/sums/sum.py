@@ -1,14 +1,13 @@
 """Specification of a multiply-add: decode by table, align everything in one wide integer, round once.
 
 A case fixes the formats of both operands, and whether magnitudes are added or subtracted. If one term is only a
-sticky
-bit of the other, the distance is reduced to the smallest such distance. Zeros, infinities and NaN have a case of
-their
-own, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
+sticky bit of the other, the distance between them is reduced to the smallest such distance. Zeros, infinities and
+NaN
+have a separate case, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
-The result is FP32, to nearest even. A sum with an 8-bit product neither overflows nor is it inexact below FP32's
-normal
-range.
+The result is FP32, rounded to nearest even. A sum with an 8-bit product does not overflow. Below FP32's normal
+range
+it is exact.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
 def _specification(a: Format, b: Format, result: FixedFormat, condition: str, broken: bool) -> str:
     """Return the specification for finite operands: decode, add, round. `broken` rounds ties away.
 
-    The last bit of the wide sum lies below the product's last bit by the largest distance that affects rounding.
+    The last bit of the wide sum lies below the product's last bit, by the largest distance that affects rounding.
     """
     p, bits = result.fraction_bits, result.bits
     below, above = 2 * p + 4, PRODUCT_BITS + 4
@@ -138,7 +137,7 @@ def _specification(a: Format, b: Format, result: FixedFormat, condition: str, br
 
 @functools.lru_cache(maxsize=64)
 def operand_by_table(name: str, fmt: Format) -> tuple[str, ...]:
-    """Return Verilog for an operand's fields by table."""
+    """Return Verilog that finds an operand's fields in a table."""
     if significand_bits((fmt,)) > OPERAND_SIGNIFICAND_BITS:
         raise ValueError(f"no proof is offered for sums of {fmt.name} products; run fp9 sweep")
     rows = [decoded(fmt, code, OPERAND_SIGNIFICAND_BITS) for code in range(1 << fmt.bits)]

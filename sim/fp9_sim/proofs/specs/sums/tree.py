@@ -1,13 +1,12 @@
 """Specification of a sum of many terms, in parts: carry-save adders, a final addition, magnitude and sign.
 
-Terms are rows in ones' complement, each equal to its number modulo 2^width - 1. A carry-save adder replaces three
-rows by
-two rows with the same sum modulo 2^width - 1. One lemma proves this for any three rows, so the last two rows have
-the sum
-of all terms in any order. This step is an argument; no solver adds the terms. Another lemma shows that the final
-addition
-gives magnitude and sign, if the sum is below half the modulus. The last lemma compares the circuit with the same
-adders, which ABC proves equal one by one.
+Terms are rows in ones' complement. Each row equals its number modulo 2^width - 1. A carry-save adder replaces three
+rows by two rows with the same sum modulo 2^width - 1. One lemma proves this for any three rows. The last two rows
+therefore have the sum of all terms, in any order. This conclusion is an argument on paper; no solver adds the
+terms.
+
+Another lemma shows that the final addition gives magnitude and sign, if the sum is below half the modulus. The last
+lemma compares the circuit with the same adders, which ABC proves equal one by one.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ _CARRIES = "x & y | z & (x | y)"
 
 
 def tree_lemmas(steps: tuple[str, ...], terms: Mapping[str, str], bits: int, inf: str, minus: str) -> Iterator[Lemma]:
-    """Yield the lemmas about `add.sum`, of `bits` bits, and `add.sign`.
+    """Yield the lemmas about the nets `add.sum`, which has `bits` bits, and `add.sign`.
 
-    `terms` maps the net of each term to the net of its sign. Where `inf` holds, the sign is `minus`.
+    `terms` maps the net of each term to the net of its sign. If the condition `inf` holds, the sign is `minus`.
     """
     width = bits + 1
     found = f"whole[{width - 1}:0] + whole[{width}]"
@@ -70,14 +69,13 @@ def tree_lemmas(steps: tuple[str, ...], terms: Mapping[str, str], bits: int, inf
 
 
 def _any(terms: Iterable[str], width: int, names: str) -> Iterator[str]:
-    """Yield Verilog for rows of arbitrary bits."""
     yield f"  wire [{len(names) * width - 1}:0] any = {{{', '.join(terms)}}};"
     for place, name in enumerate(names):
         yield f"  wire [{width - 1}:0] {name} = any[{place * width} +: {width}];"
 
 
 def _rows(terms: Mapping[str, str], width: int) -> Iterator[str]:
-    """Yield Verilog that reduces the terms to the last two rows, `x` and `y`."""
+    """Yield Verilog that reduces the terms to two rows, `x` and `y`."""
     rows = [f"row{place}" for place in range(len(terms))]
     for row, (term, sign) in zip(rows, terms.items(), strict=True):
         yield f"  wire [{width - 1}:0] {row} = {{{width}'d0, {term}}} ^ {{{width}{{{sign}}}}};"
@@ -94,7 +92,7 @@ def _rows(terms: Mapping[str, str], width: int) -> Iterator[str]:
 
 
 def _adder(number: str, rows: list[str], width: int) -> Iterator[str]:
-    """Yield a carry-save adder. Carries move up by one bit, and the top carry enters at the bottom."""
+    """Yield Verilog for a carry-save adder. Carries move up by one bit, and the top carry enters at the bottom."""
     x, y, z = rows
     yield f"  wire [{width - 1}:0] sums{number} = {x} ^ {y} ^ {z};"
     yield f"  wire [{width - 1}:0] moved{number} = {x} & {y} | {z} & ({x} | {y});"
@@ -102,6 +100,6 @@ def _adder(number: str, rows: list[str], width: int) -> Iterator[str]:
 
 
 def _ended(width: int) -> Iterator[str]:
-    """Yield the final addition with end-around carry, and its magnitude."""
+    """Yield Verilog for the final addition with end-around carry, and for its magnitude."""
     yield f"  wire [{width}:0] whole = x + y; wire [{width - 1}:0] total = whole[{width - 1}:0] + whole[{width}];"
     yield f"  wire [{width - 2}:0] magnitude = total[{width - 2}:0] ^ {{{width - 1}{{total[{width - 1}]}}}};"

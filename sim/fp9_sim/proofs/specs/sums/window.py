@@ -1,10 +1,9 @@
 """Specification of dot products in a window, in parts: products, alignment, their sum, its rounding.
 
-Products come from tables of the formats' exact values. The window starts at the largest exponent of all nonzero
-terms, as
-the engine's record states. Every term loses its bits below the window. The remaining terms are integers, which are
-added
-exactly, for any number of terms, and rounded once. Special operands are separated in the first part.
+Tables of the formats' exact values give the products. The window starts at the largest exponent of all nonzero
+terms,
+as the accumulator model states. Every term loses its bits below the window. The remaining terms are integers. They
+are added exactly, for any number of terms, and the sum is rounded once. The first part separates special operands.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ PROVES = (
 )
 _ALIGN, _ADD, _ROUND = ("align",), ("add",), ("normalise", "round")
 _NONE = -(1 << 14)
-"""Exponent below all exponents."""
+"""An exponent below all possible exponents."""
 _LOWEST_ADDEND = 2
-"""Biased exponent of an addend's lowest binade, plus one."""
+"""Biased exponent of an addend in the lowest binade, plus one."""
 _MOST_BY_DIAGRAMS = 9
 """Largest number of terms for which a decision diagram of the sum takes less than two minutes."""
 _NO_NUMBER = "!align.invalid || align.nan"
@@ -40,9 +39,8 @@ _NO_NUMBER = "!align.invalid || align.nan"
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit.
 
-    They cover a window of all terms, truncated toward zero, without scales, and not narrower than the bits that
-    rounding
-    reads. No pipeline register may lie within a step.
+    They cover a window of all terms, truncated toward zero and without scales. The window must hold all bits that
+    rounding reads. No pipeline register may lie within a step.
     """
     engine = unit.engine
     plain = (
@@ -73,7 +71,7 @@ def lemmas(unit: Dot) -> tuple[Lemma, ...]:
 
 
 def passed(unit: Dot) -> dict[str, str]:
-    """Return the nets that may bypass a step, with the nets that replace them."""
+    """Return the nets that may bypass a step. Each is mapped to the net that replaces it."""
     signs = {f"align.{name}_sign": f"multiply.{name}_sign" for name in unit.lane_names("product")}
     return {**signs, "align.addend_sign": f"{_addend(unit)}[{unit.engine.addend_format.bits - 1}]"}
 
@@ -83,12 +81,11 @@ def _products(unit: Dot) -> Products:
 
 
 def _addend(unit: Dot) -> str:
-    """Return the net of the addend."""
     return f"{ENTER}.c" if unit.has_state else "c"
 
 
 def entering(unit: Dot) -> Iterator[Lemma]:
-    """Yield the lemma about the addend of an accumulator's step."""
+    """Yield the lemma about the addend in an accumulator's step."""
     if unit.has_state:
         loads, net = f"op == {int(MacOp.LOAD)}", _addend(unit)
         says = f"!({loads} || op == {int(MacOp.ACCUMULATE)}) || {net} == ({loads} ? c : {ACCUMULATOR})"
@@ -146,15 +143,15 @@ _SPECIAL = "align.nan || align.inf"
 
 
 def _is_below(unit: Dot) -> str:
-    """Return the condition that the window is low enough to contain a product."""
+    """Return a Verilog condition: the window is low enough to contain a product."""
     return f"{_products(unit).number('align.exponent')} < {_products(unit).exponents[-1] + _window_bits(unit)}"
 
 
 def _hangs(unit: Dot, nothing: str) -> str:
-    """Return the condition that the window's exponent is at least the exponent of the smallest addend.
+    """Return a Verilog condition: the window's exponent is at least the smallest exponent of an addend.
 
-    Without an addend the limit is the smallest product or the engine's exponent of a zero. The condition does not
-    apply if
+    Without an addend, the limit comes from the smallest product or from the exponent of a zero. The condition is
+    true if
     `nothing` holds.
     """
     without = max(_products(unit).exponents.start, _zero(unit))
@@ -167,8 +164,9 @@ def _nothing_kept(unit: Dot) -> str:
 
 
 def _of_term(unit: Dot, term: str) -> str:
-    """Return the fact about an aligned term: the addend leaves the first bit free, and products are 0 in a high
-    window.
+    """Return a Verilog condition on an aligned term.
+
+    The first bit of the addend is 0. If the window is too high to contain a product, every product is 0.
     """
     if term == "addend":
         return f"{_SPECIAL} || !align.addend[{_window_bits(unit) - 1}]"
@@ -176,12 +174,14 @@ def _of_term(unit: Dot, term: str) -> str:
 
 
 def _of_sum(unit: Dot) -> str:
-    """Return the fact that the sum in a high window is no larger than the addend."""
+    """Return a Verilog condition: if the window is too high to contain a product, the sum is no wider than the
+    addend.
+    """
     return f"{_SPECIAL} || {_is_below(unit)} || add.sum >> {_window_bits(unit) - 1} == 0"
 
 
 def _terms(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for the terms' values, exponents, signs and classes. Products come from nets."""
+    """Yield Verilog for the terms' values, exponents, signs and classes. Products are read from nets."""
     fmt, of = unit.engine.addend_format, _products(unit)
     f, top, exponent = fmt.fraction_bits, fmt.bits - 2, fmt.bits - 1 - fmt.exponent_bits
     for name in of.names:
@@ -207,8 +207,9 @@ def _any(unit: Dot, kind: str) -> str:
 
 
 def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
-    """Yield Verilog for the largest exponent of the nonzero terms. Zeros count with the engine's exponent, if it has
-    one.
+    """Yield Verilog for the largest exponent of the nonzero terms.
+
+    If the accumulator model gives zeros an exponent, it is included.
     """
     yield f"  wire nothing = {' && '.join(f'{term}_zero' for term in terms)};"
     before = f"{_NONE}"
@@ -220,13 +221,13 @@ def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
 
 
 def _zero(unit: Dot) -> int:
-    """Return the biased exponent of a zero in the window."""
+    """Return the biased exponent that a zero has in the window."""
     zero = unit.engine.window.zero_exponent
     return _NONE if zero is None else zero + unit.engine.result.format.bias + 1
 
 
 def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
-    """Yield Verilog for the part of a term in the window, and whether bits were lost."""
+    """Yield Verilog that truncates a term to the window, and a wire for lost bits."""
     bits = _window_bits(unit)
     # Products have one place above that of their exponent, the addend has none.
     value = f"{{1'b0, {term}_value}}" if term == "addend" else f"{term}_value"
@@ -242,7 +243,7 @@ def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
 
 
 def _window_bits(unit: Dot) -> int:
-    """Return the bits of a product in the window: two integer bits and the fraction bits."""
+    """Return the number of bits of a product in the window: two integer bits and the fraction bits."""
     assert unit.engine.window.width is not None
     return 2 + unit.engine.window.width
 
@@ -251,12 +252,12 @@ def _window_bits(unit: Dot) -> int:
 
 
 def _sum_bits(unit: Dot) -> int:
-    """Return the bits that hold the sum of all terms."""
+    """Return the number of bits that hold the sum of all terms."""
     return _window_bits(unit) + unit.products.bit_length()
 
 
 def _fits(unit: Dot) -> str:
-    """Return the condition that the circuit's bits above the sum are 0."""
+    """Return a Verilog condition: the circuit's bits above the sum are 0."""
     return f"add.sum >> {_sum_bits(unit)} == 0"
 
 
@@ -281,7 +282,7 @@ def _added(unit: Dot) -> Iterator[Lemma]:
 
 
 def _added_plainly(unit: Dot, terms: tuple[str, ...]) -> Lemma:
-    """Return the lemma about the sum of the terms one by one, decided by decision diagrams."""
+    """Return the lemma about adding the terms one by one. Decision diagrams decide it."""
     bits, window = _sum_bits(unit) + 2, _window_bits(unit)
     lines, before = [], f"{bits}'d0"
     for term in terms:
@@ -328,7 +329,7 @@ def _rounded(unit: Dot) -> Lemma:
 
 
 def after(bits: int) -> dict[str, str]:
-    """Return the conditions on an accumulator's result and flags after each operation."""
+    """Return the conditions that an accumulator's result and flags meet after each operation."""
     adds = f"op == {int(MacOp.ACCUMULATE)} || op == {int(MacOp.LOAD)}"
     kept = f"op == {int(MacOp.HOLD)} ? {ACCUMULATOR} : {bits}'d0"
     return {"result": f"result == ({adds} ? value : {kept})", "flags": f"flags == ({adds} ? raised : 0)"}
