@@ -28,10 +28,10 @@ OF_FUNCTION = (SWEEP, PROOF)
 """Claims about the function of a circuit. All other claims are about the circuit's form."""
 
 NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
-"""Reasons why a record is not valid for the current unit."""
+"""Reasons why a record is missing or stale."""
 
 Fields = dict[str, Any]
-"""A measurement: `unit`, `spec`, `circuit_sha256`, `seconds`, `provenance` and the fields of its claim."""
+"""The fields of a record: `unit`, `spec`, `circuit_sha256`, `seconds`, `provenance` and the fields of its claim."""
 
 _COMMON = ("unit", "spec", "circuit_sha256", "seconds", "provenance")
 

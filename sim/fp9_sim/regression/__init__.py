@@ -1,4 +1,4 @@
-"""Regressions: golden vectors on a unit's Verilog. The module `gemm` checks tiles and is loaded on demand."""
+"""Regressions that run golden vectors on a unit's Verilog. The module `gemm` checks tiles and is loaded on demand."""
 
 from fp9_sim.regression.both import Comparison, compare
 from fp9_sim.regression.cached import regress_once

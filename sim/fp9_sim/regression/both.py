@@ -1,4 +1,4 @@
-"""The same vectors on both simulators. A difference is a fault of a simulator or of its input."""
+"""Runs of the same vectors on both simulators. Different results point to a bug in a simulator or in its input."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from fp9_sim.simulators.find import SIMULATORS
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs of the same vectors on both simulators, and the operations with different answers."""
+    """Runs of the same vectors on both simulators. `differing` holds the operations with different results."""
 
     runs: tuple[Regression, ...]
     differing: NDArray[np.intp]
 
     @property
     def passed(self) -> bool:
-        """Return whether both runs passed and agree."""
+        """Return whether both runs passed and gave the same results."""
         return not self.differing.size and all(run.passed for run in self.runs)
 
 
@@ -41,11 +41,9 @@ def compare(
     build_dir: Path | str = DEFAULT_FOLDER,
     verilog: str | None = None,
 ) -> Comparison:
-    """Run the same vectors on Icarus and on Verilator in parallel, and compare the answers.
+    """Run the same vectors on Icarus and on Verilator in parallel, and compare the results.
 
-    Arguments and errors are those of `regress`. Outputs without a meaning may differ: Icarus can give an x, which
-    Verilator
-    does not have.
+    Arguments and errors are those of `regress`. Don't-care outputs may differ, because Verilator has no x.
     """
     checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
 

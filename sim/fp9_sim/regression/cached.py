@@ -1,4 +1,4 @@
-"""Regressions that passed earlier: cached under everything that can change their outcome."""
+"""Cache of passed regressions. The cache key covers everything that can change the outcome."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def regress_once(
 ) -> dict[str, Any]:
     """Return the outcome of `regress`: `checked`, `mismatches`, `violations`, `seconds` and `kept`.
 
-    A passed run is cached under the digest of Verilog, vectors, simulator, bench and seed. `kept` is this digest if
-    the outcome
-    comes from the cache, else "". Failed runs always run again. The cache is `folder` or the default cache; if it
-    cannot be
-    written, every run is simulated. Raises as `regress`.
+    A passed run is cached under the digest of Verilog, vectors, simulator, test bench and seed. `kept` is this
+    digest if
+    the outcome comes from the cache, else "". Failed runs always run again. `folder` replaces the default cache. If
+    the
+    cache cannot be written, every run is simulated. Raises the errors of `regress`.
     """
     request = _request(unit, made, simulator, seed)
     place = folder or cache.folder("regressions")

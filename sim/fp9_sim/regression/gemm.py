@@ -1,4 +1,7 @@
-"""Tiles for matrix products in cocotb, on Icarus or Verilator, compared with `fp9.matmul` and `fp9.cast`."""
+"""Simulation of matrix product tiles in cocotb, on Icarus or Verilator.
+
+The results are compared with `fp9.matmul` and `fp9.cast`.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,15 @@ from fp9_sim.simulators.child import run_job
 from fp9_sim.simulators.find import SimulatorError
 
 BENCH = "fp9_sim.benches.gemm"
-"""The cocotb test module."""
+"""Name of the cocotb test module."""
 
 MOST_STEPS = 24
-"""Largest number of steps of a random product."""
+"""Largest number of steps in a random matrix product."""
 
 
 @dataclass(frozen=True)
 class TileCheck:
-    """The outcome of matrix products through a tile. `mismatches` holds sentences about the first wrong rows."""
+    """The outcome of running matrix products on a tile. `mismatches` holds sentences about the first wrong rows."""
 
     tile: str
     simulator: str
@@ -42,18 +45,19 @@ class TileCheck:
 
     @property
     def passed(self) -> bool:
-        """Return whether every row was correct and none was missing or extra."""
+        """Return whether every row was correct, and no row was missing or extra."""
         return not self.mismatches
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values for JSON."""
+        """Return the outcome as a dictionary for JSON."""
         return {**asdict(self), "mismatches": list(self.mismatches), "passed": self.passed}
 
 
 @dataclass(frozen=True)
 class Product:
-    """A matrix product for a tile: codes a of shape (rows, K), codes b of shape (K, columns), and the index of each
-    format.
+    """A matrix product for a tile. `a` has codes of shape (rows, K), `b` codes of shape (K, columns).
+
+    `a_format` and `b_format` are indices of formats that the tile offers.
     """
 
     a: NDArray[np.uint8]
@@ -63,9 +67,9 @@ class Product:
 
 
 def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
-    """Return products of 1 to 24 steps with uniform random codes, in random formats. The first has one step.
+    """Return matrix products of 1 to 24 steps with uniform random codes, in random formats. The first has one step.
 
-    Many codes are NaN or infinite, so every other product uses only small numbers, whose sums stay finite.
+    Many codes are NaN or infinite. Every other product therefore uses only small numbers, whose sums stay finite.
     """
     rng = np.random.default_rng(seed)
     made = []
@@ -81,7 +85,7 @@ def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
 
 
 def expected(tile: GemmTile, product: Product) -> NDArray[np.uint8]:
-    """Return the golden result of a product, shape (rows, columns): the sums after the cast."""
+    """Return the golden result of a matrix product, after the cast, with shape (rows, columns)."""
     fa, fb = tile.a[product.a_format], tile.b[product.b_format]
     sums = fp9.matmul(product.a, product.b, fa, fb, engine=tile.engine)
     return np.asarray(
@@ -96,10 +100,12 @@ def check_tile(
     simulator: str = "verilator",
     build_dir: Path | str = DEFAULT_FOLDER,
 ) -> TileCheck:
-    """Run random products through a tile, with pauses on both sides, and compare every row with the golden model.
+    """Run random matrix products on a tile and compare every row with the golden model.
 
-    Raises ValueError for fewer than one product and for an unknown simulator, MissingTool if it is not installed,
-    SimulatorError if it refuses the tile or gives no result.
+    Both sides of the tile pause at random. Raises ValueError for fewer than one product and for an unknown
+    simulator.
+    Raises MissingTool if the simulator is not installed, and SimulatorError if it refuses the tile or gives no
+    result.
     """
     if products < 1:
         raise ValueError(f"{products} products given; a run that checks nothing would prove nothing")
@@ -133,12 +139,11 @@ def check_tile(
 
 
 def _packed(codes: NDArray[np.uint8]) -> int:
-    """Return codes as one integer, first code at bit 0."""
+    """Return the codes as one integer, with the first code at bit 0."""
     return int.from_bytes(codes.tobytes(), "little")
 
 
 def _steps(tile: GemmTile, product: Product) -> list[dict[str, int]]:
-    """Return the values of the input ports in each step."""
     depth, lanes = product.a.shape[1], tile.products
     formats = {"a_format": product.a_format, "b_format": product.b_format}
     offered = {"a_format": len(tile.a) > 1, "b_format": len(tile.b) > 1}
@@ -154,7 +159,7 @@ def _steps(tile: GemmTile, product: Product) -> list[dict[str, int]]:
 
 
 def _compare(tile: GemmTile, rows: list[int], seen: list[list[int]], kept: int = 5) -> tuple[str, ...]:
-    """Return sentences about the first wrong rows, and about a wrong number of rows."""
+    """Return sentences about the first wrong rows, and about missing or extra rows."""
     said = []
     for number, (row, (result, last)) in enumerate(zip(rows, seen, strict=False)):
         product, place = divmod(number, tile.rows)

@@ -27,22 +27,27 @@ if TYPE_CHECKING:
     from fp9_sim.coverage import FunctionalCoverage
 
 BENCH = "fp9_sim.benches.bench"
-"""The cocotb test module."""
+"""Name of the cocotb test module."""
 
 RANDOM_START = ("+verilator+rand+reset+2",)
-"""Verilator option for random initial registers. Verilator has no x, so a missing reset would otherwise read 0."""
+"""Verilator option that starts registers at random values.
+
+Verilator has no x, so without the option a missing reset would look like zeros.
+"""
 
 _SEEDS = 1 << 30
-"""Verilator's seeds are below twice this number."""
+"""Half of the upper limit of Verilator's seeds."""
 
 
 @dataclass(frozen=True)
 class Regression:
-    """The outcome of a unit's vectors on one simulator.
+    """The outcome of running a unit's vectors on one simulator.
 
-    `mismatches` holds the first mismatches, `total_mismatches` counts all. `violations` holds sentences about the
-    handshake: a
-    result that is lost, repeated, changed under back-pressure, late, or left over after a reset.
+    `mismatches` holds the first mismatches, and `total_mismatches` is the number of all. `violations` holds
+    sentences
+    about the handshake. A violation is a result that is lost, repeated, changed under back-pressure, late, or left
+    over
+    after a reset.
     """
 
     unit: str
@@ -60,16 +65,16 @@ class Regression:
 
     @property
     def passed(self) -> bool:
-        """Return whether every result was correct and the handshake was obeyed."""
+        """Return whether every result was correct and the handshake had no violation."""
         return not self.total_mismatches and not self.violations
 
     @property
     def compared(self) -> bool:
-        """Return whether results were compared. A run that a violation ended has none."""
+        """Return whether results were compared. If a violation ended the run, there are none."""
         return bool(self.checked)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values for JSON, without the answers."""
+        """Return the outcome as a dictionary for JSON, without the unit's outputs."""
         return {
             "unit": self.unit,
             "simulator": self.simulator,
@@ -103,19 +108,18 @@ def regress(
 ) -> Regression:
     """Simulate a unit's Verilog with vectors in cocotb and compare the results.
 
-    `vectors` is a vector set or the path of a vector file. `seed` selects the stalls and the resets of a unit with
+    `vectors` is a vector set or the path of a vector file. `seed` selects the stalls and resets of a unit with
     stages;
-    `stalls=False` streams at full rate. `waves` is an output file, .vcd, or .fst with Icarus. Builds are reused
-    from
-    `build_dir`. `verilog` replaces the generated Verilog: a module with the unit's name and ports that takes
-    `latency` clocks,
-    by default the unit's stages. With `elastic` its handshake decides when it takes operations and gives results.
-    `coverage` is
-    an XML file for the functional coverage.
+    `stalls=False` streams at full rate. `waves` is an output file, .vcd, or .fst with Icarus. Builds in `build_dir`
+    are
+    reused. `verilog` replaces the generated Verilog. It is a module with the unit's name and ports, and takes
+    `latency`
+    clocks, by default the unit's stages. With `elastic`, its handshake decides when it takes operations and gives
+    results. `coverage` is the path of an XML file for functional coverage.
 
-    Raises ValueError without vectors, for vectors of another unit and for an unknown simulator or waveform format,
-    MissingTool
-    if the simulator is not installed, SimulatorError if it refuses the design or gives no result.
+    Raises ValueError without vectors, for vectors of another unit, and for an unknown simulator or waveform format.
+    Raises MissingTool if the simulator is not installed. Raises SimulatorError if it refuses the design or gives no
+    result.
     """
     started = time.perf_counter()
     checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
@@ -152,7 +156,10 @@ def regress(
 
 
 def waves_kind(waves: Path | str | None, simulator: str) -> str | None:
-    """Return the format of a waveform file by its suffix, or None. Raises ValueError for an unsupported format."""
+    """Return the waveform format that a file's suffix names, or None without a file.
+
+    Raises ValueError for an unsupported format.
+    """
     if waves is None:
         return None
     kind = Path(waves).suffix.removeprefix(".")
@@ -168,7 +175,7 @@ def waves_kind(waves: Path | str | None, simulator: str) -> str | None:
 def _run(
     built: Build, order: Order, waves: Path | None, report: Path | None
 ) -> tuple[Outcome, FunctionalCoverage | None]:
-    """Run the bench in a folder of its own. The folder is removed unless the run ended without a result."""
+    """Run the test bench in a separate folder. The folder is removed unless the run ended without a result."""
     folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
     order.write(folder)
     log = folder / "run.log"
@@ -209,7 +216,9 @@ def _run(
 
 
 def _outcome(built: Build, order: Order, folder: Path, status: int) -> Outcome:
-    """Return the bench's outcome. Raises SimulatorError if there is none, or if it contradicts cocotb's result file."""
+    """Read the outcome of the test bench. Raises SimulatorError if it is missing or contradicts cocotb's
+    result file.
+    """
     where = f"the log is {folder / 'run.log'}"
     try:
         outcome = Outcome.read(folder)

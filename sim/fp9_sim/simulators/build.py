@@ -1,4 +1,4 @@
-"""Build of a design for a simulator: once for each content, in a folder that concurrent runs can share."""
+"""Builds of designs for a simulator. Each design is built once, in a folder that concurrent runs can share."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_AR
 from fp9_sim.simulators.objects import library, publish, shared
 
 DEFAULT_FOLDER = Path("build/sim")
-"""Default folder of builds and runs, below the current folder."""
+"""Default folder for builds and runs, relative to the current directory."""
 
 # cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
 _VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw")
 
 _HEADER = "runtime.h"
-"""Verilator headers that a build reads twice. Without precompilation, reading them takes most of the build's time.
+"""Name of the precompiled header. A build reads Verilator's headers twice, which otherwise takes most of its time.
 
 Only builds without waveforms use it, because a precompiled header needs the same definitions.
 """
 
 _TOP = "Vtop"
-"""Model name that cocotb's runner gives to Verilator."""
+"""Model name that cocotb's runner passes to Verilator."""
 
 _INCLUDED = ("verilated.h", "verilated_syms.h", "verilated_vpi.h")
 
@@ -41,7 +41,7 @@ _FEATURES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRA
 
 @dataclass(frozen=True)
 class Build:
-    """A built design, ready for any number of runs. `waves` is the waveform format, if any."""
+    """A built design. It can run any number of times. `waves` is its waveform format, or None."""
 
     simulator: Simulator
     top: str
@@ -58,11 +58,10 @@ def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: s
 def build_design(
     name: str, ports: Sequence[str], verilog: str, simulator: Simulator, folder: Path, waves: str | None = None
 ) -> Build:
-    """Build module `name` of `verilog` for a simulator, or reuse the same build in `folder`.
+    """Build the module `name` for a simulator, or reuse the same build in `folder`.
 
-    `ports` are the ports that a bench accesses. `waves` is the waveform format of the build: "vcd", "fst" or None.
-    Raises
-    SimulatorError if the simulator refuses the design, OSError if the folder cannot be written.
+    `ports` are the ports that a test bench accesses. `waves` is the waveform format: "vcd", "fst" or None. Raises
+    SimulatorError if the simulator refuses the design, and OSError if the folder cannot be written.
     """
     arguments = ICARUS_ARGUMENTS if simulator.name == "icarus" else _VERILATOR_ARGUMENTS
     # The path of cocotb's libraries is linked into the program.
@@ -97,7 +96,7 @@ def _compile(
     waves: str | None,
     working: Path,
 ) -> str | None:
-    """Build inside `working`. Return None on success, else the simulator's message."""
+    """Build in the folder `working`. Return None on success, else the simulator's message."""
     source, control, log = working / f"{name}.v", working / "ports.vlt", working / "build.log"
     source.write_text(verilog)
     control.write_text(_public_ports(name, ports))
@@ -120,18 +119,18 @@ def _compile(
 
 
 def _offer_headers(working: Path) -> None:
-    """Write text versions of the headers that Verilator precompiles for large designs.
+    """Write source versions of the headers that Verilator precompiles for large designs.
 
-    The compiler accepts one precompiled header. If this is the runtime's header, it reads these texts.
+    The compiler accepts only one precompiled header. If that is the runtime's header, it reads these sources.
     """
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')
 
 
 def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
-    """Return the environment for a build with precompiled Verilator headers, which the first build creates.
+    """Return environment variables for a build with precompiled Verilator headers. The first build compiles them.
 
-    It is empty if the cache cannot be written.
+    The environment is empty if the cache cannot be written.
     """
     include = simulator.folder.parent / "include"
     defined = ["-DVERILATOR=1", *(f"-DVM_{feature}=0" for feature in _FEATURES)]
@@ -150,13 +149,13 @@ def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
 
 
 def _public_ports(name: str, ports: Sequence[str]) -> str:
-    """Return a Verilator control file that gives cocotb access to the ports of a module."""
+    """Return a Verilator control file that lets cocotb access a module's ports."""
     lines = [f'public_flat_rw -module "{name}" -var "{port}"' for port in ports]
     return "\n".join(["`verilator_config", *lines, ""])
 
 
 def first_error(said: str) -> str:
-    """Return the line of a simulator's log that best explains its refusal."""
+    """Return the line of a simulator's log that best explains why it refused the design."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     marks = (ICARUS_FATAL, "%Error", "%Warning", "error")
     telling = [line for line in lines if any(mark in line for mark in marks)]

@@ -1,8 +1,8 @@
-"""Steps of cocotb's Python runner in child processes.
+"""Child processes that run the steps of cocotb's Python runner.
 
 The runner reads its settings from the environment and ends with `sys.exit` under pytest. In child processes,
-threads can
-build and run in parallel, and the caller's environment stays unchanged.
+threads
+can build and run in parallel, and the caller's environment stays unchanged.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from fp9_sim.simulators.find import Simulator
 
 _PROGRAM = Path(__file__).with_name("simulator_step.py")
 _LIGHT = Path(__file__).with_name("light")
-"""Folder of small modules that replace larger ones in these processes."""
+"""Folder of small modules that replace larger ones in child processes."""
 
 
 def run_job(step: str, settings: dict[str, Any], simulator: Simulator, folder: Path, **variables: str) -> int:
-    """Run a step ("build" or "test") of the runner in `folder` and return the exit status, 0 for success.
+    """Run a step of the runner, "build" or "test", in `folder`. Return the exit status, 0 for success.
 
     `settings` are the step's keyword arguments, including `log_file`. `variables` are added to the environment.
     """

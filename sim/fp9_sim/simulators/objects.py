@@ -1,8 +1,8 @@
-"""Compiled parts of Verilator's runtime, made once for each set of options and shared by all builds.
+"""Compiled parts of Verilator's runtime. They are compiled once for each set of options, and all builds share them.
 
-They take most of the time of a small build and do not depend on the design. They are in the cache beside compiled
-units. The
-first process that needs a part compiles it, and other processes wait.
+They do not depend on the design, and compiling them takes most of the time of a small build. They are cached next
+to
+compiled units. The first process that needs a part compiles it, and other processes wait.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from fp9.system.cache import folder, keep_within_bound, touch
 
 _OBJECTS = "verilated*.o"
 _AHEAD = 3600.0
-"""Seconds by which copies are dated ahead, longer than any build.
+"""Copied object files get a date this many seconds in the future. It is longer than any build.
 
-`make` keeps an object file that is newer than the makefile, which Verilator writes later.
+`make` compiles an object file again if it is older than the makefile, which Verilator writes later.
 """
 
 
 def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
-    """Return the folder of a part. `make` fills it if it does not exist. Raises OSError if it cannot be written."""
+    """Return the folder of a part. If it does not exist, `make` fills it. Raises OSError if it cannot be written."""
     final = _place(name, options)
     if not final.is_dir():
         with _alone(final):
@@ -40,11 +40,11 @@ def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
 
 @contextlib.contextmanager
 def library(options: list[str], working: Path) -> Iterator[None]:
-    """Provide object files for a build by `make` in `working`, and store those that the build adds.
+    """Provide object files for a build by `make` in `working`, and store the files that the build adds.
 
-    `options` are Verilator's version and the compiler's options, on which the files depend. If the cache cannot be
-    written, every
-    build makes its own files.
+    The files depend on `options`: Verilator's version and the compiler's options. If the cache cannot be written,
+    every
+    build compiles its own files.
     """
     final = _place("verilator-library", options)
     with contextlib.ExitStack() as until_made:
@@ -70,7 +70,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _add(working: Path, final: Path) -> None:
-    """Store the object files that are not in the cache."""
+    """Store the object files that the cache does not have."""
     for made in working.glob(_OBJECTS):
         if not (final / made.name).exists():
             with tempfile.NamedTemporaryFile(dir=final, prefix=f".{made.name}.", delete=False) as copy:
@@ -90,7 +90,7 @@ def _filled(final: Path, make: Callable[[Path], None]) -> None:
 
 
 def publish(working: Path, final: Path) -> None:
-    """Rename a finished folder to its final name. If another process was faster, its folder stays."""
+    """Rename a finished folder to its final name. If another process was faster, that process's folder stays."""
     try:
         working.rename(final)
     except OSError:
@@ -101,7 +101,7 @@ def publish(working: Path, final: Path) -> None:
 
 @contextlib.contextmanager
 def _alone(final: Path) -> Iterator[None]:
-    """Lock a part, so that no other process makes the same."""
+    """Lock a part, so that only one process compiles it."""
     final.parent.mkdir(parents=True, exist_ok=True)
     with (final.parent / f".{final.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,5 +1,6 @@
-"""Preparation of third-party Verilog: Verilator's style warnings are turned off, because they are no reason to refuse
-it.
+"""Preparation of third-party Verilog for simulation. Verilator's style warnings are turned off.
+
+Third-party Verilog is not refused because of its style.
 """
 
 from __future__ import annotations
@@ -15,20 +16,21 @@ _STYLE = (
     "UNPACKED UNSIGNED UNUSED UNUSEDGENVAR UNUSEDLOOP UNUSEDPARAM UNUSEDSIGNAL USERINFO USERWARN VARHIDDEN "
     "WIDTH WIDTHCONCAT WIDTHEXPAND WIDTHTRUNC WIDTHXZEXPAND ZERODLY ZEROREPL"
 )
-"""Verilator's style warnings. Warnings that change the circuit stay on, and so do combinational loops, which may not
-settle.
+"""Verilator's style warnings.
+
+They do not include warnings that change the circuit, nor combinational loops, which may not settle.
 """
 
 _LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")
-"""Pattern of a comment that turns a warning on."""
+"""Pattern of a lint comment that turns a warning on."""
 
 
 def any_style(verilog: str, name: str) -> str:
-    """Return the Verilog with style warnings off. Simulators report its lines as those of `name`.v."""
+    """Return the Verilog with style warnings off. Messages of simulators refer to lines of `name`.v."""
     off = "\n".join(f"/* verilator lint_off {word} */" for word in _STYLE.split())
     return f'{off}\n`line 1 "{name}.v" 0\n{_LINT_ON.sub(_turned_round, verilog)}'
 
 
 def _turned_round(found: re.Match[str]) -> str:
-    """Return a comment that turns a style warning off instead of on."""
+    """Change a lint comment so that it turns a style warning off, not on."""
     return f"{found[1]}off{found[2]}" if found[3] in _STYLE.split() else found[0]

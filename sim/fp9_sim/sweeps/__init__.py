@@ -1,6 +1,6 @@
-"""Sweeps: a unit's Verilog against the golden model for every input, or for a stratified sample of a stated size.
+"""Sweeps: comparison of a unit's Verilog with the golden model, for every input or for a stratified sample.
 
-`Plan` divides the inputs into shards. `sweep` runs them and adds a run to the unit's record.
+`Plan` divides the inputs into shards. `sweep` runs the shards and adds a run to the unit's record.
 """
 
 from fp9_sim.sweeps import executors

@@ -16,11 +16,11 @@ from fp9_sim.sweeps.shard import ShardResult
 
 
 class Checkpoint:
-    """Finished shards in an append-only file that one process holds at a time.
+    """The finished shards in an append-only file. Only one process can open the file at a time.
 
-    A line counts if it ends in a newline. It is on disk before its shard counts as finished. An incomplete last
-    line is removed
-    when the file is opened, and its shard runs again.
+    A line is valid if it ends in a newline. A shard is finished only when its line is on disk. When the file is
+    opened,
+    an incomplete last line is removed, and its shard runs again.
     """
 
     def __init__(self, path: Path, file: int) -> None:
@@ -40,7 +40,7 @@ class Checkpoint:
             self.done[result.shard] = result
 
     def remove(self) -> None:
-        """Remove the file after the sweep's record was written."""
+        """Remove the file. Call this after the sweep's record was written."""
         self.path.unlink()
 
     def _append(self, line: dict[str, Any]) -> None:
@@ -66,7 +66,7 @@ def _result(line: dict[str, Any]) -> ShardResult:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Checkpoint]:
-    """Open or create the checkpoint of a path. Raises ValueError while another process holds it."""
+    """Open or create a checkpoint file. Raises ValueError while another process has it open."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:

@@ -1,4 +1,4 @@
-"""Execution of tasks: in processes of this machine, or on a Dask cluster."""
+"""Execution of tasks in parallel: in processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from fp9.system.missing import install_hint
 
 AHEAD = 64
-"""Tasks that wait in addition to the running ones. Each task contains the unit's Verilog."""
+"""Default number of tasks that wait in addition to the running ones. Each task contains the unit's Verilog."""
 
 CONNECT_SECONDS = 20.0
-"""Time limit for the connection to a scheduler."""
+"""Time limit in seconds for connecting to a scheduler."""
 
 
 T = TypeVar("T")
@@ -29,13 +29,13 @@ R = TypeVar("R")
 def run(
     function: Callable[[T], R], tasks: Iterable[T], workers: int, scheduler: str | None, ahead: int = AHEAD
 ) -> Iterator[R]:
-    """Yield the result of a function for each task, in order of completion.
+    """Call a function with each task and yield the results, in the order of completion.
 
-    `scheduler` is the address of a Dask scheduler, whose workers have this package. Without it, `workers` local
-    processes do
-    the work. At most `ahead` tasks wait in addition to the running ones. Raises ValueError for a scheduler that
-    does not
-    answer and for workers that die.
+    `scheduler` is the address of a Dask scheduler whose workers have this package. Without it, `workers` local
+    processes
+    do the work. At most `ahead` tasks wait in addition to the running ones. Raises ValueError for a scheduler that
+    does
+    not answer, and for workers that die.
     """
     if scheduler:
         return on_dask(function, tasks, scheduler, ahead)
@@ -43,7 +43,7 @@ def run(
 
 
 def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahead: int) -> Iterator[R]:
-    """Yield results from local processes."""
+    """Call a function with each task in local processes, and yield the results."""
     waiting = iter(tasks)
     with processes(count) as pool:
         try:
@@ -60,17 +60,16 @@ def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahe
 
 
 def processes(count: int) -> ProcessPoolExecutor:
-    """Return a pool of local processes. They stop at Ctrl-C if this process does."""
+    """Return a pool of local processes. They stop at Ctrl-C if this process stops at Ctrl-C."""
     # Forking a process whose threads are at work is not safe; a fresh one compiles nothing again.
     return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_stop_at_once)
 
 
 def _stop_at_once() -> None:
-    """Stop a worker silently at Ctrl-C and when its parent ends.
+    """Make this worker end without a message at Ctrl-C, and when its parent ends.
 
-    The parent reports the interruption, and the task runs again later. If the parent ignores Ctrl-C, like a
-    background job of a
-    shell, its workers ignore it too.
+    The parent reports the interruption. If the parent ignores Ctrl-C, like a background job of a shell, its workers
+    ignore it too.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -85,7 +84,10 @@ def _end_with_parent() -> None:
 
 
 def on_dask(function: Callable[[T], R], tasks: Iterable[T], address: str, ahead: int) -> Iterator[R]:
-    """Yield results from the workers of a Dask scheduler. A task whose worker dies runs on another worker."""
+    """Call a function with each task on a Dask cluster, and yield the results.
+
+    If a worker dies, its task runs on another worker.
+    """
     try:
         distributed: Any = importlib.import_module("distributed")
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""The plan of a sweep: an enumeration of a unit's inputs, divided into shards that depend only on their index."""
+"""The plan of a sweep: a division of a unit's inputs into shards. A shard's inputs depend only on its index."""
 
 from __future__ import annotations
 
@@ -19,38 +19,39 @@ from fp9.vectors.sets import port_dtype
 Columns = dict[str, "NDArray[Any]"]
 
 EXHAUSTIVE_LIMIT = 1 << 38
-"""Largest space that is enumerated: 64 times 2^32 operations, some hours on one machine."""
+"""Largest number of operations that a sweep enumerates: 64 times 2^32. This takes some hours on one machine."""
 
 SHARD = 1 << 24
-"""Operations of an enumerated shard. A killed sweep loses these seconds of work."""
+"""Number of operations in an enumerated shard. They take some seconds, which a killed sweep loses."""
 
 DRAWN_SHARD = 1 << 20
-"""Largest number of operations of a stratified shard, which is held in memory."""
+"""Largest number of operations in a stratified shard. The shard is held in memory."""
 
 BLOCK = 1 << 18
-"""Enumerated operations evaluated together, so that they fit into the caches."""
+"""Number of enumerated operations that are evaluated together, so that they fit into the processor's caches."""
 
 STREAMS = 1024
-"""Parallel sequences of a pipelined unit."""
+"""Number of parallel sequences for a pipelined unit."""
 
 _STREAMED = 1 << 24
-"""Number of operations from which parallel sequences are worth their set-up."""
+"""Number of operations from which parallel sequences save more time than their set-up takes."""
 
 STRATIFIED_COUNT = 1 << 26
-"""Default number of operations of a stratified sweep."""
+"""Default number of operations in a stratified sweep."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The shards of a sweep. `exhaustive` enumerates every input; the last wide port changes fastest.
+    """The shards of a sweep. The sweep is exhaustive or stratified.
 
-    A select port takes its named choices, a bias port the values that the format accepts, every other port all
-    patterns. Spaces
-    above `EXHAUSTIVE_LIMIT` and units with state are `stratified`. Shard 0 is then the corner suite, with exponent
-    differences,
-    cancellations, ties, subnormals and specials. The other shards are random operations, seeded with the shard's
-    index, at
-    least `count` operations in total.
+    An exhaustive sweep enumerates every input; the last wide port changes fastest. A select port takes its named
+    choices,
+    a bias port the values that the format accepts, and every other port all patterns.
+
+    The sweep is stratified if the space is above `EXHAUSTIVE_LIMIT` or if the unit has state. Shard 0 is then the
+    corner
+    suite, with exponent differences, cancellations, ties, subnormals and specials. The other shards are random
+    operations, seeded with the shard's index. Together they have at least `count` operations.
     """
 
     unit: Unit
@@ -63,13 +64,13 @@ class Plan:
 
     @cached_property
     def axes(self) -> tuple[tuple[Port, NDArray[Any]], ...]:
-        """Return ports with their values, slowest first: selects, biases, then operands in port order."""
+        """Return the ports with their values, slowest first: selects, biases, then operands in port order."""
         ordered = sorted(self.unit.inputs, key=lambda port: (not port.choices, not port.name.endswith("_bias")))
         return tuple((port, _axis(port)) for port in ordered)
 
     @cached_property
     def space(self) -> int:
-        """Return the number of operations of the whole input space."""
+        """Return the number of operations in the complete input space."""
         sizes = (len(port.choices) or _values(port) for port in self.unit.inputs)
         return math.prod(sizes)
 
@@ -80,17 +81,19 @@ class Plan:
 
     @property
     def kind(self) -> str:
-        """Return `exhaustive` or `stratified`."""
+        """Return the kind of sweep, `exhaustive` or `stratified`."""
         return "exhaustive" if self.exhaustive else "stratified"
 
     @property
     def operations(self) -> int:
-        """Return the approximate number of operations of all shards."""
+        """Return the approximate number of operations in all shards."""
         return self.space if self.exhaustive else self.count
 
     @property
     def shard_size(self) -> int:
-        """Return the operations of a shard. The last shard and the corner suite may differ."""
+        """Return the number of operations in a shard. The last shard and the corner suite may have a different
+        number.
+        """
         return self.shard if self.exhaustive else min(self.shard, DRAWN_SHARD)
 
     @property
@@ -99,11 +102,14 @@ class Plan:
         return -(-self.space // self.shard) if self.exhaustive else 1 + -(-self.count // self.shard_size)
 
     def streams(self, index: int) -> int | None:
-        """Return the number of parallel sequences of a shard, or None. The first shard runs in the unmodified unit."""
+        """Return the number of parallel sequences of a shard, or None for one sequence.
+
+        The first shard runs in the unmodified unit.
+        """
         return STREAMS if self.unit.stages and self.operations >= _STREAMED and index else None
 
     def blocks(self, index: int) -> Iterator[Columns]:
-        """Yield a shard's operations in blocks: columns of shape (n,) for each input port."""
+        """Yield the operations of a shard in blocks. A block has an array of shape (n,) for each input port."""
         if self.exhaustive:
             start, end = index * self.shard, min((index + 1) * self.shard, self.space)
             for first in range(start, end, BLOCK):
@@ -113,7 +119,10 @@ class Plan:
         yield {port.name: columns[port.name].astype(port_dtype(port)) for port in self.unit.inputs}
 
     def _enumerated(self, first: int, stop: int) -> Columns:
-        """Return operations first..stop-1. A port changes after all combinations of the faster ports."""
+        """Return the operations with numbers `first` to `stop` - 1.
+
+        A port takes its next value after all combinations of the faster ports.
+        """
         columns: Columns = {}
         period = 1
         for port, values in reversed(self.axes):
@@ -129,7 +138,9 @@ class Plan:
 
 
 def _turns(port: Port, values: NDArray[Any], first: int, count: int) -> NDArray[Any]:
-    """Return `count` consecutive values of a port, cyclically, from index `first`."""
+    """Return `count` consecutive values of a port, starting at index `first`. After the last value follows the
+    first.
+    """
     dtype = np.dtype(np.uint32 if first + count <= 1 << 32 else np.uint64)
     places: NDArray[Any] = np.arange(first, first + count, dtype=dtype)
     if len(values):
@@ -144,14 +155,14 @@ def _values(port: Port) -> int:
 
 
 def _axis(port: Port) -> NDArray[Any]:
-    """Return the values of a select or bias port, or an empty array for a port with all patterns."""
+    """Return the values of a select or bias port. The array is empty for a port that takes all patterns."""
     if port.choices:
         return np.arange(len(port.choices), dtype=port_dtype(port))
     return np.array(every_value(port) if port.name.endswith("_bias") else [], dtype=port_dtype(port))
 
 
 def parse_range(text: str, shards: int) -> range:
-    """Return the shards `FIRST:STOP` of a plan. Either end may be left out. Raises ValueError for other texts."""
+    """Parse a range of shards, `FIRST:STOP`. Either end may be left out. Raises ValueError for other texts."""
     first, colon, stop = text.partition(":")
     try:
         chosen = range(int(first or 0), int(stop or shards))

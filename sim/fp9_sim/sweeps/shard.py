@@ -1,4 +1,4 @@
-"""One shard: the compiled unit and the golden model on the same inputs, in any worker."""
+"""Work on one shard: the compiled unit and the golden model compute the same inputs. It can run in any worker."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fp9_sim.benches.scoreboard import Answers, mismatches
 from fp9_sim.sweeps.plan import Plan
 
 KEPT = 3
-"""Failing operations stored for a shard."""
+"""Largest number of failing operations that are stored for a shard."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A shard of a plan for a Verilog text: the complete input of a worker."""
+    """The complete input of a worker: a plan, a unit's Verilog, and the index of a shard."""
 
     plan: Plan
     verilog: str
@@ -26,9 +26,9 @@ class Task:
 
 @dataclass(frozen=True)
 class ShardResult:
-    """The outcome of a shard: operations, mismatches, first failing operations, and seconds of model and circuit.
+    """The outcome of a shard, with the seconds that the model and the Verilog took.
 
-    `failing` holds for each failing operation its index in the shard and its inputs.
+    `failing` holds the index in the shard and the inputs of the first failing operations.
     """
 
     shard: int
@@ -40,7 +40,7 @@ class ShardResult:
 
 
 def run_shard(task: Task) -> ShardResult:
-    """Compare a shard's results with the golden model. Raises what `verilated` raises."""
+    """Compare the Verilog's results for a shard with the golden model. Raises the errors of `verilated`."""
     dut = _compiled(task.plan, task.verilog, task.plan.streams(task.index))
     count = wrong = 0
     model_seconds = verilog_seconds = 0.0

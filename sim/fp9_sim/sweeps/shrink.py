@@ -1,4 +1,4 @@
-"""Reduction of failing operations: fewer operations, first choices at select ports, and zero bits."""
+"""Reduction of a failing test case: fewer operations, first choices at select ports, and more zero bits."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Operation = dict[str, int]
 
 
 def failing(dut: Verilated, operations: Sequence[Operation]) -> bool:
-    """Return whether the last of the operations, run from reset, differs from the model."""
+    """Run the operations from reset. Return whether the result of the last one differs from the model."""
     found, _ = check(dut.unit, columns(dut.unit, operations), dut=dut, limit=len(operations))
     return bool(found) and found[-1].index == len(operations) - 1
 
 
 def columns(unit: Unit, operations: Sequence[Operation]) -> dict[str, np.ndarray]:
-    """Return the operations as arrays of the ports' types."""
+    """Return the operations as one array for each port, with the port's type."""
     return {p.name: np.array([o[p.name] for o in operations], dtype=port_dtype(p)) for p in unit.inputs}
 
 
 def shrink(dut: Verilated, operations: Sequence[Operation]) -> list[Operation]:
-    """Return the simplest operations found whose last operation still fails.
+    """Return a simpler sequence of operations whose last operation still fails.
 
-    The unit starts from reset. For a unit with state, the shortest failing tail is taken, then inner operations are
-    removed.
-    Then ports are set to zero, or single bits are cleared, as long as the operation fails.
+    The unit starts from reset. For a unit with state, operations are first removed from the beginning, then from
+    the
+    middle. Then ports are set to zero, or single bits are cleared, as long as the operation fails.
     """
 
     def fails(candidate: Sequence[Operation]) -> bool:
@@ -60,7 +60,7 @@ def _shorter(operations: list[Operation], fails: Callable[[Sequence[Operation]],
 
 
 def _simpler(unit: Unit, operations: list[Operation]) -> Iterator[list[Operation]]:
-    """Yield simpler candidates, largest change first: a whole port at zero, then one bit less."""
+    """Yield simpler candidates: first a complete port set to zero, then a single bit cleared."""
     for bold in (True, False):
         for index, operation in enumerate(operations):
             for port in unit.inputs:

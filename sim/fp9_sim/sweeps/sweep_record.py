@@ -20,7 +20,7 @@ _PROVENANCE = ("date", "command", "revision", "fp9", "yosys", "python", "verilat
 
 
 def add(folder: Path, unit: str, run: Run) -> Path:
-    """Add a run to the record of a unit, in place of an identical run, and return the record's path."""
+    """Add a run to a unit's record and return the record's path. The run replaces an identical earlier run."""
     with _locked(folder / SWEEP):
         kept = read(folder, SWEEP, unit)
         others = [one for one in kept["runs"] if one["run"] != run["run"]] if kept else []
@@ -28,7 +28,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the fields of the record of some runs. Circuit and provenance are those of the last run."""
+    """Return the fields of a record with these runs. Circuit and provenance are those of the last run."""
     last = runs[-1]
     return {
         "unit": unit,
@@ -42,7 +42,9 @@ def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Swept:
-    """The runs on some circuits of a unit. `earlier` is true if the record also has runs on other circuits."""
+    """The recorded runs for certain circuits of a unit. `earlier` says whether the record also has runs for other
+    circuits.
+    """
 
     plan: Plan
     runs: tuple[Run, ...]
@@ -54,24 +56,24 @@ class Swept:
 
     @property
     def enumerated(self) -> int:
-        """Return the number of inputs that exhaustive runs have covered, each counted once."""
+        """Return the number of different inputs that exhaustive runs have covered."""
         return sum(_union([run for run in self.runs if run["kind"] == "exhaustive"], self.plan))
 
     @property
     def sampled(self) -> int:
-        """Return the operations of the longest stratified run."""
+        """Return the number of operations in the longest stratified run."""
         return max((run["count"] for run in self.runs if run["kind"] == "stratified"), default=0)
 
     @property
     def share(self) -> float:
-        """Return the covered share of the input space, 0 for stratified sweeps."""
+        """Return the covered share of the input space. It is 0 for stratified sweeps."""
         return self.enumerated / self.plan.space if self.plan.exhaustive else 0.0
 
 
 def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
-    """Return the recorded sweeps of a unit, for circuits with these forms or, with None, for any circuit.
+    """Return the recorded sweeps of a unit. `forms` selects the circuits; None selects all.
 
-    Raises ValueError for a file that is no record.
+    Raises ValueError if the file is no record.
     """
     kept = read(folder, SWEEP, unit.name)
     every = kept["runs"] if kept else []
@@ -82,7 +84,7 @@ def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
 
 
 def _union(runs: list[Run], plan: Plan) -> list[int]:
-    """Return the lengths of the covered stretches of the enumeration, without overlap."""
+    """Return the lengths of the covered intervals of the enumeration. Overlaps count once."""
     spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
     lengths, reached = [], 0
     for start, stop in spans:
@@ -94,7 +96,7 @@ def _union(runs: list[Run], plan: Plan) -> list[int]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder, so that one process at a time changes its records."""
+    """Lock a folder, so that only one process at a time changes its records."""
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder, os.O_RDONLY)
     try:

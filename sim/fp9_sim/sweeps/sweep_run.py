@@ -1,4 +1,4 @@
-"""Run of a sweep, from its first shard to its line in the record."""
+"""Run a sweep and add its outcome to the record."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Sweep:
-    """The outcome of a sweep. `record` is the line that was added to the file `path`.
+    """The outcome of a sweep. `record` is the run that was added to the file `path`.
 
-    `simplest` holds reduced operations from reset whose last operation fails, or nothing. `rate` is operations per
-    second.
+    `simplest` holds reduced operations from reset whose last operation fails. It is empty if the sweep passed.
+    `rate` is
+    the number of operations per second.
     """
 
     unit: Unit
@@ -55,18 +56,16 @@ def sweep(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run the chosen shards of a plan, by default all, and add the outcome to the record in `folder`, by default
-    `home()`.
+    """Run the chosen shards of a plan, by default all, and add the outcome to the record.
 
-    Finished shards are stored beside the record until the sweep is complete, so the same call continues after a
-    kill. `verilog`
-    replaces the generated Verilog. The work is done by `workers` processes (default: one for each core), or by the
-    workers of
-    the Dask scheduler at `scheduler`.
+    The record lies in `folder`, by default `home()`. Finished shards are stored beside the record until the sweep
+    is
+    complete, so the same call continues after a kill. `verilog` replaces the generated Verilog. The work is done by
+    `workers` processes (default: one for each core), or by the workers of the Dask scheduler at `scheduler`.
 
-    Raises ValueError if the same sweep is running, the scheduler does not answer or a worker was killed,
-    MissingTool and
-    SimulatorError as `verilated`, OSError if the folder cannot be written.
+    Raises ValueError if the same sweep is running, if the scheduler does not answer or if a worker was killed.
+    Raises
+    MissingTool and SimulatorError as `verilated` does, and OSError if the folder cannot be written.
     """
     text = fp9_rtl.verilog(plan.unit) if verilog is None else verilog
     shards = range(plan.shards) if chosen is None else chosen
@@ -102,7 +101,7 @@ def _run(
 
 
 def _key(plan: Plan, shards: range, verilog: str) -> str:
-    """Return a digest of plan, circuit and model, which finished shards depend on."""
+    """Return a digest of plan, circuit and model. Stored shards are valid only for the same digest."""
     parts = [*plan.unit.describe(), plan.kind, plan.shards, plan.shard_size, shards.start, shards.stop]
     return hashlib.sha256(json.dumps([*parts, verilog, model_digest()]).encode()).hexdigest()[:16]
 
@@ -138,7 +137,7 @@ def _record(
 
 
 def _simplest(plan: Plan, dut: Verilated, results: list[ShardResult]) -> tuple[Operation, ...]:
-    """Return the reduced first failure. A unit with state also needs the operations before it."""
+    """Reduce the first failing operation. A unit with state also needs the operations before it."""
     failed = next((result for result in results if result.failing), None)
     if failed is None:
         return ()

@@ -1,14 +1,14 @@
-"""The names of pytest that cocotb imports. No pytest runs in cocotb's runner or in a simulator.
+"""Replacement for the pytest names that cocotb imports. cocotb's runner and the simulators do not run pytest.
 
-The real pytest takes most of the time of a short run.
+Importing the real pytest takes most of the time of a short run.
 """
 
 
 class Failed(Exception):
-    """Exception that is never raised here."""
+    """Replacement for pytest's exception. It is never raised here."""
 
 
 class raises:
-    """Stand-in of which cocotb reads only the exception."""
+    """Replacement for `pytest.raises`. cocotb reads only its exception."""
 
     Exception = Failed
