@@ -2,8 +2,8 @@
 
 Take the upper half of a float32 pattern, and set bit 0 if the lower half is not 0. The result is the number as
 bfloat16 rounded to odd. If bfloat16 has two bits more than the target, the result rounds like the original number.
-This holds for every rounding to nearest and every directed rounding (Boldo and Melquiond, "When double rounding is
-odd", IMACS 2005).
+The rule holds for every rounding to nearest and every directed rounding (Boldo and Melquiond, "When double rounding
+is odd", IMACS 2005).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE_PAYS = 1 << 15
-"""Minimum number of elements for which building a table of 65,536 entries is faster."""
+"""Minimum number of elements for which a table of 65,536 entries is worth building."""
 
 _HALVES = 1 << 16
 _FRACTION = 7

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _NAN = np.int64(1) << 40
-"""Magnitude of the ordinal of NaN. It exceeds every other ordinal."""
+"""Magnitude of the ordinal of NaN, above all other ordinals."""
 
 UNORDERED = 2
 """Result of `compare` if an operand is NaN."""

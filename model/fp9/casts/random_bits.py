@@ -26,7 +26,7 @@ _WORD = 32
 
 
 class Stochastic(Enum):
-    """Hardware instructions. They derive the random integer r of an element from their operand in different ways."""
+    """Hardware instructions for stochastic rounding. Each derives an element's random integer r from its operand."""
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"

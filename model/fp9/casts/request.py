@@ -1,7 +1,7 @@
 """Requests of `encode`, and the universal plan over float64 patterns, which serves every request.
 
-A request holds settings that many calls share. Its plan is built once. `Supplied` holds the arguments that differ
-between calls.
+A request holds settings that many calls share, so that a plan is built once. `Supplied` holds the arguments that
+differ between calls.
 """
 
 from __future__ import annotations

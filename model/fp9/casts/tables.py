@@ -30,7 +30,7 @@ from fp9.rounding import Flags
 ROWS = BINARY64.top_field + 1
 _FLOAT64 = np.dtype(np.float64)
 FAR_BELOW = 127
-"""Shift for numbers far below the smallest number. There only directed rounding gives a non-zero result."""
+"""Shift for numbers so far below the smallest number that only directed rounding gives a non-zero result."""
 
 
 class Rows(NamedTuple):

@@ -133,8 +133,8 @@ def _rounds_up(
 def _is_odd(below: Fraction, fmt: Format) -> bool:
     """Return whether the code of the lower neighbour, without padding, is odd.
 
-    Above the largest number, the codes continue as if the range were unbounded. There the last bit is the
-    significand's last bit. If the significand has only one bit, it is the exponent's last bit.
+    Above the largest number, the codes continue as if the range were unbounded. The last bit of such a code is the
+    significand's last bit, or the exponent's last bit if the significand has only one bit.
     """
     if below > fmt.max_magnitude:
         exponent = floor_log2(below)

@@ -1,11 +1,11 @@
 """Hybrid rounding to HiFloat8 as comparisons of source fields, following HiF8 section 3.2.
 
-Near 1, far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away.
-There
-it is described by thresholds. Elsewhere a comparison finds the next lower number, and the magnitude is rounded up
-if
-F >= T. F is the first bits of the source significand that the target discards. T is taken from the last source
-bits.
+Hybrid rounding is to nearest, ties away, in three regions: near 1, far below the smallest number, and where
+overflow is
+certain. Thresholds describe it there. In the other binades a comparison finds the next lower number, and the
+magnitude
+is rounded up if F >= T. F is the first bits of the source significand that the target discards. T is taken from the
+last source bits.
 """
 
 from __future__ import annotations

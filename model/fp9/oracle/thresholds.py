@@ -124,7 +124,7 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
     """Compare the table with the oracle at and next to every threshold and exact pattern.
 
-    Raises ValueError if they differ. This happens if the rounding is not monotone.
+    Raises ValueError if they differ, which proves that the rounding is not monotone.
     """
     points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
     last = table.source.magnitude_mask

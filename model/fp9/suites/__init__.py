@@ -35,7 +35,7 @@ _SPECIAL = 0.125
 FULL_LIMIT = 1 << 20
 """Maximum number of operations of an exhaustive suite."""
 DRAWN_BITS = 1 << 30
-"""Maximum number of random input bits in a suite. It limits memory, because results are computed on several copies."""
+"""Maximum number of random input bits in a suite, which limits the memory for computing results."""
 
 
 def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:

@@ -26,14 +26,14 @@ def fixed(fmt: Format) -> FixedFormat:
 
 
 def every_value(port: Port) -> list[int]:
-    """Return all values of a port. They include select values beyond the last choice."""
+    """Return all values of a port, including select values beyond the last choice."""
     if port.signed and port.name.endswith("_bias"):
         return [bias & ((1 << port.width) - 1) for bias in HFP8_BIASES]
     return list(range(1 << port.width))
 
 
 def drawn_port(port: Port, count: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return uniformly random values of a port. They include select values beyond the last choice."""
+    """Return uniformly random values of a port, including select values beyond the last choice."""
     if port.signed and port.name.endswith("_bias"):
         return rng.choice(every_value(port), count).astype(np.uint8)
     return rng.integers(0, 1 << port.width, count, dtype=np.uint64).astype(np.uint32)

@@ -67,7 +67,7 @@ def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 Family = Callable[[Any, np.random.Generator], Iterator[Inputs]]
-"""A function that yields the columns of one corner case. It yields nothing if the unit does not have the case."""
+"""A function that yields the columns of one corner case, or nothing if the unit does not have the case."""
 
 DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
     (
@@ -91,10 +91,10 @@ A new case belongs in a new group. The operations of the existing cases then sta
 """
 
 STEP_FAMILIES = _several_corner, paired_corner, bit_far_below_corner, rounded_up_to_normal_corner
-"""Corner cases of one step of an accumulator without chunks. Each step adds to the previous total."""
+"""Corner cases in which each step adds to the previous total, for accumulators without chunks."""
 
 LOADED_FAMILIES = carry_out_corner, class_corner
-"""Corner cases of an accumulator without chunks. They load the addend first."""
+"""Corner cases that first load the addend, for accumulators without chunks."""
 
 
 def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:

@@ -216,8 +216,9 @@ def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
     - 1: within half a step of the largest number.
     - 2: half a step to one step above the largest number.
     - 3: in the first binade above the largest number's binade.
-    - 4: below the smallest normal number by less than a quarter step. It rounds to it even with unbounded exponent.
-    - 5: below the smallest normal number by a quarter to half a step. It rounds to it only on the subnormal grid.
+    - 4: less than a quarter step below the smallest normal number. The value rounds up even with unbounded
+    exponent.
+    - 5: a quarter to half a step below the smallest normal number. The value rounds up only on the subnormal grid.
     - 6: more than half of the smallest number.
     - 7: less than half of the smallest number.
     """

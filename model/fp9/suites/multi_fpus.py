@@ -1,10 +1,11 @@
 """Corner and random operations of a `multi_fpu`.
 
-They cover results next to every boundary of their format, cancellations and classes. All operations in a block have
-the same `op` and the same formats. Each `op` occurs in blocks with many combinations of formats.
+The operations cover results next to every boundary of their format, cancellations and classes. All operations in a
+block have the same `op` and the same formats. Each `op` occurs in blocks with many combinations of formats.
 
-Within a block, the last operand that the operation reads is computed from a wanted exact result. This result is a
-code of the result format, the midpoint after it, or a value next to one of them.
+Within a block, the last operand that the operation reads is computed from a wanted exact result. The wanted result
+is a
+code of the result format, the midpoint after a code, or a value next to one of them.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs
 
 
 def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
-    """Return operations of the lanes. The lanes of one word hold operands of different operations."""
+    """Return operations that use the lanes of a word. The lanes hold operands of different operations."""
     lane = concatenated([*_blocks(unit.lane_unit, rng, BLOCKS, ROWS)])
     count = len(lane["a"])
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}

@@ -1,6 +1,7 @@
 """The smoke suite: a few hundred corner operations, chosen by their classes and bit patterns.
 
-The suite first takes one operation for each rare cover point (module `cover_points`). It then samples candidates
+The suite first takes one operation for each rare cover point (module `cover_points`). Further candidates are
+sampled
 equally from all classes. Selections, flags and the upper result bits determine the class of an operation. Among a
 few dozen candidates, the suite takes the one with the rarest combinations of two bits (pairwise coverage). Half of
 the choices consider all bits. The other half consider only bits whose inversion changes the golden result. The
@@ -34,7 +35,7 @@ _FEW_BITS = 16
 _FADING = 0.5
 """Factor by which the worth of a combination decreases each time it is chosen."""
 _CLASS_BITS = 9
-"""Number of upper output bits that define a class. They hold sign and exponent of FP32, or a whole 8-bit code."""
+"""Number of upper output bits that define a class: sign and exponent of FP32, or a whole 8-bit code."""
 
 
 def _smoke(unit: Unit, corner: Inputs) -> Inputs:
@@ -164,7 +165,7 @@ def _take_best(rows, counts, worth):
 
     `worth[i, v, w, j]` is the worth of bit i with value v and bit j with value w. The sums over i are kept separate
     for
-    each j. This fills vector lanes and gives the same result on every machine.
+    each j, to fill vector lanes and to give the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

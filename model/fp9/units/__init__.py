@@ -4,9 +4,10 @@ The golden model (`fp9.golden.evaluate`), the RTL generator, the vector generato
 read the same record. None of them defines behaviour of its own. `CATALOGUE` holds the units that are built, checked
 and measured everywhere.
 
-A unit reads its `inputs` and computes its `outputs`. Both are flat ports of unsigned bits. With `stages = 0` the
-unit is combinational. With `stages >= 1` it also has `clk`, a synchronous `rst`, and the handshakes
-`in_valid`/`in_ready` and `out_valid`/`out_ready`. Its latency is `stages` clocks without back-pressure; its
+A unit reads its `inputs` and computes its `outputs`. All ports are flat and hold unsigned bits. With `stages = 0`
+the
+unit is combinational. With `stages >= 1` the unit also has `clk`, a synchronous `rst`, and the handshakes
+`in_valid`/`in_ready` and `out_valid`/`out_ready`. Without back-pressure, the latency is `stages` clocks. The
 throughput is one operation per clock. The specification can choose another reset, a clock enable, or a handshake
 without back-pressure (`Clocking`).
 """

@@ -1,4 +1,4 @@
-"""The catalogue of units, by name. These units are built, checked and measured everywhere."""
+"""The catalogue of units, by name. The units of the catalogue are built, checked and measured everywhere."""
 
 from __future__ import annotations
 

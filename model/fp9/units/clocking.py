@@ -17,9 +17,9 @@ class Handshake(Enum):
     """The handshake between a unit and its neighbours."""
 
     READY = "ready"
-    """valid and ready on both sides. The unit stalls until its result is accepted."""
+    """valid and ready on both sides: the unit stalls until its result is accepted"""
     VALID = "valid"
-    """valid without ready. Each result appears for one clock, a fixed number of clocks after its operation."""
+    """valid alone: each result appears for one clock, a fixed number of clocks after its operation"""
 
 
 class Reset(Enum):
@@ -30,9 +30,9 @@ class Reset(Enum):
     SYNC_LOW = "sync_low"
     """active low, synchronous"""
     ASYNC = "async"
-    """active high, asynchronous. Its release must meet the recovery time before a clock edge."""
+    """active high, asynchronous, released with recovery time before a clock edge"""
     ASYNC_LOW = "async_low"
-    """active low, asynchronous. Its release must meet the recovery time before a clock edge."""
+    """active low, asynchronous, released with recovery time before a clock edge"""
 
     @property
     def is_async(self) -> bool:
@@ -57,7 +57,7 @@ class Reset(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Clocking:
-    """Register options of every unit. They never change a result."""
+    """Register options of every unit, none of which changes a result."""
 
     handshake: Handshake = field(default=Handshake.READY, metadata=OMIT_IF_DEFAULT)
     reset: Reset = field(default=Reset.SYNC, metadata=OMIT_IF_DEFAULT)

@@ -20,7 +20,7 @@ class Entry:
 
     The text is empty if the field is not set. A number accepts no names. For formats and engines, `offered` lists
     the
-    names without parameters. These fields also accept names with parameters.
+    names without parameters, but the field also accepts names with parameters.
     """
 
     name: str

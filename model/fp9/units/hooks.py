@@ -1,9 +1,9 @@
 """Hooks: tables with one function per kind of unit. The package that calls a hook owns it.
 
 Some packages handle each kind differently, for example to compute results, build RTL or generate proof obligations.
-Such
-a package has a `Hook` with a row for each kind. `HOOKS` lists the hooks of all loaded packages. For a new kind,
-`missing` reports the hooks without a row.
+For each such task, the package has a `Hook` with a row for each kind. `HOOKS` lists the hooks of all loaded
+packages.
+For a new kind, `missing` reports the hooks without a row.
 """
 
 from __future__ import annotations
@@ -59,5 +59,5 @@ class Hook(Generic[P, R]):
 
 
 def missing(kind: type[Unit]) -> list[str]:
-    """Return the names of the required hooks that have no row for a kind. This is the checklist for a new kind."""
+    """Return the names of the required hooks that have no row for a kind, as a checklist for a new kind."""
     return [name for name, hook in HOOKS.items() if hook.every_kind and hook.of(kind) is None]

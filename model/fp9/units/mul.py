@@ -68,7 +68,7 @@ class Mul(Unit):
         return CastPolicy(self.rounding, Overflow.PROPAGATE if keeps else self.overflow)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return a tuple with the operand's port name. Units with several products also return a tuple."""
+        """Return a tuple with the operand's port name, as units with several products do."""
         return (operand,)
 
     @property

@@ -17,10 +17,10 @@ OPERAND_BITS = 8
 """Maximum width of a narrow operand. If a code is narrower, the upper port bits are ignored."""
 
 WIDE_OPERAND_BITS = 16
-"""Maximum width of an operand of an `fma`, `dot` or `mac`. These units also accept FP16, BF16 and DLFloat16."""
+"""Maximum width of an operand of an `fma`, `dot` or `mac`: the width of FP16, BF16 and DLFloat16."""
 
 OPERAND_SIGNIFICAND_BITS = 4
-"""Minimum number of significand bits of an 8-bit operand, with the leading 1. It fits E4M3, HFP8 and HiFloat8."""
+"""Minimum number of significand bits for 8-bit operands, with the leading 1: enough for E4M3, HFP8 and HiFloat8."""
 
 BIAS_BITS = 5
 """Number of bits of a port for an extra bias, in two's complement. Only -8..8 are used."""

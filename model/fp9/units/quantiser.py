@@ -34,7 +34,7 @@ def _has_limits(block: BlockFormat) -> bool:
 
 
 class FiniteCast(Cast):
-    """A cast of finite numbers only. Its targets need no NaN and may be narrower than 8 bits."""
+    """A cast of finite numbers only, whose targets need no NaN and may be narrower than 8 bits."""
 
     finite_only: ClassVar[bool] = True
 

@@ -53,8 +53,9 @@ class Dot(Unit):
     bias_port: bool = False
     stages: int = 0
     gate_zeros: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """Whether to gate both factors of a zero product, so that the logic before the sum does not toggle. Results are
-    the same.
+    """Whether to gate both factors of a zero product, so that the logic before the sum does not toggle.
+
+    Results do not depend on this option.
     """
     scale: Format | None = field(default=None, metadata=OMIT_IF_DEFAULT)
     """Format of the two scales. One multiplies all a, the other multiplies all b (MX, NVFP4)."""

@@ -143,7 +143,7 @@ _Found = TypeVar("_Found")
 
 
 def _readers(cls: type[object]) -> dict[str, _Reader]:
-    """Return a function for each field of a dataclass. It reads the field's value according to the field's type."""
+    """Return a function for each field of a dataclass, which reads the field's value according to the field's type."""
     hints = typing.get_type_hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
     return {name: _reader(hints[name]) for name in names}

@@ -1,9 +1,8 @@
 """Golden vectors: operations of a unit with their expected results, in files for test benches and programs.
 
 A vector file has one operation per line or row: inputs, then outputs, in port order. Module `encodings` defines the
-file formats. The plain format, `NAME.vec`, is blank-separated hex. The manifest is `NAME.json`. For other formats
-it
-is `NAME.csv.json` and so on. It holds:
+file formats. The plain format, `NAME.vec`, is blank-separated hex. The manifest is `NAME.json`, or `NAME.csv.json`
+and so on for other formats. The manifest holds:
 
 - the unit's specification and policy switches,
 - the columns with their widths and value names,

@@ -28,7 +28,7 @@ GROUP = 4
 """Number of operations in an independent sequence. Each sequence begins with LOAD."""
 
 _BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
-"""Operations after the end of a chunk. They form a short chunk and then an empty chunk."""
+"""Operations that follow the end of a chunk: a short chunk and then an empty chunk."""
 
 _EVERY_PAIR = 16
 """Number of sequences for each pair of successive operations."""
@@ -45,7 +45,7 @@ _OPPOSITE = 0.25
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the corner operations of an accumulator with chunks.
 
-    `step` holds corner operations of a single sum. They are used in three ways:
+    `step` holds corner operations of a single sum, which are used in three ways:
 
     - the product becomes a chunk, which is added to the addend,
     - two products are added within one chunk,
@@ -71,7 +71,7 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return each corner operation as LOAD and FOLD. Its product becomes the chunk, its addend the total.
+    """Return each corner operation as LOAD and FOLD: the product becomes the chunk, and the addend becomes the total.
 
     A group holds two corner operations.
     """
@@ -100,7 +100,7 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield chunks of two products in the first lane. The other lanes multiply zeros.
 
-    The operands of the first product have equal class. Those of the second product have any class.
+    The operands of the first product have equal class. The operands of the second product have any class.
     """
     zeros = {name: 0 for operand in ("a", "b") for name in unit.lane_names(operand)}
     first_a, first_b = unit.lane_names("a")[0], unit.lane_names("b")[0]
@@ -132,7 +132,7 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 
 
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return chunks that sum three of the smallest products. They are added to a total of zero.
+    """Return chunks that sum three of the smallest products and are added to a total of zero.
 
     Some products nearly cancel, so that the chunk's value can be smaller than every product.
     """
@@ -201,7 +201,7 @@ def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def last_groups(unit: Mac) -> int:
-    """Return the number of groups in the last sequence of the corner suite. This sequence fills a chunk."""
+    """Return the number of groups in the last sequence of the corner suite, which fills a chunk."""
     return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
 
 

@@ -25,11 +25,11 @@ _JOINED = 5000
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add every second corner operation's product to a long chunk. Also return their number.
+    """Return sequences that add a product to a chunk with a long significand, and the number of these sequences.
 
-    The chunk is a sum of two products, equal to the corner operation's addend or near it. FOLD then adds the chunk
-    to
-    zero.
+    The product comes from every second corner operation. The chunk is a sum of two products, equal to that
+    operation's
+    addend or near it. FOLD then adds the chunk to zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -45,11 +45,10 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a zero product to a chunk. Also return their number.
+    """Return sequences that add a zero product to a chunk, and the number of these sequences.
 
-    The chunk is a sum of four products. Its code differs in one bit from a special code. FOLD then adds the chunk
-    to
-    zero.
+    The chunk is a sum of four products whose code differs in one bit from a special code. FOLD then adds the chunk
+    to zero.
     """
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
@@ -80,11 +79,11 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a chunk of two products to a total. Also return their number.
+    """Return sequences that add a chunk of two products to a total, and the number of these sequences.
 
-    The two products have every distance and both signs. The total is near the chunk, nearly negates it, or moves
-    the
-    sum to a rounding boundary.
+    The distance of the two products varies, and so do their signs. The total is near the chunk, nearly negates it,
+    or moves
+    the sum to a rounding boundary.
     """
     total = fixed(unit.engine.output)
     p = total.fraction_bits

@@ -100,9 +100,9 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
     The first operation loads zero or an addend near its product. The second operation adds to the accumulator, or
     loads
-    an addend near its product. In the second operation one lane holds operands of any class, most of them with a
-    zero
-    factor. Its other lanes hold zeros of either sign.
+    an addend near its product. In the second operation, one lane holds operands of any class, mostly with a zero
+    factor.
+    All other lanes hold zeros of either sign.
     """
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}

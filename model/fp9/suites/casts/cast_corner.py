@@ -113,9 +113,9 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return small target numbers, and the midpoints between them, with one additional lower bit.
 
-    Every lower source bit is set once, under each rounding. This checks each bit that the shift for subnormal
-    results
-    discards.
+    Every lower source bit is set once, under each rounding. Each operation checks one of the bits that the shift
+    for
+    subnormal results discards.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
@@ -156,13 +156,11 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources with random bits that just carry, miss the carry by one, or lack one bit, in every binade.
+    """Return sources with random bits whose sum just carries out, or just fails to carry out, in every binade.
 
-    The tail is the part of the source below the target's last bit. Subnormal results have longer tails. For the
-    smallest
-    ones, only the largest random values carry. Some tails are walking patterns and occur with every kind of random
-    bits.
-    The others start with several zeros or ones.
+    The tail is the part of the source below the target's last bit. A subnormal result has a longer tail. Some tails
+    are
+    walking patterns and occur with every kind of random bits. Other tails start with several zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
@@ -194,7 +192,8 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield sources just below each target's normal range, under each rounding.
 
-    The random bits just lift the source to a normal number, or just fail to do so. This decides the underflow flag.
+    The random bits just lift the source to a normal number, or just fail to do so. The carry decides the underflow
+    flag.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     for (target, fmt), (index, rounding) in itertools.product(enumerate(unit.targets), enumerate(unit.roundings)):
@@ -211,11 +210,12 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return magnitudes that differ in one bit, or by one with a borrow through all lower bits, to test the maximum.
+    """Return pairs of magnitudes that differ in one bit, or by one with a borrow through all lower bits, to test the
+    maximum.
 
-    They occur in successive operations, and in one operation with the larger magnitude in one lane. Further
+    The magnitudes of a pair occur in successive operations, and in different lanes of one operation. Further
     magnitudes
-    agree in all bits above a given bit, for each bit. They occur in all lanes and in successive operations.
+    agree in all bits above a given bit, for each bit.
     """
     source = fixed(unit.source)
     rows, clear = [], []

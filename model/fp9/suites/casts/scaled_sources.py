@@ -66,7 +66,7 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return special source codes and the ends of the source's range, under every selection. Both signs occur.
 
-    Half of the operations have a scale of 1. The others have a random scale.
+    Half of the operations have a scale of 1. The other operations have a random scale.
     """
     source, every = fixed(unit.source), every_choice(selects)
     magnitudes = special_codes(source)

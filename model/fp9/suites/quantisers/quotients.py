@@ -50,7 +50,7 @@ _ENDS = 600
 _DRAWN, _KEPT = 20_000, 1_500
 
 _STEPS = 4
-"""Number of iterations that balance the errors. They are needed because a new tensor scale changes the elements."""
+"""Number of iterations that balance the errors. One is not enough, because a new tensor scale changes the elements."""
 
 _END = 4
 

@@ -1,15 +1,16 @@
 """Corner operations of windows: a single bit below the window's last bit.
 
-The bit belongs to a product, to the addend, or to the sum of products. If it is discarded, only the flag `inexact`
+The bit belongs to a product, to the addend, or to the sum of products. If the bit is discarded, only the flag
+`inexact`
 changes. Any other discarded bit would set the same flag, so everything else is exact. A large term sets the
 window's
 position. All other products are zeros with a random second factor. In some operations the bit is inside the window,
-and nothing is lost. In others a further term cancels the large term.
+and nothing is lost. In other operations a further term cancels the large term.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
 
-If products are summed first, carries can produce the bit. Here two products have a sum with only two 1 bits.
+If products are summed first, carries can produce the bit. The two products below have a sum with only two 1 bits.
 
     addend       1 x x x x x x x |
     product                    1 | 0 1 1

@@ -1,7 +1,8 @@
 """Corner operations of an infinite product and a finite product with opposite bits.
 
-A circuit adds the bits of an infinity like any other bits, as the power of two above the largest number. It then
-ignores that sum. Errors in its handling of a zero sum show only if another product cancels these bits.
+A circuit adds the bits of an infinity like any other bits, as the power of two above the largest number. The
+circuit
+then ignores that sum. If another product cancels these bits, errors in the handling of a zero sum become visible.
 """
 
 from __future__ import annotations

@@ -209,9 +209,7 @@ def _places(unit: Mac) -> Inputs:
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return every kind of operand combined with every other kind, then the same product, its negation, and CLEAR.
 
-    The product occurs in the first lane alone. It also occurs in each other lane, with and without finite products
-    in the
-    remaining lanes.
+    The product occurs in the first lane alone, and in each other lane with and without finite products beside it.
     """
     first = _in_first_lane(unit, rng)
     parts = [first]

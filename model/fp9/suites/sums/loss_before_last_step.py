@@ -71,9 +71,9 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
 def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> tuple[_Codes, _Codes]:
     """Return the factors of the products of one step, shape (n, products).
 
-    The first product is large. The second is its negation or zero. The others are near the position `end` bits
-    below the
-    first, and half of them are zero.
+    The first product is large. The second product is zero or cancels the first. All others are near the position
+    `end` bits
+    below the first product, and half of them are zero.
     """
     shape, sign = (_COUNT, unit.engine.step.products), 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]

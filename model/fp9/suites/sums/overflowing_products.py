@@ -1,8 +1,8 @@
 """Corner operations whose products exceed the largest result.
 
-A narrow result, such as FP16 with e5m2 factors, cannot hold the largest products. Such products decide a result
-only
-if they cancel. A circuit has bits for them that few other operations use.
+A narrow result, such as FP16 with e5m2 factors, cannot hold the largest products. Products beyond the largest
+result
+decide a result only if they cancel. A circuit has bits for them that few other operations use.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def addends(
 ) -> Triple:
     """Return walking addends at every exponent, with zero, unit, smallest and random products.
 
-    The pairs of formats divide the addends among themselves. This call is for pair `number` of `pairs`.
+    The pairs of formats divide the addends among themselves. A call returns the share of pair `number` of `pairs`.
     """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes
@@ -232,7 +232,7 @@ ADDENDS_SHARE = 0.2
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
     """Return about `count` NaN addends with every walking payload, and products of every class.
 
-    The pairs of formats divide the payloads among themselves. This call is for pair `number` of `pairs`.
+    The pairs of formats divide the payloads among themselves. A call returns the share of pair `number` of `pairs`.
     """
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
@@ -272,7 +272,7 @@ def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tupl
 
 
 def _moved(codes: Codes, steps: Codes, result: FixedFormat) -> NDArray[np.uint32]:
-    """Return the codes `steps` codes further from zero. They are clipped to zero and the largest number.
+    """Return the codes `steps` codes further from zero, clipped to zero and the largest number.
 
     Infinities and NaN stay unchanged.
     """

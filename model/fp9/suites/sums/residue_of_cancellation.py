@@ -66,7 +66,7 @@ def _products(
 
 
 def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the factors of large products, shape (n, products). There are four kinds of operations:
+    """Return the factors of large products, shape (n, products). Four kinds of operations occur:
 
     - no large products,
     - products near a random exponent,
@@ -99,9 +99,9 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the sum of both scale exponents for each operation.
 
-    Half of them move the remainder to the subnormal results or below. There a non-zero addend absorbs it. The
-    others are
-    random.
+    Half of the sums move the remainder to the subnormal results or below, where a non-zero addend absorbs the
+    remainder.
+    The other sums are random.
     """
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent

@@ -1,7 +1,9 @@
-"""Corner operations whose sum is rounded up to the smallest normal number. They underflow, but the result is normal.
+"""Corner operations whose sum is rounded up to the smallest normal number: the result is normal, but underflow is
+raised.
 
-Two products have opposite signs, in any lanes. The larger one is a power of two, which scales move to the smallest
-normal number. The smaller one is below its last bit, at any distance.
+Two products have opposite signs, in any lanes. The larger product is a power of two, which scales move to the
+smallest
+normal number. The smaller product is below the last bit of the larger one, at any distance.
 
     product     1 0 0 0 0 |
     product   -           |   x x

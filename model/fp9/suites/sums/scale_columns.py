@@ -13,7 +13,7 @@ from fp9.suites.columns import Inputs, fixed
 from fp9.units import Dot
 
 _REACH = 150
-"""Maximum absolute sum of an operation's scale exponents. It exceeds both ends of FP32's range."""
+"""Maximum absolute sum of an operation's scale exponents, large enough to leave FP32's range at both ends."""
 
 _NEAR, _APART = 4, 0.25
 """Maximum difference of block scale exponents within an operand, and share of block scales that ignore it."""

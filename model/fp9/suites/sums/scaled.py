@@ -72,7 +72,7 @@ def _ends(scale: Format) -> list[int]:
 
 
 def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield `_lone_bits` and `_borrowed` at every position below the smallest normal result that scales reach.
+    """Yield `_lone_bits` and `_borrowed` for positions below the smallest normal result, as far as scales reach.
 
     Yields nothing unless scales are powers of two and the sum is rounded before the addend is added.
     """

@@ -254,7 +254,7 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
 
 
 def _reach(engine: Engine) -> int:
-    """Return a distance of two products, in bits, at which only a sticky bit of the smaller one remains."""
+    """Return a distance of two products, in bits, beyond which the smaller one sets only a sticky bit."""
     return 3 + (fixed(engine.result.format).fraction_bits if engine.window.width is None else engine.window.width)
 
 

@@ -1,7 +1,6 @@
-"""Corner operations of sums. They apply the families of module `product_and_addend` to a unit's ports.
+"""Corner operations of sums: the families of module `product_and_addend`, applied to a unit's ports.
 
-Every pair of operand formats has all families. Every code of each operand also occurs with a simple partner, such
-as 1.
+Every family is used for every pair of operand formats. Every code of each operand also occurs with a partner of 1.
 """
 
 from __future__ import annotations
@@ -229,7 +228,7 @@ def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArra
 
 
 def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: Dot) -> NDArray[np.float64]:
-    """Return approximate operand values. They ignore extra biases, which suffices to position an addend."""
+    """Return approximate operand values without extra biases, which suffice to position an addend."""
     codes = columns[unit.lane_names(operand)[0]]
     tables = code_tables(formats)
     chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))
