@@ -22,10 +22,9 @@ class Finfo:
     """Limits of a format under the names of `numpy.finfo`, and its special values.
 
     `eps` is the distance from 1 to the next number above, `epsneg` the distance to the next number below. `nmant`
-    is the
-    maximum number of fraction bits. `minexp` is the exponent of `smallest_normal`. `maxexp` is the exponent of the
-    first
-    power of two that overflows. For formats of tapered precision the values apply where the spacing is finest.
+    is the maximum number of fraction bits. `minexp` is the exponent of `smallest_normal`. `maxexp` is the exponent
+    of the first power of two that overflows. For formats of tapered precision the values apply where the spacing is
+    finest.
     """
 
     format: Format
@@ -85,8 +84,7 @@ def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions
     """Cast numbers to a format and back. The result has the dtype of x, or float32 for integers.
 
     Options are as for `encode`, except `out`. The result is multiplied by the scale again. Numbers that do not fit
-    the
-    dtype are rounded to it.
+    the dtype are rounded to it.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]
@@ -111,8 +109,7 @@ def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | No
 
     The exponents are used as `scale` of `encode`. Without `axis` the result is one exponent. Otherwise it has one
     exponent per remaining index and broadcasts against x. Zeros, infinities and NaN are ignored. The scale is 0 if
-    no
-    other numbers exist.
+    no other numbers exist.
 
     >>> x = np.float32([[1.0, 3.0], [1000.0, -4000.0]])
     >>> amax_scale(x, "e4m3", axis=1).tolist()
@@ -141,8 +138,7 @@ def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) 
     """Return the signal-to-quantisation-noise ratio in dB over `axis` or all elements, computed in float64.
 
     The ratio is 10 log10(sum x^2 / sum (x - y)^2). If x equals y, it is infinity. If x is zero and y is not, it is
-    minus
-    infinity. If a number is not finite, it is NaN.
+    minus infinity. If a number is not finite, it is NaN.
 
     >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
     19.031

@@ -160,8 +160,7 @@ def check_integers(array: NDArray[Any], width: int, shape: tuple[int, ...], what
     """Check that random bits are integers of `width` bits in the given shape.
 
     Raises TypeError for other numbers, ValueError for wrong shapes and for integers that are too wide. If the shape
-    has
-    one element, an integer without an axis is also accepted.
+    has one element, an integer without an axis is also accepted.
     """
     if array.dtype.kind not in "iu":
         raise TypeError(f"random_bits of {array.dtype.name} given; give {what} of shape {shape}")

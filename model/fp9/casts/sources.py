@@ -62,8 +62,7 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
     """Return numbers * 2^exponents, computed on the exponent alone.
 
     A result outside float64's normal range becomes the largest or smallest normal number of its sign. The range of
-    every
-    format is far smaller, so no cast changes.
+    every format is far smaller, so no cast changes.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)
@@ -123,8 +122,7 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
     """Return scale exponents as one integer, or as a flattened int32 array broadcast to `shape`.
 
     Raises TypeError for exponents that are not signed integers. Raises ValueError for wrong shapes and for
-    exponents
-    out of range.
+    exponents out of range.
     """
     exponents = np.asarray(scale)
     if exponents.dtype.kind not in "iu":

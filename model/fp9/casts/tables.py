@@ -1,14 +1,12 @@
 """Rounding tables: a format and a cast policy, prepared for the kernels.
 
 A table has one row per binade of the source. A kernel rounds a float64 magnitude with the row of its binade. Let
-the
-significand be a 53-bit integer:
+the significand be a 53-bit integer:
 
     ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it
 
 Ordinals number the format's magnitudes from zero upwards. In e8m13 the code is the ordinal followed by padding
-bits.
-In hif8 a table maps ordinals to codes. In all other formats the code is the ordinal.
+bits. In hif8 a table maps ordinals to codes. In all other formats the code is the ordinal.
 """
 
 from __future__ import annotations
@@ -110,8 +108,7 @@ def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
     """Return the codes of zero, overflow, infinity and NaN for the vector kernels.
 
     Each code serves both signs. `takes_sign` is added to a code that gets the source's sign. Returns None if the
-    codes
-    for the two signs differ in other bits.
+    codes for the two signs differ in other bits.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)

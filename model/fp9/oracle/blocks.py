@@ -97,8 +97,7 @@ def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int
     """Return the scale code and the element codes of a block under the rule "four over six".
 
     The rule maps the largest magnitude to 6 or to 4 and selects the smaller sum of squared errors. If both errors
-    are
-    equal, it selects 6.
+    are equal, it selects 6.
     """
     tries = []
     for top in (6, 4):

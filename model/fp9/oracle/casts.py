@@ -187,10 +187,8 @@ def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | Hybri
     """Return whether the result is tiny after rounding with unbounded exponent (IEEE 754-2019 7.5).
 
     In a format without subnormals, the first normal number is the smallest number, not 2^-bias. The magnitude is
-    scaled
-    up by an even number of binades before it is rounded. An even number preserves ties in formats without a
-    fraction,
-    which depend on the exponent.
+    scaled up by an even number of binades before it is rounded. An even number preserves ties in formats without a
+    fraction, which depend on the exponent.
     """
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False

@@ -1,11 +1,9 @@
 """Hybrid rounding to HiFloat8 as comparisons of source fields, following HiF8 section 3.2.
 
 Hybrid rounding is to nearest, ties away, in three regions: near 1, far below the smallest number, and where
-overflow is
-certain. Thresholds describe it there. In the other binades a comparison finds the next lower number, and the
-magnitude
-is rounded up if F >= T. F is the first bits of the source significand that the target discards. T is taken from the
-last source bits.
+overflow is certain. Thresholds describe it there. In the other binades a comparison finds the next lower number,
+and the magnitude is rounded up if F >= T. F is the first bits of the source significand that the target discards. T
+is taken from the last source bits.
 """
 
 from __future__ import annotations
@@ -49,8 +47,7 @@ class HybridTable:
       infinity.
     - T is the `threshold_bits` low source bits, followed by `threshold_ones` ones.
     - A magnitude in the binade `near_normal` can be tiny. It is not tiny if its significand bits `near_normal_ones`
-    are
-      all 1 and its field is at least T.
+      are all 1 and its field is at least T.
     """
 
     nearest: ThresholdTable

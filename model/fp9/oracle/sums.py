@@ -104,8 +104,7 @@ def dot(
     """Return the code and the OR-ed flags of c plus all products, computed in steps and chunks.
 
     `scales` has one exponent, or one product of two scales, for each product. A group or chunk uses its first
-    scale.
-    `seen` collects the intermediate roundings, except for engines that sum all products at once.
+    scale. `seen` collects the intermediate roundings, except for engines that sum all products at once.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.step.group is not None:

@@ -132,8 +132,7 @@ def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
     """Return codes of positive magnitudes, in ascending order, to combine with the magnitudes of another operand.
 
     For a format of at most 8 bits these are all magnitudes. For a wider format they are the 16 smallest, the 16
-    largest,
-    and walking fractions at evenly spaced exponents.
+    largest, and walking fractions at evenly spaced exponents.
     """
     every = fmt.ordered_magnitudes()[1:]
     if fmt.bits <= _FEW_BITS:

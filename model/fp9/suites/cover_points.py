@@ -1,8 +1,7 @@
 """Cover points that a smoke suite always hits, although only few corner operations hit them.
 
 A family of cover points gives each operation one number, shape (n,). Equal numbers are the same cover point, and 0
-is
-none.
+is none.
 """
 
 from __future__ import annotations
@@ -52,8 +51,7 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
     """Return cover points that combine the result's class with its sign and the special operands.
 
     Ordinary results give 0. In an accumulator, LOAD and ACCUMULATE have different cover points, and other
-    operations give
-    0. With several products, at most one operand is special.
+    operations give 0. With several products, at most one operand is special.
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
@@ -74,8 +72,7 @@ def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
     """Yield the special class of the operands, separately for factors, scales and addend.
 
     The class is 0 if all operands are finite, 1 if one is infinite, and 2 if one is NaN. Yields nothing for an
-    accumulator
-    with chunks, because its result also depends on other operations.
+    accumulator with chunks, because its result also depends on other operations.
     """
     if unit.has_state and unit.engine.chunk.length:
         return
@@ -217,7 +214,7 @@ def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
     - 2: half a step to one step above the largest number.
     - 3: in the first binade above the largest number's binade.
     - 4: less than a quarter step below the smallest normal number. The value rounds up even with unbounded
-    exponent.
+      exponent.
     - 5: a quarter to half a step below the smallest normal number. The value rounds up only on the subnormal grid.
     - 6: more than half of the smallest number.
     - 7: less than half of the smallest number.

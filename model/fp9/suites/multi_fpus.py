@@ -4,8 +4,7 @@ The operations cover results next to every boundary of their format, cancellatio
 block have the same `op` and the same formats. Each `op` occurs in blocks with many combinations of formats.
 
 Within a block, the last operand that the operation reads is computed from a wanted exact result. The wanted result
-is a
-code of the result format, the midpoint after a code, or a value next to one of them.
+is a code of the result format, the midpoint after a code, or a value next to one of them.
 """
 
 from __future__ import annotations

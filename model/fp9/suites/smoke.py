@@ -1,11 +1,10 @@
 """The smoke suite: a few hundred corner operations, chosen by their classes and bit patterns.
 
 The suite first takes one operation for each rare cover point (module `cover_points`). Further candidates are
-sampled
-equally from all classes. Selections, flags and the upper result bits determine the class of an operation. Among a
-few dozen candidates, the suite takes the one with the rarest combinations of two bits (pairwise coverage). Half of
-the choices consider all bits. The other half consider only bits whose inversion changes the golden result. The
-choice does not depend on any circuit.
+sampled equally from all classes. Selections, flags and the upper result bits determine the class of an operation.
+Among a few dozen candidates, the suite takes the one with the rarest combinations of two bits (pairwise coverage).
+Half of the choices consider all bits. The other half consider only bits whose inversion changes the golden result.
+The choice does not depend on any circuit.
 """
 
 from __future__ import annotations
@@ -164,8 +163,7 @@ def _take_best(rows, counts, worth):
     """Return the index of the row whose bit pairs have the highest total worth, and reduce their worth.
 
     `worth[i, v, w, j]` is the worth of bit i with value v and bit j with value w. The sums over i are kept separate
-    for
-    each j, to fill vector lanes and to give the same result on every machine.
+    for each j, to fill vector lanes and to give the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

@@ -5,8 +5,7 @@ read the same record. None of them defines behaviour of its own. `CATALOGUE` hol
 and measured everywhere.
 
 A unit reads its `inputs` and computes its `outputs`. All ports are flat and hold unsigned bits. With `stages = 0`
-the
-unit is combinational. With `stages >= 1` the unit also has `clk`, a synchronous `rst`, and the handshakes
+the unit is combinational. With `stages >= 1` the unit also has `clk`, a synchronous `rst`, and the handshakes
 `in_valid`/`in_ready` and `out_valid`/`out_ready`. Without back-pressure, the latency is `stages` clocks. The
 throughput is one operation per clock. The specification can choose another reset, a clock enable, or a handshake
 without back-pressure (`Clocking`).

@@ -42,8 +42,7 @@ class Cast(Unit):
     Each operation selects target, rounding and overflow policy.
 
     With `scale`, the source is multiplied by 2^scale exactly before the single rounding. This exponent has the
-    opposite
-    sign of `scale` in `fp9.encode`. NaN and infinities are not scaled.
+    opposite sign of `scale` in `fp9.encode`. NaN and infinities are not scaled.
 
     - `sr` adds the port `random`, which has `random_bits` bits, below the target's last bit.
     - `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources. For other targets it means `rna`.

@@ -21,10 +21,9 @@ class Decoder(Unit):
     """Decode a code into sign, exponent, significand, and the flags zero, inf and nan.
 
     A finite value is (-1)^sign * significand * 2^(exponent - 3). The significand is normalised to 8..15, or is 0
-    for
-    zero. If int8 is among the formats, the value is significand * 2^(exponent - 6) with a significand of 64..127.
-    If all
-    formats are narrower than 8 bits, the significand is as wide as the longest significand of these formats.
+    for zero. If int8 is among the formats, the value is significand * 2^(exponent - 6) with a significand of
+    64..127. If all formats are narrower than 8 bits, the significand is as wide as the longest significand of these
+    formats.
 
     Some outputs are not meaningful for some operands. `exponent` is meaningful for finite non-zero operands,
     `significand` for finite operands, and `sign` for all operands except NaN.
@@ -76,8 +75,7 @@ class Upcast(Unit):
     """Convert a code to a 16- or 32-bit float.
 
     The conversion is exact unless it overflows. Overflow gives infinity, or NaN-Inf in formats that have one code
-    for both. The
-    flags are the same as for a cast with the overflow policy `inf`.
+    for both. The flags are the same as for a cast with the overflow policy `inf`.
     """
 
     kind: ClassVar[str] = "upcast"

@@ -19,8 +19,7 @@ class Entry:
     """A field of a specification: its text, the names that it accepts, and whether it takes several values.
 
     The text is empty if the field is not set. A number accepts no names. For formats and engines, `offered` lists
-    the
-    names without parameters, but the field also accepts names with parameters.
+    the names without parameters, but the field also accepts names with parameters.
     """
 
     name: str

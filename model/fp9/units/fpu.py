@@ -33,10 +33,8 @@ class Fpu(Unit):
     """An FPU with three kinds of operations in one datapath.
 
     These are a multiply-add with two products of 8-bit operands, a multiply-add of 16-bit operands, and casts.
-    `engine`
-    defines the step with two products. The 16-bit multiply-add uses the engine's result format and rounding.
-    Without
-    `casts` the unit has FMMA and FMA only (HFP8 section 4, ISSCC21).
+    `engine` defines the step with two products. The 16-bit multiply-add uses the engine's result format and
+    rounding. Without `casts` the unit has FMMA and FMA only (HFP8 section 4, ISSCC21).
     """
 
     kind: ClassVar[str] = "fpu"

@@ -2,8 +2,7 @@
 
 Some packages handle each kind differently, for example to compute results, build RTL or generate proof obligations.
 For each such task, the package has a `Hook` with a row for each kind. `HOOKS` lists the hooks of all loaded
-packages.
-For a new kind, `missing` reports the hooks without a row.
+packages. For a new kind, `missing` reports the hooks without a row.
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ class Mul(Unit):
 
     Each operation selects the formats of a and b independently. NaN, infinity times zero and the flags follow IEEE
     754. A NaN result has the canonical NaN code of the result format. `overflow` says what replaces finite products
-    above
-    the largest number. Infinities stay infinite.
+    above the largest number. Infinities stay infinite.
     """
 
     kind: ClassVar[str] = "mul"

@@ -112,8 +112,7 @@ class MultiFpu(Unit):
     Every operation rounds once. `a_format`, `b_format` and `c_format` select the formats of a, b and c;
     `result_format` selects the result's format. Without `mixed`, `source_format` applies to a and b, and
     `result_format` to c and the result. Sign injection, minimum and maximum read c in the format of a, and their
-    result
-    has this format too. A code occupies the low bits of its port. The upper bits of a result are 0.
+    result has this format too. A code occupies the low bits of its port. The upper bits of a result are 0.
 
     `overflow` lists the policies for 8-bit results. The port `overflow` selects one. Wider results overflow as in
     IEEE 754-2019 section 7.4. NaN results are canonical and positive. In formats with IEEE 754's special codes, a
@@ -122,8 +121,8 @@ class MultiFpu(Unit):
     With `lanes`, the port `vector` selects either one operation on the whole word or one operation in each 8-bit
     lane. The flags then combine all lanes. A format select beyond the 8-bit formats selects the last 8-bit format.
 
-    With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results
-    have these bits set (RISC-V unprivileged specification, NaN boxing of narrower values).
+    With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results have
+    these bits set (RISC-V unprivileged specification, NaN boxing of narrower values).
 
     `tag` is the number of bits that pass unchanged from input to output.
     """

@@ -32,8 +32,7 @@ def operand_ports(
     """Return the ports of one operand.
 
     The codes come first, with one port per lane. Several lanes are numbered from 0. If there are several formats, a
-    format
-    select follows. With `bias_port`, the extra bias follows. All lanes share the last two ports.
+    format select follows. With `bias_port`, the extra bias follows. All lanes share the last two ports.
     """
     select = f"{operand}_format" if len(formats) > 1 else None
     width = max(f.bits for f in formats)

@@ -49,8 +49,7 @@ class Quantiser(Unit):
     """Convert a block of 16- or 32-bit floats to a scale and elements. Each block selects the rule of its scale.
 
     The scale is amax divided by the rule's divisor, rounded once. An element is its number divided by the scale,
-    rounded
-    once and saturated. Special cases:
+    rounded once and saturated. Special cases:
 
     - If the block holds an infinity or a NaN, the scale is NaN and all elements are 0.
     - If the scale is zero, the elements are zeros with the signs of their numbers.
@@ -58,10 +57,9 @@ class Quantiser(Unit):
     - If the tensor scale is not a positive normal number, the block's scale is NaN and all elements are 0.
 
     With `lanes`, a block is a sequence of operations of `lanes` numbers each, starting at reset. The last
-    operation's
-    rule and tensor scale apply to the block. Results start when the block is complete, and each result carries the
-    block's scale. Meanwhile the next block enters, so that a block takes length / lanes clocks. The latency of an
-    operation is length / lanes - 1 + `stages` clocks.
+    operation's rule and tensor scale apply to the block. Results start when the block is complete, and each result
+    carries the block's scale. Meanwhile the next block enters, so that a block takes length / lanes clocks. The
+    latency of an operation is length / lanes - 1 + `stages` clocks.
     """
 
     kind: ClassVar[str] = "quantiser"

@@ -36,12 +36,10 @@ class Dot(Unit):
     The step has `engine.step.products` products and rounds once.
 
     If the engine has chunks, an operation is one whole chunk. It computes all steps in the engine's element order
-    and then
-    adds c. The flags combine all roundings.
+    and then adds c. The flags combine all roundings.
 
     Each operation selects one format for all a and one format for all b. Operands have at most 8 bits (FP8, FP6,
-    FP4). If
-    a code is narrower, the upper port bits are ignored. The port names of lane i end in i.
+    FP4). If a code is narrower, the upper port bits are ignored. The port names of lane i end in i.
     """
 
     kind: ClassVar[str] = "dot"
@@ -172,30 +170,21 @@ class Mac(Dot):
     """The engine's step with an accumulator register.
 
     The flags belong to one operation. CLEAR and HOLD give 0. The accumulator is the last of the `stages`. Its
-    feedback
-    loop takes one clock, so dependent operations run at full rate at every pipeline depth. Reset clears the
-    accumulator
-    to +0.
+    feedback loop takes one clock, so dependent operations run at full rate at every pipeline depth. Reset clears
+    the accumulator to +0.
 
     If the engine has chunks, the stage before the last has a second register. It holds the open chunk and counts
-    its
-    steps. The step that completes a chunk also adds the chunk to the accumulator: acc = round(chunk + acc), in the
-    engine's output format and rounding. Then the chunk is +0 again. Each of the two loops takes one clock, so the
-    rate is
-    still one operation per clock. The sequence LOAD, ACCUMULATE, ..., FOLD gives the bits of `fp9.dot`. An
-    operation's
-    flags combine all its roundings. The flags of the sum are the OR over all operations. FOLD of an empty chunk
-    changes
-    nothing. Until the first chunk is added, the result is c unchanged.
+    its steps. The step that completes a chunk also adds the chunk to the accumulator: acc = round(chunk + acc), in
+    the engine's output format and rounding. Then the chunk is +0 again. Each of the two loops takes one clock, so
+    the rate is still one operation per clock. The sequence LOAD, ACCUMULATE, ..., FOLD gives the bits of `fp9.dot`.
+    An operation's flags combine all its roundings. The flags of the sum are the OR over all operations. FOLD of an
+    empty chunk changes nothing. Until the first chunk is added, the result is c unchanged.
 
     If the engine is `exact` (Kulisch), the register holds the exact sum of the products since LOAD or CLEAR. It is
     a fixed-point number of `sum_bits` bits. There is no addend c, so LOAD starts from the products alone. Every
-    operation,
-    including CLEAR and HOLD, gives the result and flags of `fp9.dot` for these products. Infinities and NaN persist
-    until
-    the next LOAD or CLEAR. A sum outside the register's range wraps around, and is correct again once it returns
-    into
-    range. The rounding has stages of its own, after the register.
+    operation, including CLEAR and HOLD, gives the result and flags of `fp9.dot` for these products. Infinities and
+    NaN persist until the next LOAD or CLEAR. A sum outside the register's range wraps around, and is correct again
+    once it returns into range. The rounding has stages of its own, after the register.
     """
 
     kind: ClassVar[str] = "mac"

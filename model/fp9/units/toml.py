@@ -49,8 +49,7 @@ def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
     A source that ends in `.toml` is a file.
 
     A setting's value is written as in TOML. Quotes and brackets are optional (`a=e4m3,e5m2`). `engine.FIELD=value`
-    changes
-    one field of the engine: `engine.window.width=20`.
+    changes one field of the engine: `engine.window.width=20`.
 
     Raises ValueError for an invalid specification, and OSError if the file cannot be read.
     """

@@ -46,9 +46,8 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
     """Check a file's digest, manifest, inputs and results against the model.
 
     If the inputs come from a suite, they are generated again for comparison. The manifest names the catalogue unit
-    unless
-    `unit` is given. Raises ValueError for a file that cannot be read as vectors of the unit, OSError for a missing
-    file.
+    unless `unit` is given. Raises ValueError for a file that cannot be read as vectors of the unit, OSError for a
+    missing file.
     """
     path = Path(path)
     vectors = read(path, unit)
@@ -60,8 +59,7 @@ def read_for(unit: Unit, path: Path | str) -> VectorSet:
     """Return the vectors of a file for a simulation of this unit, with the expected results from the file.
 
     Raises ValueError if the file has changed since its export or was exported for another unit. Raises OSError if
-    the file
-    cannot be read.
+    the file cannot be read.
     """
     path = Path(path)
     said = read_manifest(path)

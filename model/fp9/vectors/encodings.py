@@ -38,8 +38,7 @@ class FileFormat:
     """A file format: its suffix, and functions that convert columns to bytes and back.
 
     `decode` raises ValueError if the bytes do not have the format. The message does not contain the file's name.
-    `layout`
-    is the part of a manifest that tells a program how to read the file.
+    `layout` is the part of a manifest that tells a program how to read the file.
     """
 
     suffix: str
@@ -130,8 +129,7 @@ def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Colum
     """Return the columns of a file from its hex cells. The key of a row is its line number.
 
     A cell that contains only `x` is not meaningful. Raises ValueError with the line number for a wrong number of
-    cells,
-    invalid numbers, and numbers that are too wide.
+    cells, invalid numbers, and numbers that are too wide.
     """
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 

@@ -119,8 +119,7 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
     """Write a vector file and its manifest, and return the vector file's path.
 
     `name` defaults to the unit's name. Files are written completely or not at all. Equal vectors give equal bytes.
-    Raises
-    ValueError for an unknown file format or a missing package, OSError if the file cannot be written.
+    Raises ValueError for an unknown file format or a missing package, OSError if the file cannot be written.
     """
     form = _file_format(file_format)
     path = Path(folder) / f"{name or vectors.unit.name}{form.suffix}"
@@ -172,8 +171,7 @@ def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
     """Return the vectors of a file that `export` wrote, with the expected results from the file.
 
     The manifest names the catalogue unit unless `unit` is given. Raises ValueError for a file that does not have
-    the
-    format, OSError if it cannot be read.
+    the format, OSError if it cannot be read.
     """
     path = Path(path)
     form = form_of(path)

@@ -39,8 +39,7 @@ def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = Fals
 
     With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
     unknown level. Raises ValueError for an endless stream of a unit with state, because its operations are one
-    sequence
-    from reset.
+    sequence from reset.
     """
     if level not in LEVELS:
         raise ValueError(f"level {level} given; choose from {', '.join(map(str, LEVELS))}")
@@ -87,8 +86,7 @@ def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
     """Compare lines of operands and results with the model. Outputs that are not meaningful are ignored.
 
     For a unit with state, the lines are one sequence from reset, and all lines are read before the comparison.
-    Raises
-    ValueError with the line number for an invalid line.
+    Raises ValueError with the line number for an invalid line.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
     counted = wrong = 0

@@ -146,10 +146,8 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
     """Return sequences that end a chunk after every number of steps, up to one more than a full chunk.
 
     The chunk ends with FOLD, LOAD, CLEAR or HOLD, and further steps follow. Port values above FOLD mean FOLD and
-    also
-    occur. The last sequence fills a chunk. The products are ordinary numbers, because an infinity or NaN would hide
-    the
-    later results.
+    also occur. The last sequence fills a chunk. The products are ordinary numbers, because an infinity or NaN would
+    hide the later results.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1

@@ -28,8 +28,7 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
     """Return sequences that add a product to a chunk with a long significand, and the number of these sequences.
 
     The product comes from every second corner operation. The chunk is a sum of two products, equal to that
-    operation's
-    addend or near it. FOLD then adds the chunk to zero.
+    operation's addend or near it. FOLD then adds the chunk to zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -82,8 +81,7 @@ def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tup
     """Return sequences that add a chunk of two products to a total, and the number of these sequences.
 
     The distance of the two products varies, and so do their signs. The total is near the chunk, nearly negates it,
-    or moves
-    the sum to a rounding boundary.
+    or moves the sum to a rounding boundary.
     """
     total = fixed(unit.engine.output)
     p = total.fraction_bits

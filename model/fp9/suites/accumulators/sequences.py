@@ -28,10 +28,8 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return corner operations of an accumulator as pairs.
 
     Half of the corner operations in `step` become LOAD, followed by a random operation on the accumulator. The
-    other
-    half become ACCUMULATE, after a LOAD of their addend with zero products. Further pairs add products of every
-    class to
-    an ordinary product. The last pairs combine every two successive operations.
+    other half become ACCUMULATE, after a LOAD of their addend with zero products. Further pairs add products of
+    every class to an ordinary product. The last pairs combine every two successive operations.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
@@ -61,8 +59,7 @@ def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations that combine every class of both factors and the addend, for units with several products.
 
     One random lane holds the product. The other lanes are zero. Signs are random and scales are 1. The factor
-    formats are
-    those with the most classes. Units with one product have these operations in module `sum_corner`.
+    formats are those with the most classes. Units with one product have these operations in module `sum_corner`.
     """
     if unit.products == 1:
         return
@@ -99,10 +96,8 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return pairs: an ordinary product, then a product of any class.
 
     The first operation loads zero or an addend near its product. The second operation adds to the accumulator, or
-    loads
-    an addend near its product. In the second operation, one lane holds operands of any class, mostly with a zero
-    factor.
-    All other lanes hold zeros of either sign.
+    loads an addend near its product. In the second operation, one lane holds operands of any class, mostly with a
+    zero factor. All other lanes hold zeros of either sign.
     """
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}

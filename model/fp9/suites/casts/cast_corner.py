@@ -114,8 +114,7 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
     """Return small target numbers, and the midpoints between them, with one additional lower bit.
 
     Every lower source bit is set once, under each rounding. Each operation checks one of the bits that the shift
-    for
-    subnormal results discards.
+    for subnormal results discards.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
@@ -159,8 +158,7 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
     """Return sources with random bits whose sum just carries out, or just fails to carry out, in every binade.
 
     The tail is the part of the source below the target's last bit. A subnormal result has a longer tail. Some tails
-    are
-    walking patterns and occur with every kind of random bits. Other tails start with several zeros or ones.
+    are walking patterns and occur with every kind of random bits. Other tails start with several zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
@@ -214,8 +212,7 @@ def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
     maximum.
 
     The magnitudes of a pair occur in successive operations, and in different lanes of one operation. Further
-    magnitudes
-    agree in all bits above a given bit, for each bit.
+    magnitudes agree in all bits above a given bit, for each bit.
     """
     source = fixed(unit.source)
     rows, clear = [], []

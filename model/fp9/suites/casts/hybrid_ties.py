@@ -24,10 +24,8 @@ def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fa
     """Return sources with F equal to T, with F nearly equal to T, and random sources.
 
     Nearly equal means that F and T differ in one bit, or in all bits below some position. F and T are bits of the
-    same
-    fraction, with F at higher positions (HiF8 section 3.2). F equals T if the fraction repeats with a period equal
-    to the
-    distance between them.
+    same fraction, with F at higher positions (HiF8 section 3.2). F equals T if the fraction repeats with a period
+    equal to the distance between them.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

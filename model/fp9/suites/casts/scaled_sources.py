@@ -40,10 +40,8 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
     The bits that the target keeps are random. Below them follow a half bit or none, and one further bit or none.
-    Thus
-    every bit affects the normalising shift before rounding. Source formats with few fraction bits yield nothing,
-    because
-    `brought_inside` covers all their subnormals.
+    Thus every bit affects the normalising shift before rounding. Source formats with few fraction bits yield
+    nothing, because `brought_inside` covers all their subnormals.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:

@@ -90,8 +90,7 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
     """Return random blocks of a corner suite, in its order. In a third of them, subnormal numbers decide elements.
 
     With power-of-two scales, few blocks have a scale that depends on one number. Up to half of the selected blocks
-    are
-    of this kind: the second largest number would give another scale.
+    are of this kind: the second largest number would give another scale.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
@@ -146,8 +145,7 @@ def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks of numbers that differ from a tie in a single significand bit.
 
     Each such bit occurs in every lane. The last blocks of each exponent are exact ties, which round down to the
-    even
-    element. At some exponents these numbers are subnormal.
+    even element. At some exponents these numbers are subnormal.
     """
     source, length = unit.source, unit.block.length
     low = np.repeat(np.arange(_binades(unit)), _TIES)
@@ -218,8 +216,7 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks whose amax has just reached a value at which the scale changes.
 
     There are blocks for every lane and bit. Above this bit the other numbers agree with amax. At the bit they are
-    0, and
-    below it they are random.
+    0, and below it they are random.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))

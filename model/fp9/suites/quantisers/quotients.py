@@ -91,8 +91,7 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
     """Yield blocks whose amax divided by the tensor scale is at or next to the quotient where a scale begins.
 
     There are blocks for each rule and scale. The tensor scale has a short significand, a long one, or one whose
-    last bit
-    decides. The other numbers are at or next to element midpoints times both scales.
+    last bit decides. The other numbers are at or next to element midpoints times both scales.
     """
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
@@ -139,8 +138,7 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
     """Return blocks with a number at or near an element midpoint times both scales, for each lane and midpoint.
 
     In some blocks the tensor scale is changed by 2^k units in its last place, with k < `powers`. All exponents
-    occur,
-    including subnormal source numbers.
+    occur, including subnormal source numbers.
     """
     length, middles = unit.block.length, _middles(unit)
     places, which = (axis.reshape(-1) for axis in np.meshgrid(np.arange(length), np.arange(len(middles))))
@@ -201,10 +199,8 @@ def _alone(
     """Yield a number, a block scale and a tensor scale. The number is 2^-bit quanta below the scaled midpoint.
 
     The midpoint times both scales is x 2^bit + 1, an odd integer, times a power of two. This integer is a multiple
-    of the
-    odd part of midpoint times block scale. The quotient is the significand of the tensor scale. The number is
-    `shift`
-    bits shorter than a normal source number.
+    of the odd part of midpoint times block scale. The quotient is the significand of the tensor scale. The number
+    is `shift` bits shorter than a normal source number.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
@@ -278,10 +274,8 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks whose tries have nearly equal errors.
 
     The tensor scale is the last value before the other try becomes better, or the first value after. In a third of
-    the
-    blocks most numbers are zero, so that errors can be equal. In another third all numbers are near amax, so that
-    sums
-    are long. One third of the scales are among the lowest, one third among the largest.
+    the blocks most numbers are zero, so that errors can be equal. In another third all numbers are near amax, so
+    that sums are long. One third of the scales are among the lowest, one third among the largest.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)

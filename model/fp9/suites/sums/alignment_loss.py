@@ -1,11 +1,9 @@
 """Corner operations of windows: a single bit below the window's last bit.
 
 The bit belongs to a product, to the addend, or to the sum of products. If the bit is discarded, only the flag
-`inexact`
-changes. Any other discarded bit would set the same flag, so everything else is exact. A large term sets the
-window's
-position. All other products are zeros with a random second factor. In some operations the bit is inside the window,
-and nothing is lost. In other operations a further term cancels the large term.
+`inexact` changes. Any other discarded bit would set the same flag, so everything else is exact. A large term sets
+the window's position. All other products are zeros with a random second factor. In some operations the bit is
+inside the window, and nothing is lost. In other operations a further term cancels the large term.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
@@ -47,10 +45,8 @@ def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Input
     """Yield operations whose window discards a bit of a product, for every pair of formats.
 
     The unit must sum several products in a window that is no wider than the result. Such a window discards every
-    bit that
-    the result cannot hold. A wider window is followed by a rounding, which other families test. Windows that sum
-    even and
-    odd products separately are also included.
+    bit that the result cannot hold. A wider window is followed by a rounding, which other families test. Windows
+    that sum even and odd products separately are also included.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
@@ -89,9 +85,9 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     """Return operations in which the lowest bit of one product is just below the window or at its end.
 
     Every lane holds this product in turn. Half of these products are powers of two. The large term is the addend
-    or, if
-    possible, a product, which the addend cancels in half of the operations. If even and odd products have separate
-    windows, the large term is always a product in the same half. In this case half of the distances are random.
+    or, if possible, a product, which the addend cancels in half of the operations. If even and odd products have
+    separate windows, the large term is always a product in the same half. In this case half of the distances are
+    random.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT

@@ -42,8 +42,7 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
     """Return sums of an addend and two powers of two. Only the lower power of two is discarded by rounding.
 
     The higher power of two is one product, or the sum of all products but one. Every bit position of the addend is
-    used for
-    the higher power of two. The lower power of two has every distance from the higher one.
+    used for the higher power of two. The lower power of two has every distance from the higher one.
     """
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)
@@ -71,8 +70,7 @@ def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterat
     """Yield sums near a tie. The products are a power of two, half its last bit, and two much smaller powers of two.
 
     The addend cancels the two smaller ones and exceeds them by lower bits. In half of the operations the addend is
-    reduced
-    by half the lowest power of two. Yields nothing for formats with too narrow a range.
+    reduced by half the lowest power of two. Yields nothing for formats with too narrow a range.
     """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits

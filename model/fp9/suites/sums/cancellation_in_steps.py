@@ -1,10 +1,8 @@
 """Corner operations of several steps in which two products cancel, in one step or across two steps.
 
 The other lanes hold products whose exponents differ by up to eight. After the cancellation, only these products
-remain.
-Each step rounds or truncates its result before the next step adds to it. If the cancellation takes two steps, only
-the
-bits that fit into the first result remain.
+remain. Each step rounds or truncates its result before the next step adds to it. If the cancellation takes two
+steps, only the bits that fit into the first result remain.
 """
 
 from __future__ import annotations

@@ -47,8 +47,7 @@ def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Genera
     """Return products and an addend of one sign, whose sum carries out.
 
     The addend's fraction is at least `lacks`, the difference between the products' sum and the power of two. In a
-    few
-    operations the addend's exponent is one too high or too low.
+    few operations the addend's exponent is one too high or too low.
     """
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))

@@ -1,8 +1,7 @@
 """Corner operations of exact sums: units with several products, and fixed-point registers.
 
 Operands are finite, because a single special operand would decide the whole sum. The families for units with
-several
-products are:
+several products are:
 
 - products that cancel, fully or except for the last bit, with addends from far above to far below them,
 - sums of the smallest products,

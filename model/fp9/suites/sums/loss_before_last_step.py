@@ -45,8 +45,7 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
     """Return operations with one step from `_step`. Most other steps add nothing.
 
     Some other steps cancel the large product of this step, and some are also from `_step`. Addends are zero, random
-    codes,
-    or opposite to the sum except for its last bit.
+    codes, or opposite to the sum except for its last bit.
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]
@@ -72,8 +71,7 @@ def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator)
     """Return the factors of the products of one step, shape (n, products).
 
     The first product is large. The second product is zero or cancels the first. All others are near the position
-    `end` bits
-    below the first product, and half of them are zero.
+    `end` bits below the first product, and half of them are zero.
     """
     shape, sign = (_COUNT, unit.engine.step.products), 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]

@@ -1,8 +1,7 @@
 """Corner operations whose products exceed the largest result.
 
 A narrow result, such as FP16 with e5m2 factors, cannot hold the largest products. Products beyond the largest
-result
-decide a result only if they cancel. A circuit has bits for them that few other operations use.
+result decide a result only if they cancel. A circuit has bits for them that few other operations use.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator
 
     The largest product must exceed the largest result by more bits than the result has. Then a sum has bits that no
     result shows. Units with one product are excluded, because nothing cancels the product. Units with one pair of
-    formats
-    are excluded too, because the random operations of other families cover their sums.
+    formats are excluded too, because the random operations of other families cover their sums.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]

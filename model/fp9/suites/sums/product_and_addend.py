@@ -101,10 +101,8 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
     """Return addends for which product plus addend is at or next to a number, midpoint or quarter point.
 
     These numbers have walking fractions and both signs. In half of the sums, the distance from product to number
-    varies
-    from full cancellation to a product that is rounded away. In the other half, the product's lowest bit is the
-    last bit,
-    the guard bit, or one of the two bits below.
+    varies from full cancellation to a product that is rounded away. In the other half, the product's lowest bit is
+    the last bit, the guard bit, or one of the two bits below.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)

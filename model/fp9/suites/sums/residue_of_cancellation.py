@@ -1,8 +1,8 @@
 """Corner operations of scaled sums: the addend cancels large products, and a small product remains.
 
 An exact sum extends from several of the largest products down to the smallest product. Scales move it anywhere.
-After
-the cancellation, the small product alone decides the result. Next to a far larger addend it decides the rounding.
+After the cancellation, the small product alone decides the result. Next to a far larger addend it decides the
+rounding.
 
     products     x x x x x
                                x x x
@@ -100,8 +100,7 @@ def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> N
     """Return the sum of both scale exponents for each operation.
 
     Half of the sums move the remainder to the subnormal results or below, where a non-zero addend absorbs the
-    remainder.
-    The other sums are random.
+    remainder. The other sums are random.
     """
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent

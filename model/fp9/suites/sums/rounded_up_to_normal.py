@@ -2,8 +2,7 @@
 raised.
 
 Two products have opposite signs, in any lanes. The larger product is a power of two, which scales move to the
-smallest
-normal number. The smaller product is below the last bit of the larger one, at any distance.
+smallest normal number. The smaller product is below the last bit of the larger one, at any distance.
 
     product     1 0 0 0 0 |
     product   -           |   x x

@@ -66,8 +66,7 @@ def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator)
     """Return power-of-two scales. In each operation, the exponents of both scales add up to the given exponent.
 
     The first scale is random, but within the range that the second can complete. All blocks of an operand have
-    equal
-    scales.
+    equal scales.
     """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1

@@ -1,10 +1,8 @@
 """Corner operations of scaled sums: few bits, at every position that scales reach.
 
 Without scales, the range of the products keeps their sum near the addend's exponents. With scales, the sum's
-leading 1
-can be at any position. So can the remainder after adding the addend. Special scales and the ends of their format
-are
-combined with every other such scale.
+leading 1 can be at any position. So can the remainder after adding the addend. Special scales and the ends of their
+format are combined with every other such scale.
 """
 
 from __future__ import annotations
@@ -46,8 +44,7 @@ def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations with all pairs of special and extreme scales in one block.
 
     These scales are NaN, 1 and the ends of the format, including zero. The operands are random. Addends are near
-    their
-    products or random. Yields nothing without scales.
+    their products or random. Yields nothing without scales.
     """
     if unit.scale is None:
         return
@@ -96,8 +93,7 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
     """Return one or two power-of-two products, the smaller at every distance. The other lanes are zero.
 
     The addend is zero, or negates one product or both, exactly or within one ulp. The sum of both scale exponents
-    is in
-    `reach`.
+    is in `reach`.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])

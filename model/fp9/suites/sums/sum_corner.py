@@ -46,10 +46,8 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
     """Return every family for every pair of formats, and every code in all formats.
 
     If extra biases are ports, some combinations of biases occur. `part` is the number of operations relative to a
-    unit
-    without state. With several products, a random lane holds the operands of a family with one product. The
-    families of
-    module `several_products` use all lanes.
+    unit without state. With several products, a random lane holds the operands of a family with one product. The
+    families of module `several_products` use all lanes.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))

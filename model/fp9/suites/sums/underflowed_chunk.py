@@ -2,8 +2,7 @@
 
 A chunk of one step is rounded before it is added to the total. A window may replace the discarded bits of a product
 by a 1 in the last bit (jamming). If the large products cancel, two such small products with opposite signs also add
-up
-to zero. The sum is nevertheless inexact.
+up to zero. The sum is nevertheless inexact.
 
     product      x x x x x |
     product    - x x x x x |
