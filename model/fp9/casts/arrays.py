@@ -165,9 +165,7 @@ def encode(
 
 
 def _numbers(x: ArrayLike) -> NDArray[Any]:
-    """Return the source numbers. If the array carries its format, decode it to the native dtype, for hybrid
-    rounding.
-    """
+    """Return the source numbers. Decode arrays that carry their format, to the native dtype for hybrid rounding."""
     held = None if isinstance(x, np.ndarray) and x.dtype.isbuiltin == 1 else carried(x)
     return as_numbers(x) if held is None or held.native_dtype else decode_native(as_codes(x, held), held)
 

@@ -157,8 +157,9 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 @functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """Return the numbers of all codes as floats of `dtype`. For formats wider than 16 bits, return one NaN, shape
-    (1,).
+    """Return the numbers of all codes as floats of `dtype`.
+
+    For formats wider than 16 bits, return a single NaN, shape (1,).
     """
     return fmt.table.astype(dtype) if fmt.bits <= 16 else np.array([np.nan], dtype=dtype)
 

@@ -52,9 +52,7 @@ def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Return the code of the smallest number that is at least `x`. If there is none, return the largest
-    number's code.
-    """
+    """Return the code of the smallest number that is at least `x`, or the largest number's code if there is none."""
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
 

@@ -74,10 +74,10 @@ def _scaled(term: Term, scale: Term) -> Term:
 
 
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
-    """Return the sum of each group of products times its scale (MMA-Sim, GST-FDPA). `scales` has one scale per
-    product.
+    """Return the sum of each group of products times the group's scale (MMA-Sim, GST-FDPA).
 
-    The alignment exponent of a group is that of its scale, even if the sum is 0.
+    `scales` has one scale per product. The alignment exponent of a group is that of its scale, even if the sum is
+    0.
     """
     assert engine.step.group is not None
     terms = []

@@ -141,9 +141,7 @@ def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) ->
 def _rank_thresholds(
     source: FixedFormat, target: Format, rounding: Rounding, negative: bool
 ) -> tuple[tuple[int, ...], int]:
-    """Return two results: the first pattern that rounds to each target number or above, and the first that
-    overflows.
-    """
+    """Return the first pattern that rounds to each target number or above, and the first pattern that overflows."""
     ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
     sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)
 

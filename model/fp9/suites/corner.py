@@ -114,9 +114,7 @@ def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the operations in random order. Properties that alternate in a family then do not depend on the
-    position.
-    """
+    """Return the operations in random order, so that alternating properties do not depend on the position."""
     order = rng.permutation(len(columns["c"]))
     return {name: column[order] for name, column in columns.items()}
 
@@ -141,8 +139,9 @@ def _packed(lanes: Inputs) -> Inputs:
 
 
 def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return all ports of operations of one kind. Ports that are not read are random, and some hold special
-    operands.
+    """Return all ports of operations of one kind. Ports that the operation does not read are random.
+
+    Some of the unread operands are special.
     """
     count = len(next(iter(columns.values())))
     ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}

@@ -15,9 +15,7 @@ Codes = NDArray[np.int64]
 
 @functools.lru_cache(maxsize=64)
 def thresholds(source: FixedFormat, target: Format) -> Codes:
-    """Return source magnitudes at, just below and just above every target number and every midpoint, in rising
-    order.
-    """
+    """Return source magnitudes at and next to every target number and every midpoint, in rising order."""
     numbers = np.array([target.to_float(int(code)) for code in target.ordered_magnitudes()])
     numbers = np.append(numbers, [2 * numbers[-1] - numbers[-2], 2 * numbers[-1]])
     return _around(np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2]), source)
@@ -55,9 +53,7 @@ def special_codes(fmt: FixedFormat) -> Codes:
 
 
 def tails(codes: Codes, source: FixedFormat, target: Format) -> NDArray[np.float64]:
-    """Return the distance from the next lower target number to each positive source, in units of the target's
-    spacing.
-    """
+    """Return how far each positive source is above the next lower target number, relative to the target's spacing."""
     numbers = np.array([0.0, *(target.to_float(int(code)) for code in target.ordered_magnitudes())])
     numbers = np.unique(np.append(numbers, 2 * numbers[-1] - numbers[-2]))
     value = decode_native(codes.astype(source.dtype), source).astype(np.float64)

@@ -164,8 +164,9 @@ def _text(value: object) -> str:
 
 
 def value_words(value: object) -> str:
-    """Return a field's value in the form of a specification file, for error messages. Commas separate several
-    values.
+    """Return a field's value as a specification file writes it, for error messages.
+
+    Commas separate several values.
     """
     if isinstance(value, tuple):
         return ", ".join(value_words(each) for each in value)

@@ -63,9 +63,7 @@ class Fpu(Unit):
         check_shared(self)
 
     def _check_step(self) -> None:
-        """Raise ValueError unless the engine is one exact step. Only such a step shares its datapath with the 16-bit
-        operation.
-        """
+        """Raise ValueError unless the engine is one exact step, as the 16-bit multiply-add requires."""
         own = ("result", "rounding", "products", "addend", "scaling")
         for parameter in PARAMETERS.values():
             value = parameter.of(self.engine)

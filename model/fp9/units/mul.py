@@ -60,8 +60,9 @@ class Mul(Unit):
 
     @property
     def policy(self) -> CastPolicy:
-        """Return the cast policy for the product. Finite products above the largest number overflow,
-        infinities stay.
+        """Return the cast policy for the product.
+
+        Finite products above the largest number overflow. Infinities stay.
         """
         keeps = self.overflow is Overflow.SATURATE
         return CastPolicy(self.rounding, Overflow.PROPAGATE if keeps else self.overflow)

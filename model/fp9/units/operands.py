@@ -65,10 +65,9 @@ def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
 
 
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
-    """Return the values of all codes of each format, shape (formats, codes). The widest format sets the number of
-    codes.
+    """Return the values of all codes of each format, shape (formats, codes).
 
-    For a narrower format, upper bits of the index are ignored.
+    The widest format sets the number of codes. For a narrower format, upper bits of the index are ignored.
     """
     codes = 1 << max(f.bits for f in formats)
     return np.stack([np.resize(f.table, codes) for f in formats])

@@ -69,9 +69,7 @@ class Quantiser(Unit):
     rules: tuple[ScaleRule, ...]
     stages: int = 0
     lanes: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Number of source numbers per operation, if a block takes several operations. None: one operation holds a whole
-    block.
-    """
+    """Number of source numbers per operation if a block takes several operations, else None."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))

@@ -46,8 +46,7 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """Return each operation as LOAD, followed by an operation with zero products, which does not change the
-    accumulator.
+    """Return each operation as LOAD. The operation after it has zero products and leaves the accumulator unchanged.
 
     The zeros have the sign of the addend.
     """

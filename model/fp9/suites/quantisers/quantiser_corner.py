@@ -331,8 +331,9 @@ def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> 
 
 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
-    """Return the ports. A block uses the rule of its last operation. Rule numbers beyond the last select the last
-    rule.
+    """Return the ports. A block uses the rule of its last operation.
+
+    Rule numbers beyond the last select the last rule.
     """
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}

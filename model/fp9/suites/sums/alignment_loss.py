@@ -53,9 +53,7 @@ def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Input
 
 
 def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose window discards a bit of the addend. The addend must be able to be longer than the
-    result.
-    """
+    """Yield operations whose window discards a bit of the addend, if addends may have more bits than the result."""
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
 

@@ -115,10 +115,9 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 
 
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is at, next to or between the smallest numbers, or the largest numbers. Both signs
-    occur.
+    """Return operations whose sum is at, next to or between the smallest numbers, or the largest numbers.
 
-    The products have that size, or are as near to it as possible.
+    Both signs occur. The products have the same size as the sum, or are as near to it as possible.
     """
     all_x, all_y = crossed(*(signed_magnitudes(fmt) for fmt in (a, b)))
     products = product(all_x, all_y, a, b)

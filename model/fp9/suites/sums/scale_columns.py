@@ -77,10 +77,9 @@ def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator)
 
 
 def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the scales of further blocks. Most are near the first block's scale, so that the sums of the blocks
-    overlap.
+    """Return the scales of further blocks. Most are near the first block's scale, so that block sums overlap.
 
-    The others are random codes.
+    The other scales are random codes.
     """
     near = np.clip(codes + (rng.integers(-_NEAR, _NEAR + 1, codes.size) << (fmt.precision - 1)), 0, fmt.max_code)
     return np.where(rng.random(codes.size) < _APART, rng.integers(0, 1 << fmt.bits, codes.size), near)

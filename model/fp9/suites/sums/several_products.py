@@ -138,9 +138,7 @@ def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Gener
 
 
 def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return zero products with four sign patterns: all positive, all negative, one different from the others, or
-    random.
-    """
+    """Return zero products: all positive, all negative, one different from the others, or with random signs."""
     of_a = rng.integers(0, 2, (count, products)).astype(np.bool_)
     x, y = (
         np.where(here, 0, rng.choice(finite(fmt), of_a.shape)) & (1 << (fmt.bits - 1)) - 1
@@ -296,9 +294,7 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends of three kinds: near the products, nearly opposite to their sum, or leading to a rounding
-    boundary.
-    """
+    """Return addends near the products, addends that nearly negate their sum, and addends that reach a boundary."""
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)
     return np.choose(rng.choice(3, len(sums), p=(0.4, 0.4, 0.2)), beside)

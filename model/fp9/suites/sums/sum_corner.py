@@ -176,10 +176,9 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
-    """Return every code of each operand, with a partner of 1. Also return every pair of significands. The addend is
-    zero.
+    """Return every code of each operand with a partner of 1, and every pair of significands.
 
-    The calls for the pairs of formats divide the codes of a format among themselves.
+    The addend is zero. The calls for the pairs of formats divide the codes of a format among themselves.
     """
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
