@@ -211,8 +211,7 @@ def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return pairs of magnitudes that differ in one bit, or by one, to test the comparison of magnitudes.
 
     The magnitudes of a pair occur in successive operations, and in different lanes of one operation. Further
-    magnitudes
-    agree in all bits above a given bit, for each bit.
+    magnitudes agree in all bits above a given bit, for each bit.
     """
     source = fixed(unit.source)
     rows, clear = [], []

@@ -41,8 +41,7 @@ def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: i
     """Return operations with infinity times a finite y in one lane, and a finite product that cancels its bits.
 
     The finite product is -2y times the highest power of two of the format. Infinity is the factor at `place`. The
-    other
-    lanes hold zeros of either sign. Addends are of every class.
+    other lanes hold zeros of either sign. Addends are of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)

@@ -1,8 +1,7 @@
 """Corner operations whose sum is rounded up to the smallest normal number and still raises underflow.
 
 Two products have opposite signs, in any lanes. The larger product is a power of two, which scales move to the
-smallest
-normal number. The smaller product is below the last bit of the larger one, at any distance.
+smallest normal number. The smaller product is below the last bit of the larger one, at any distance.
 
     product     1 0 0 0 0 |
     product   -           |   x x
@@ -31,8 +30,7 @@ def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator
     """Yield operations for every pair of formats whose products have a wide exponent range.
 
     The exponent range must exceed the result's precision. Yields nothing unless the unit has exact sums,
-    power-of-two
-    scales and no flushing.
+    power-of-two scales and no flushing.
     """
     engine = unit.engine
     if engine.chunk.length or engine.window.width is not None or engine.result.flush:
