@@ -66,7 +66,7 @@ class Rows:
 class Verdict:
     """Best explanation of a file. The engines in `rules` agree with `agree` rows. `with_c` is whether C was added.
 
-    A rule is one engine with all its preset names. The first rule is the simplest; these rows do not distinguish
+    A rule is one engine with all its preset names. The first rule is the simplest. These rows do not distinguish
     the others from it. `differs` is the index of the first row that differs from it, or None if all agree.
     """
 
@@ -219,7 +219,7 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """Compute one sum by an engine, in exact arithmetic. Return the steps that round; an exact engine has none."""
+    """Compute one sum by an engine, in exact arithmetic. Return the steps that round. An exact engine has none."""
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)
     oracle.dot(engine, products, oracle.code_term(c, engine.addend_format), seen=seen)

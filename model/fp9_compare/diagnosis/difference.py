@@ -1,4 +1,4 @@
-"""Possible differences of a third-party implementation from its specification. Results under several differences."""
+"""Differences of a third-party implementation from its specification, and the results that they cause."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
 
 @dataclass(frozen=True)
 class Operation:
-    """Data of each operation: the operands of a result, the result, its flags and limits."""
+    """Arrays with one element for each operation: operands, result, flags, and limits of the format."""
 
     unit: Unit
     port: Port

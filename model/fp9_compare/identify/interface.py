@@ -11,7 +11,7 @@ MAX_DEPTH = 4096
 
 @dataclass(frozen=True)
 class Interface:
-    """Known properties of a unit: the formats of a, b and the result, and the number of products in a sum.
+    """Known properties of a unit: the formats of a, b and the result, and the number of products (depth).
 
     The addend has the result's format. With `any_nan`, all NaN results are equal. Formats may be given by name.
     """

@@ -19,9 +19,9 @@ _FIRST = 64
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanation of rows. `engine` explains every row, or is None; `nearest` explains most rows.
+    """Explanation of rows. `engine` explains every row, or is None. `nearest` explains most rows.
 
-    `with_c` is whether the addend C was used; otherwise +0 was. `presets` are all presets that explain every row.
+    With `with_c`, the addend C was used, otherwise +0. `presets` are all presets that explain every row.
     """
 
     rows: Rows

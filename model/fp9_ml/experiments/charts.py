@@ -1,4 +1,4 @@
-"""Charts of records. Conversion methods are points; the biases of a format give curves."""
+"""Charts of records. Conversion methods are drawn as points, and the biases of a format as curves."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
 def weight_biases(trained: Trained) -> dict[str, float]:
     """Return the divergence for each bias of Graphcore's formats.
 
-    Only the weights are cast; products are in float32.
+    Only the weights are cast. Products are in float32.
     """
     divergence = Divergence(trained)
     names = [f"f143(bias={bias})" for bias in range(0, 25)] + [f"f152(bias={bias})" for bias in range(4, 37)]

@@ -1,4 +1,4 @@
-"""Automatic loss scaling. LogMax follows the statistics of the gradients; Adaptive follows the rate of overflows.
+"""Automatic loss scaling. LogMax follows the statistics of the gradients. Adaptive follows the rate of overflows.
 
 Sources: Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq for `LogMax`; HiFloat8 (Luo et al., arXiv
 2409.16626) section 5.1 for `Adaptive`.
@@ -122,7 +122,7 @@ class Adaptive(LossRule):
     reset
     the count of increases, as in MindFormers' cell, which the paper links. A change of window resets both counts.
     Scales are at least `smallest` = 1 (MindFormers) and within FP32. MindFormers changes to window 1 after three
-    decreases; here the next shorter window is used, as the paper says.
+    decreases. Here the next shorter window is used, as the paper says.
     """
 
     kind: ClassVar[str] = "adaptive"

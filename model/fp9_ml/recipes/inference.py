@@ -106,13 +106,11 @@ class BatchNorm:
 def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], batches: Batches) -> None:
     """Measure the inputs of batch norms while `model` runs in its inference precision. Use them as the new statistics.
 
-    HFP8 section 3: forward passes over unlabelled training data give a new mean and variance; gamma and beta stay.
-    The
-    paper uses "2 % of a single epoch"; use all of a small data set. The paper does not define the averaging. Here
-    it
-    is as in torch with momentum None: means and unbiased variances are averaged over batches. All layers are
-    re-tuned
-    at once, and each batch is normalised by its own statistics.
+    HFP8 section 3: forward passes over unlabelled training data give a new mean and variance; gamma and beta do not
+    change. The paper uses "2 % of a single epoch". Use all of a small data set. The paper does not define the
+    averaging. Here it is as in torch with momentum None: means and unbiased variances are averaged over batches.
+    All
+    layers are re-tuned at once, and each batch is normalised by its own statistics.
 
     `model` is called with each batch and calls the `norms`. If anything fails, no statistics change. Raises
     ValueError for no batches, for a norm that the model does not call, and for values that are not finite.

@@ -46,7 +46,7 @@ class Recipe:
     `scale` applies to each of the three roles separately, `loss` to the run. `rounding` and `overflow` apply to
     casts
     of activations and weights, `backward_rounding` and `gradient_overflow` to gradients. A rounding of None is the
-    format's default. With overflow "inf", loss scaling detects an overflow; "saturate" clips.
+    format's default. With overflow "inf", loss scaling detects an overflow. "saturate" clips.
 
     `first`, `last` and `depthwise` are the formats of all operands in such layers; None treats them as all other
     layers. `layer(place)` returns the recipe of such a layer. Formats, engines, rules and choices may be given by

@@ -28,7 +28,7 @@ class RoundOff:
 
     `weights` is the format of W. `residual` is the format of R, which must be finer ("Q_R higher precision than
     Q_W"; 1-6-9 in the paper). None stores no residual, as in plain nearest or stochastic rounding (Wang et al.,
-    NeurIPS 2018). `rounding` None is the format's default; "sr" uses the random bits given to `step`.
+    NeurIPS 2018). `rounding` None is the format's default. "sr" uses the random bits given to `step`.
     """
 
     weights: Format

@@ -1,4 +1,4 @@
-"""Attention under a recipe. The recipe applies to two products, scores and mixing; torch computes everything else."""
+"""Attention under a recipe. The recipe applies to two products, scores and mixing. torch computes everything else."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, padding: torch.Tensor | None) -> torch.Tensor:
         """Apply a mask to scores (batch, heads, queries, keys).
 
-        Masked scores become minus infinity; a float mask is added.
+        Masked scores become minus infinity. A float mask is added.
         """
         if mask is not None and mask.dim() == 3:
             mask = mask.unflatten(0, (-1, self.num_heads))

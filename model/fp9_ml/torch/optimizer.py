@@ -22,7 +22,7 @@ class RoundOffOptimizer:
     First, the inner optimiser takes a step. The FP32 number that it subtracts from a weight is the update for the
     rule. The weight then becomes the number of its new code. `only` selects the parameters. By default, these are
     the
-    parameters with two or more axes; biases and norms stay FP32. Weights are first rounded to the format. Learning
+    parameters with two or more axes. Biases and norms stay FP32. Weights are first rounded to the format. Learning
     rate schedules apply to the inner `optimizer`.
 
     Raises ValueError for parameters that are not float32, and if `only` selects none.

@@ -21,7 +21,7 @@ Pair = tuple[int, int]
 class EightBit:
     """Product of operands that are cast to a format.
 
-    The cast rounds to nearest and saturates; an engine sums bit-exactly.
+    The cast rounds to nearest and saturates. An engine adds the products bit-exactly.
 
     `exponents` holds the exponents of the scaled layers. The result is divided by both powers of two, exactly.
     """

@@ -71,7 +71,7 @@ def softmax(x: Numbers) -> Numbers:
 def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
     """Compute causal attention.
 
-    Stacked queries, keys and values are (batch, time, 3 d); the result is (batch, time, d).
+    Stacked queries, keys and values are (batch, time, 3 d). The result is (batch, time, d).
 
     Also returns data for the backward pass.
     """
