@@ -2,9 +2,8 @@
 
 The rows come from a clone of north-numerical-computing/MATLAB-tensor-core, in its own layout. Its folder
 `model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements
-of
-one vector as float32 in hex. A line of `c_GPU_fp32.txt` or `d_GPU_OUTPUT.txt` holds one float32 in binary. For the
-output fp16, C was rounded to FP16 before the operation, and d is an FP16 number.
+of one vector as float32 in hex. A line of `c_GPU_fp32.txt` or `d_GPU_OUTPUT.txt` holds one float32 in binary. For
+the output fp16, C was rounded to FP16 before the operation, and d is an FP16 number.
 """
 
 from __future__ import annotations
@@ -64,10 +63,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Best explanation of a file. The engines in `rules` agree with `agree` rows. `with_c` is whether C was added.
+    """Best explanation of a file.
 
-    A rule is one engine with all its preset names. The first rule is the simplest. These rows do not distinguish
-    the others from it. `differs` is the index of the first row that differs from it, or None if all agree.
+    Each engine in `rules` gives the measured result for `agree` rows. `with_c` is whether C was added.
+
+    A rule is one engine with all its preset names. The first rule is the simplest. The rows do not distinguish the
+    other rules from the first. `differs` is the index of the first row with another result, or None if all rows
+    agree.
     """
 
     rows: Rows
@@ -91,8 +93,8 @@ class Verdict:
 class Step:
     """Step at which a sum is rounded: the number of products, the addend, the window, and the result.
 
-    `top` is the largest exponent of the window. `last` is the exponent of its last bit. Both are None without
-    truncation.
+    `top` is the largest exponent of the window. `last` is the exponent of its last bit. `top` and `last` are
+    None without truncation.
     """
 
     what: str

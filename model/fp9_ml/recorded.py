@@ -35,11 +35,9 @@ def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed:
     """Return golden vectors for a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
 
     `count` is the number of sums from each product, or of operations from each cast. Products and casts that the
-    unit
-    cannot compute are left out. A sum runs from its first step to its last. `seed` selects the sums and operations.
-    Raises ValueError for another kind of unit, for recordings that the unit cannot compute, and for a file that is
-    not
-    a recording.
+    unit cannot compute are left out. A sum runs from its first step to its last. `seed` selects the sums and
+    operations. Raises ValueError for another kind of unit, for recordings that the unit cannot compute, and for a
+    file that is not a recording.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:

@@ -55,8 +55,8 @@ def identify(
     have the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
 
     The unit computes one sum after another. Each sum is chosen to distinguish the most engines. The command prints an
-    engine, and the fields that no sum could decide. If no engine gives all results, it shows the first row that
-    differs, and the exit code is 1.
+    engine, and the fields whose values no sum could determine. If no engine gives all results, it shows the
+    first row that differs, and the exit code is 1.
 
     --program writes a program instead. Run it on the GPU and give its rows as TARGET.
 

@@ -1,9 +1,9 @@
 """Diagnosis: differences from the specification that explain the results of a third-party unit or library.
 
-Each possible difference is a `Difference` record. It applies to hardware and to software. `explain` finds the
-differences that reproduce the results. It combines several differences if one is not enough. `conversions`
-describes casts and decoding functions of libraries as specifications. `software` checks functions and named
-libraries.
+Each possible difference is a `Difference` record. The same differences apply to hardware and to software. `explain`
+finds the differences that reproduce the results. Several differences are combined if one is not enough.
+`conversions` describes casts and decoding functions of libraries as specifications. `software` checks functions and
+named libraries.
 """
 
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed, Reading

@@ -1,7 +1,8 @@
 """Specifications of functions that are not units: library casts, library decoding, and sums rounded to a narrow
 format.
 
-They have ports and golden results, as units do. The same suites, hypotheses and benches therefore apply.
+These specifications have ports and golden results, as units do. The same suites, hypotheses and benches therefore
+apply.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FP32 = fixed_format("fp32")
 
 @dataclass(frozen=True)
 class Conversion(Unit):
-    """Cast of a library from a 16-bit or 32-bit float to any format. It has one policy and no flags.
+    """Cast of a library from a 16-bit or 32-bit float to any format. The cast has one policy and no flags.
 
     NaN becomes zero in a format without NaN.
     """
@@ -65,7 +66,9 @@ class Reading(Unit):
 
 @dataclass(frozen=True)
 class Narrowed(Unit):
-    """Exact sum of products, rounded once to a format of at most 8 bits. It models an FP8 multiplier or adder.
+    """Exact sum of products, rounded once to a format of at most 8 bits.
+
+    This is the specification of an FP8 multiplier or adder.
 
     The inner unit rounds to odd in a format with at least two more bits. A second rounding then equals a single
     rounding (Boldo and Melquiond). The second rounding gives all flags except `invalid`, which the sum gives.

@@ -49,8 +49,7 @@ class Difference:
 
     `says` describes it to the user. `operands` takes the specification with all earlier differences, and returns
     changed operands. `results` takes the specification with all differences, the changed operands and the results
-    so
-    far. It returns changed results. With `any_nan`, every NaN equals the expected NaN.
+    so far. `results` returns changed results. With `any_nan`, every NaN equals the expected NaN.
     """
 
     topic: Topic

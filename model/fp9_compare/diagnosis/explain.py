@@ -30,7 +30,8 @@ MOST = 6
 class Explanation:
     """Difference in words, with the number of mismatches it explains and of correct results it contradicts.
 
-    A unit can have several explanations. Each counts only what the earlier explanations do not explain.
+    A unit can have several explanations. Each explanation counts only mismatches that the earlier ones do not
+    explain.
     """
 
     says: str
@@ -60,9 +61,10 @@ def explain(
 ) -> Explained:
     """Return the differences that reproduce the results, followed by the differences that reproduce the flags.
 
-    A single difference that explains everything is preferred. Otherwise pairs are tried. More differences are added
-    while each explains more than it contradicts. `tried` are the differences to try (default: `differences`). With
-    `any_nan`, every NaN is correct where NaN is expected. Flags outside `flag_bits` are ignored.
+    A single difference that explains everything is preferred. Otherwise pairs of differences are tried. More
+    differences are added while each explains more than it contradicts. `tried` are the differences to try (default:
+    `differences`). With `any_nan`, every NaN is correct where NaN is expected. Flags outside `flag_bits` are
+    ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
@@ -92,7 +94,7 @@ def explain(
 
 
 class _Case:
-    """Results or flags of an implementation. They are compared with those of a specification with differences."""
+    """Results or flags of an implementation, and the specification with which they are compared."""
 
     def __init__(
         self,
@@ -231,7 +233,7 @@ def _account(
 ) -> tuple[list[Explanation], NDArray[np.bool_]]:
     """Return an explanation for each difference, and a mask (n,) of the mismatches that remain.
 
-    Each explanation counts only what the earlier differences do not explain.
+    Each explanation counts only mismatches that the earlier differences do not explain.
     """
     explanations = []
     before = case.wrong(start)

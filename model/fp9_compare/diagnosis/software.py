@@ -53,10 +53,8 @@ def check_cast(function: Function, target: Format, source: str = "fp32", overflo
     """Check a cast, and return its behaviour.
 
     `source` names the input format: every FP16 or BF16 number is checked, or a stratified sample of FP32.
-    `overflow`
-    is the policy from which explanations start (default: the policy that explains most). Raises ValueError for
-    results
-    that are neither codes nor numbers of the format.
+    `overflow` is the policy from which explanations start (default: the policy that explains most). Raises
+    ValueError for results that are neither codes nor numbers of the format.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -137,8 +135,8 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
 def _strata(target: Format) -> NDArray[np.uint32]:
     """Return the patterns of FP32 numbers at which casts differ.
 
-    They are the format's numbers, the midpoints between them and the overflow threshold, each with its neighbours.
-    Random numbers of every exponent and sign follow, then zeros, infinities and NaN.
+    The patterns are the format's numbers, the midpoints between them and the overflow threshold, each with its
+    neighbours. Random numbers of every exponent and sign follow, then zeros, infinities and NaN.
     """
     magnitudes = np.array(sorted({abs(float(x)) for x in _numbers(target)}))
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2

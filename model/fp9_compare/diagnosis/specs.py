@@ -16,12 +16,18 @@ from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
 
 def replaced(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a specification with other field values. Raises ValueError if it refuses them."""
+    """Return a copy of a specification with other field values.
+
+    Raises ValueError if the specification refuses the values.
+    """
     return dataclasses.replace(unit, **fields)
 
 
 def custom(engine: Engine, **fields: Any) -> Engine:
-    """Return a copy of an engine with other field values, named "custom". Raises ValueError if they do not fit."""
+    """Return a copy of an engine with other field values, named "custom".
+
+    Raises ValueError if the engine refuses the values.
+    """
     return engine.changed(name="custom", **fields)
 
 
@@ -35,7 +41,10 @@ def formats_of(unit: Unit) -> tuple[Format, ...]:
 
 
 def with_format(unit: Any, old: Format, new: Format) -> Any:
-    """Return a specification with the format `new` instead of `old`. Raises ValueError if it refuses the format."""
+    """Return a specification with the format `new` instead of `old`.
+
+    Raises ValueError if the specification refuses the format.
+    """
 
     def other(value: Any) -> Any:
         if isinstance(value, tuple):
@@ -158,7 +167,10 @@ engine_of: Hook[[], Engine | None] = Hook(
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a unit with other fields in its engine. Raises ValueError if they do not fit."""
+    """Return a copy of a unit with other fields in its engine.
+
+    Raises ValueError if the engine refuses the values.
+    """
     return replaced(unit, engine=custom(unit.engine, **fields))
 
 

@@ -21,7 +21,10 @@ from fp9_compare.diagnosis.specs import engine_of, replaced, with_engine
 _WINDOW_STEPS = (-3, -2, -1, 1, 2, 3)
 """Offsets from the correct window width that are tried."""
 _GUARD_BITS = range(0, 5)
-"""Numbers of window bits below the result's last bit. They are tried on units whose sums should be exact."""
+"""Numbers of window bits below the result's last bit.
+
+Units whose sums should be exact are tried with these windows.
+"""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
@@ -86,7 +89,7 @@ def _orders(unit: Dot) -> Iterator[Difference]:
 
 
 Step = Callable[[Any, Any, Any], Any]
-"""Function that returns a * b + c, rounded, for float64 arrays. It records the flags of all steps."""
+"""Function that returns a * b + c, rounded, for float64 arrays. The function records the flags of all steps."""
 
 
 def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Columns, Results], Results]:

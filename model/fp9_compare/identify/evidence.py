@@ -69,7 +69,10 @@ class Evidence:
         return self._first[count]
 
     def agrees(self, engine: Engine) -> NDArray[np.bool_] | None:
-        """Return a mask of the rows that an engine explains. Return None if it does not accept the operands."""
+        """Return a mask of the rows that an engine explains.
+
+        Return None if the engine does not accept the operands.
+        """
         key = fields.key(engine)
         if key not in self._agrees:
             found = self._predictions.once(engine)
@@ -77,7 +80,10 @@ class Evidence:
         return self._agrees[key]
 
     def agreement(self, engine: Engine) -> int:
-        """Return the number of rows that an engine explains. Return -1 if it does not accept the operands."""
+        """Return the number of rows that an engine explains.
+
+        Return -1 if the engine does not accept the operands.
+        """
         agrees = self.agrees(engine)
         return -1 if agrees is None else int(np.count_nonzero(agrees))
 
@@ -86,7 +92,10 @@ class Evidence:
         return self.agreement(engine) == len(self)
 
     def first_difference(self, engine: Engine) -> int | None:
-        """Return the index of the first row that an engine does not explain. Return None if it explains all rows."""
+        """Return the index of the first row that an engine does not explain.
+
+        Return None if the engine explains all rows.
+        """
         agrees = self.agrees(engine)
         assert agrees is not None, "an engine that takes the operands is asked for"
         return None if agrees.all() else int(agrees.argmin())
@@ -102,7 +111,7 @@ class Evidence:
         return len(self._agrees)
 
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
-        """Return the engines without duplicates. Those that explain most rows come first.
+        """Return the engines without duplicates. The engines that explain most rows come first.
 
         If there are many engines, only the best are ranked by all rows. The others are ranked by a part of the
         rows.

@@ -40,7 +40,10 @@ class Field:
 
 @functools.lru_cache(maxsize=64)
 def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field, ...]:
-    """Return every field of an engine except the name, in order. `codes` are NaN codes seen in the unit's results."""
+    """Return every field of an engine except the name, in order.
+
+    `codes` are NaN codes seen in the unit's results.
+    """
     return tuple(Field(name, _taken(name, _values(each, interface, codes))) for name, each in PARAMETERS.items())
 
 
@@ -109,7 +112,8 @@ def presets(interface: Interface) -> list[Engine]:
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
     """Yield the engine with every other value of a field.
 
-    If a value is refused, other fields are changed to make it valid. This stops after several refusals in a row.
+    If a value is refused, other fields are changed to make it valid. After several refused values in a row, other
+    fields are no longer changed.
     """
     refused = 0
     for value in field.values:

@@ -38,7 +38,7 @@ _QUIET = 2
 """After this number of unsuccessful searches for a difference, candidates are taken as equal."""
 _MUTANTS = 40
 _HEAD = 8
-"""Row stride of a first comparison. It refutes most engines before all rows are compared."""
+"""Row stride of a first comparison. The first comparison refutes most engines."""
 _CONFIRMING = 64
 _THINNED = 3
 """Stride of the sample of probes in each family: every third probe."""
@@ -58,9 +58,9 @@ class Fall:
 class Fit:
     """Result of an identification. `engine` explains every row, or is None.
 
-    `nearest` is the engine that explains most rows. It equals `engine` unless that is None. `equal` are other
-    engines
-    that no sum distinguished from it. `calls` counts all computed sums, including confirmations and repetitions.
+    `nearest` is the engine that explains most rows. `nearest` equals `engine` unless `engine` is None. `equal` are
+    other engines that no sum distinguished from it. `calls` counts all computed sums, including confirmations and
+    repetitions.
     """
 
     name: str

@@ -25,7 +25,7 @@ Packages in higher layers register their loaders here.
 """
 
 SIGNATURE = "void f(size_t n, size_t k, const A *a, const B *b, const R *c, R *d)"
-"""C signature that a library function must have. It computes n sums of k products.
+"""C signature that a library function must have. The function computes n sums of k products.
 
 A, B and R are the smallest unsigned integer types that hold a code.
 """
@@ -34,7 +34,7 @@ A, B and R are the smallest unsigned integer types that hold a code.
 def load_box(target: str, interface: Interface, values: bool = False) -> Box:
     """Return the implementation that `module:function` or `library.so:symbol` names.
 
-    Raises ValueError if it does not exist.
+    Raises ValueError if the function or symbol does not exist.
     """
     library = LIBRARY.fullmatch(target)
     if library is None:

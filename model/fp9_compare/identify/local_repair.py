@@ -27,7 +27,7 @@ _REPAIRS = 30
 
 
 def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
-    """Return the engine that explains most rows. It is one of `engines`, or is reached by changing their fields."""
+    """Change fields of `engines` repeatedly. Return the engine that explains most rows."""
     beam = _beam(rows, engines)
     quiet = 0
     for _ in range(_TURNS):

@@ -14,7 +14,7 @@ from fp9_compare.identify.rows import Rows
 from fp9_compare.identify.search import explainer
 
 _FIRST = 64
-"""Number of rows in a first comparison. It refutes most engines before all rows are compared."""
+"""Number of rows in a first comparison. The first comparison refutes most engines."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,10 @@ def _evidence(rows: Rows) -> Evidence:
 
 
 def _searched(evidence: Evidence) -> Engine:
-    """Return the engine that explains most rows. The search uses the first rows, and more rows if these are too few."""
+    """Return the engine that explains most rows.
+
+    The search uses the first rows, and more rows if these are too few.
+    """
     starts = fields.presets(evidence.interface)
     size = _FIRST
     while True:

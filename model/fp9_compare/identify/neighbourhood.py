@@ -45,7 +45,7 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
     """Yield pairs (chunk, interleave) for steps of `products` products.
 
-    Consecutive chunks end with the first chunk that holds all elements. Longer interleaved steps are left out if
+    The last consecutive chunk is the shortest one that holds all elements. Longer interleaved steps are left out if
     they give the same sums as shorter ones. Interleaving whole steps equals consecutive steps with a filled last
     chunk.
     """

@@ -1,4 +1,6 @@
-"""Chart of an identification: after each sum, the number of candidates and the number of values left for each field."""
+"""Chart of an identification: after each sum, the number of candidates and the number of values left for each
+field.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Text files of measured rows, which hold the sums that a unit computed elsewhere.
 
-The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Each following line is one sum. It has four words of
-hex digits, for a, b, c and the result. The codes of a vector are concatenated, each as wide as its format. Lines
+The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Each following line is one sum. A sum has four words
+of hex digits, for a, b, c and the result. The codes of a vector are concatenated, each as wide as its format. Lines
 that begin with # are comments.
 """
 
@@ -36,7 +36,7 @@ class Rows:
     results: NDArray[np.uint64]
 
     def without_addend(self) -> Rows:
-        """Return the rows with the addend +0 instead of C. In some files, C was not added."""
+        """Return the rows with the addend +0 instead of C. In some files, the measured unit did not add C."""
         vectors = Vectors(self.vectors.a, self.vectors.b, np.zeros(len(self.vectors)), self.vectors.purposes)
         return Rows(self.name, self.interface, vectors, self.results)
 

@@ -51,7 +51,7 @@ _SOME = 8
 
 
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
-    """Return the engine that explains most rows. It explains all rows if the search succeeds."""
+    """Search for an engine that explains all rows. If there is none, return the engine that explains most rows."""
     tried = list(starts)
     for engine in _staged(rows):
         if rows.explains(engine):

@@ -4,8 +4,7 @@
     python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json
 
 An existing record of random engines is extended: missing seeds are added. Answers that were compared on too few
-sums
-are compared again.
+sums are compared again.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DOTS = 10**6
-"""Number of random sums on which an answer must equal the engine, if it is not the same engine."""
+"""Number of random sums on which an engine with other fields must give equal results."""
 
 _PART = 20_000
 _DEPTH = 32
@@ -52,8 +51,7 @@ class Trial:
     """Result of identifying a known engine.
 
     `same` is whether the answer is the same engine, except for unobservable fields. `equal` is whether it gives
-    equal
-    results on `dots` random sums and all probes.
+    equal results on `dots` random sums and all probes.
     """
 
     seed: int
@@ -77,7 +75,7 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 
 def interface_of(preset: Engine) -> Interface:
-    """Return an interface whose sums reveal a preset. They have at least two steps or two chunks."""
+    """Return an interface whose sums reveal a preset. These sums have at least two steps or two chunks."""
     operand = format("e2m1" if preset.step.group else "e4m3")
     depth = max(_DEPTH, 2 * (preset.chunk.length or preset.step.products))
     return Interface(operand, operand, preset.addend_format, depth)
@@ -90,7 +88,10 @@ def random_interface(seed: int) -> Interface:
 
 
 def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
-    """Return a random engine. Its steps, windows and exponents are typical of hardware."""
+    """Return an engine with random fields.
+
+    The steps, windows and exponents of random engines are typical of hardware.
+    """
     while True:
         values: dict[str, Any] = {}
         for field in fields.hypotheses(interface):
@@ -159,8 +160,8 @@ def _write(trials: Sequence[Trial], out: Path) -> None:
 
 
 def summary(trials: Sequence[Trial]) -> str:
-    """Return a summary: how many engines were recovered, on how many sums they were compared, and the most
-    sums used.
+    """Return a summary: how many engines were recovered, on how many sums they were compared, and the most sums
+    used.
     """
     equal = [each for each in trials if each.equal]
     least = min((each.dots for each in equal if not each.same), default=0)

@@ -17,9 +17,9 @@ from fp9_compare.identify.interface import Interface
 def _unused(engine: Engine, interface: Interface) -> set[str]:
     """Return the fields that change no sum of these operands.
 
-    `scaling` has no effect since operands have no scales, and `zero_bypass` has none without a merged NaN-Inf.
-    `truncation` and `addend` have no effect without a window, and `products` has none in an exact engine. The order
-    has no effect within a single step.
+    `scaling` has no effect since operands have no scales, and `zero_bypass` has no effect without a merged NaN-Inf.
+    `truncation` and `addend` have no effect without a window, and `products` has no effect in an exact engine. The
+    order has no effect within a single step.
     """
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
@@ -63,7 +63,7 @@ def _lowest_product(interface: Interface) -> int:
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Set `zero_exponent` to None if it has no effect.
 
-    That is so if a window aligned to the zero truncates no bit of any term.
+    It has no effect if a window aligned to the zero truncates no bit of any term.
     """
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
@@ -94,8 +94,9 @@ def _has_infinities(engine: Engine) -> bool:
 def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the default overflow policy if no sum can overflow.
 
-    No sum overflows if the total of all products, truncated upward, is small enough. It must be less than half the
-    last bit of the largest result. With chunks, it must also be less than the largest number of a chunk.
+    No sum overflows if the total of all products, truncated upward, is small enough. The total must be less than
+    half the last bit of the largest result. With chunks, the total must also be less than the largest number of a
+    chunk.
     """
     to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ

@@ -57,8 +57,8 @@ class Claim:
     """Claim of a paper, with its source, its set-up, a measurement for one seed, and limits.
 
     `measure` takes a seed, a progress callback, and a store for partial results. `quantity` describes the values.
-    Values named "PREFIX(bias=B)" are drawn as a curve over B. `minutes` is the time for one seed on one core. It is
-    only given for claims that are too slow for a test; these are checked only in their record.
+    Values named "PREFIX(bias=B)" are drawn as a curve over B. `minutes` is the time for one seed on one core. Only
+    claims that are too slow for a test have `minutes`. Such a claim is checked only in its record.
     """
 
     name: str
@@ -80,8 +80,7 @@ def at_most_twice(text: str, quantity: Callable[[Values], float], spread: Spread
     """Return a bar at twice the largest value of a spread, rounded up to two decimals.
 
     Errors of gradients have a long tail. A bar at the mean plus three standard deviations of ten seeds would fail
-    on
-    one seed in twenty.
+    on one seed in twenty.
     """
     return Bar(text, quantity, math.ceil(200 * max(spread.found)) / 100, True, spread)
 

@@ -1,7 +1,7 @@
 """Conversion of a trained character model to eight bits: direct casts, powers of two, smoothing, biases of weights.
 
 The measure is the Kullback-Leibler divergence of the predicted probabilities from the float32 model, in nats per
-character. It detects changes that the likelihood of the text hides in its noise.
+character. The likelihood of the text is not used, since its noise is larger than these changes.
 """
 
 from __future__ import annotations
@@ -63,9 +63,12 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 
 
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
-    """Return the exponents that HiFloat8's Algorithm 1 finds for each layer. They minimise the mean square error.
+    """Return the exponents that HiFloat8's Algorithm 1 finds for each layer.
 
-    The layer's input comes from the model with earlier layers converted. Its target comes from the float32 model.
+    These exponents minimise the mean square error.
+
+    The layer's input comes from the model with earlier layers converted. The layer's target comes from the float32
+    model.
     """
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
@@ -88,8 +91,8 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
     """Apply SmoothQuant to the layers that follow a layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
 
-    The factors of `fp9_ml.recipes.smooth` divide the norm's gain and offset. They multiply the rows of the weights.
-    The function of the float32 model does not change.
+    The factors of `fp9_ml.recipes.smooth` divide the norm's gain and offset. The same factors multiply the rows of
+    the weights. The function of the float32 model does not change.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -101,8 +104,8 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
 def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
     """Return a model with outliers: some channels of every layer norm are multiplied by 2^exponent.
 
-    The following weights are divided by the same factor, so the function of the model stays the same. This imitates
-    the outlier channels of large language models. Powers of two change no float32 result.
+    The following weights are divided by the same factor, so the function of the model stays the same. The model
+    imitates large language models, whose activations have outlier channels. Powers of two change no float32 result.
     """
     rng, changed = np.random.default_rng(seed), dict(parameters)
     for name, norm in AFTER_NORM.items():

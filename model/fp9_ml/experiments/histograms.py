@@ -1,8 +1,7 @@
 """Histograms of exponents: tensors before and after a rule is applied, with the range of the format.
 
 Another chart shows the loss scale over steps. `python -m fp9_ml.experiments.histograms records/recipes
-docs/recipes`
-measures the histograms, as `rules.json`, and draws them.
+docs/recipes` measures the histograms, as `rules.json`, and draws them.
 """
 
 from __future__ import annotations

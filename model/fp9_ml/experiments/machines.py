@@ -21,8 +21,7 @@ def machines(seed: int) -> dict[str, float]:
     """Return the error of LogMax's scale in binades, and the numbers of steps that Backoff and Adaptive lose.
 
     LogMax sees 4,000 amaxes with a log-normal distribution. In the other test, an amax of 1 is halved every 20
-    steps,
-    24 times. A step is lost if the gradient rounds to zero in 1-5-2, and skipped if it overflows there.
+    steps, 24 times. A step is lost if the gradient rounds to zero in 1-5-2, and skipped if it overflows there.
     """
     rng = np.random.default_rng(seed)
     found = {}

@@ -1,6 +1,6 @@
-"""Table of each recipe's measured loss in accuracy. It is stored in the package, and generated from records.
+"""Table of each recipe's measured loss in accuracy. The table is stored in the package, and generated from records.
 
-`python -m fp9_ml.experiments.measured records/recipes` generates it.
+`python -m fp9_ml.experiments.measured records/recipes` generates the table.
 """
 
 from __future__ import annotations

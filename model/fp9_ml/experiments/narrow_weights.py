@@ -1,4 +1,6 @@
-"""Training of a small network with 8-bit weights on scikit-learn's digits. It tests the residual and the ring.
+"""Training of a small network with 8-bit weights on scikit-learn's digits.
+
+The training tests the residual and the ring.
 
 Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; for stochastic rounding, Wang et al. (NeurIPS 2018).
 """
@@ -135,7 +137,7 @@ RING_EPOCHS = 8
 
 
 def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
-    """Train several learners in a ring. Each gets a share of every batch, and gradients are in 1-6-9."""
+    """Train several learners in a ring. Each learner gets a share of every batch, and gradients are in 1-6-9."""
     start = drawn(seed)
     ring = Ring(rule, np.concatenate([w.reshape(-1) for w in start]), learners)
     velocity = [np.zeros(part.stop - part.start, np.float32) for part in ring.parts]

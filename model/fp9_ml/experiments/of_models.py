@@ -29,7 +29,7 @@ from fp9_ml.experiments.store import Store
 
 
 def model(seed: int, progress: Progress | None = None) -> Trained:
-    """Return the character model for a seed. It is in the package, or is trained now."""
+    """Return the character model for a seed. The package holds one such model; others are trained on demand."""
     return load() if seed == SEED else train(seed, progress=progress)
 
 

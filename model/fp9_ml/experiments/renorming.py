@@ -52,8 +52,7 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
     """Return a function that computes the network's sums on cast operands.
 
     The first convolution is not cast. Sums are in FP32, one product a step. Depthwise layers in a format of more
-    than
-    8 bits multiply in float32.
+    than 8 bits multiply in float32.
     """
     product = eight_bit(fmt, ENGINE)
 
@@ -73,7 +72,7 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
     """Return the accuracy and the relative mean square error of the logits, for each format and method.
 
-    They are measured on the test images of the digits. The moments come from all training images: in float32 or, if
+    Both are measured on the test images of the digits. The moments come from all training images: in float32 or, if
     re-tuned, in the precision of inference.
     """
     data = digits(seed)

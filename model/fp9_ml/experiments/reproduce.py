@@ -23,8 +23,8 @@ def reproduce(
 ) -> dict[str, Any]:
     """Measure a claim. Return its record: the text, and the measured values and limits for each seed.
 
-    `part` is a folder of partial results, from which a stopped run continues. It is removed at the end. Raises
-    ValueError for an unknown name, and if no seed is given.
+    `part` is a folder of partial results, from which a stopped run continues. The folder is removed at the end.
+    Raises ValueError for an unknown name, and if no seed is given.
     """
     chosen = claim(name)
     if not seeds:

@@ -27,7 +27,10 @@ VALIDATED = 64
 
 
 class ByRecipe:
-    """Forward and backward products of the model's linear layers under one recipe. Every layer has its own scales."""
+    """Forward and backward products of the model's linear layers under one recipe.
+
+    Every layer has its own scales.
+    """
 
     def __init__(self, spec: Recipe) -> None:
         self.recipe = spec
@@ -193,7 +196,10 @@ SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
 
 
 def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train a new model for 150 steps under each recipe. Return the losses on held-out text, in nats per character."""
+    """Train a new model for 150 steps under each recipe.
+
+    Return the losses on held-out text, in nats per character.
+    """
     text = manual()
     windows = Trained({}, text[-HELD_OUT:], {}).windows(0, VALIDATED)
     found: dict[str, float] = {}

@@ -25,17 +25,14 @@ class LogMax(LossRule):
     """Scale that moves mu + c sigma to log2 of the format's largest number (Noune et al. section 4).
 
     mu and sigma are the running mean and deviation of log2 amax. amax is the largest magnitude of the unscaled
-    weight
-    gradients in a step. The paper does not define the averages. Here they are exponential, as in OpenSeq2Seq, with
-    decay `mean_decay` for mu and `spread_decay` for sigma, both with bias correction.
+    weight gradients in a step. The paper does not define the averages. Here they are exponential, as in
+    OpenSeq2Seq, with decay `mean_decay` for mu and `spread_decay` for sigma, both with bias correction.
 
     `deviations` is c: the paper's best results have 0, OpenSeq2Seq uses 3.09. `log_max` None is log2 of the
-    gradient
-    format's largest number (OpenSeq2Seq: 16 for every format). Scales start at `start_scale`, and are limited to
-    [`smallest`, `largest`]. They are rounded down to a power of two unless `power_of_two` is false. A power of two
-    adds no rounding error. A step that is not finite is dropped, and counted as amax = 2^log_max. Gradients that
-    are
-    all zero are ignored.
+    gradient format's largest number (OpenSeq2Seq: 16 for every format). Scales start at `start_scale`, and are
+    limited to [`smallest`, `largest`]. Scales are rounded down to a power of two unless `power_of_two` is false. A
+    power of two adds no rounding error. A step that is not finite is dropped, and counted as amax = 2^log_max.
+    Gradients that are all zero are ignored.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -115,14 +112,12 @@ class Adaptive(LossRule):
     """Backoff by 2 whose window adapts. Three increases select the next longer window.
 
     Three consecutive decreases select the next shorter window. Source: HiF8 section 5.1, with windows {1, 20, 50,
-    100,
-    200, 500, 1000}, starting at 2^32 and window 20.
+    100, 200, 500, 1000}, starting at 2^32 and window 20.
 
     The paper does not define some details. Here an increase resets the count of decreases. A decrease does not
-    reset
-    the count of increases, as in MindFormers' cell, which the paper links. A change of window resets both counts.
-    Scales are at least `smallest` = 1 (MindFormers) and within FP32. MindFormers changes to window 1 after three
-    decreases. Here the next shorter window is used, as the paper says.
+    reset the count of increases, as in MindFormers' cell, which the paper links. A change of window resets both
+    counts. Scales are at least `smallest` = 1 (MindFormers) and within FP32. MindFormers changes to window 1 after
+    three decreases. Here the next shorter window is used, as the paper says.
     """
 
     kind: ClassVar[str] = "adaptive"

@@ -1,4 +1,5 @@
-"""HiFloat8's post-training calibration: each layer gets one power of two for its activations and one for its weights.
+"""HiFloat8's post-training calibration: each layer gets one power of two for its activations and one for its
+weights.
 
 Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper does not define three details.
 Here, among equally good pairs, the smallest |Ea| + |Ew| wins, then the first pair. A bias belongs to the vector
@@ -59,7 +60,7 @@ class Linear:
 class Calibrated:
     """Exponents of a layer, and the mean squared error of its product with and without scales.
 
-    `direct` is the error without scales (both exponents 0). It is NaN if 0 was not tried.
+    `direct` is the error without scales (both exponents 0). `direct` is NaN if 0 was not tried.
     """
 
     activation: int

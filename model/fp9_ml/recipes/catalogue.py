@@ -135,7 +135,9 @@ def _read(path: Path) -> str:
 
 
 def loads(text: str, where: str = "recipe") -> Recipe:
-    """Read a recipe from TOML text. It holds `name`, and each field as a string. Missing fields have their defaults.
+    """Read a recipe from TOML text.
+
+    The text holds `name`, and each field as a string. Missing fields have their defaults.
 
     Raises ValueError for text that is not TOML, unknown fields, and fields that do not fit together.
     """

@@ -1,4 +1,6 @@
-"""Ring of learners on the workers of a Dask cluster. It is bit-identical to `Ring`, which runs in one process.
+"""Ring of learners on the workers of a Dask cluster.
+
+The results are bit-identical to `Ring`, which runs in one process.
 
 Workers send data to each other directly. The module needs the extra fp9[cluster].
 """
@@ -23,21 +25,21 @@ if TYPE_CHECKING:
 Optimizer = Callable[["NDArray[np.float32]"], "NDArray[np.float32]"]
 """Function that takes a learner's slice of the reduced gradients and returns the update of its weights.
 
-It may have state.
+The function may have state.
 """
 _Owned = tuple["NDArray[Any]", "NDArray[Any] | None", Optimizer]
 
 
 class ClusterRing:
-    """`Ring` whose learners run on the workers of a `distributed.Client`. Learners share workers if there are too few.
+    """`Ring` whose learners run on the workers of a `distributed.Client`.
+
+    Learners share workers if there are too few.
 
     Every learner has its own copy of `optimizer`. At each hop, the worker that adds a gradient computes the sum.
-    The
-    owner of a slice updates it. Every learner gathers the new codes.
+    The owner of a slice updates it. Every learner gathers the new codes.
 
     Raises ValueError as `Ring` does, and for a cluster without workers. Also raises it for stochastic rounding,
-    since
-    its random bits need a single process.
+    since its random bits need a single process.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""Conversion of a trained FP32 model to 8 bits: softmax after subtracting the maximum, re-tuned batch norm, smoothing.
+"""Conversion of a trained FP32 model to 8 bits: softmax after subtracting the maximum, re-tuned batch norm,
+smoothing.
 
 Sources: HFP8 (Sun et al., NeurIPS 2019) section 2.3 for the softmax and section 3 for batch normalisation;
 SmoothQuant (Xiao et al., ICML 2023) for `smooth`.
@@ -31,12 +32,9 @@ def softmax(
     """Cast logits to `fmt`, and return their softmax over the last axis: FP32, in the shape of x.
 
     HFP8 section 2.3: each row becomes x' = x - max(x), in at least 16 bits (here FP32), before the cast. The
-    largest
-    logit is then exactly 0, and logits near it are in the format's finest range. Without `subtract_max`, x itself
-    is
-    cast, and the largest logits become equal. The paper does not say how exp, sum and division are computed; here
-    they
-    are in float64.
+    largest logit is then exactly 0, and logits near it are in the format's finest range. Without `subtract_max`, x
+    itself is cast, and the largest logits become equal. The paper does not say how exp, sum and division are
+    computed; here they are in float64.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
     """
@@ -104,13 +102,14 @@ class BatchNorm:
 
 
 def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], batches: Batches) -> None:
-    """Measure the inputs of batch norms while `model` runs in its inference precision. Use them as the new statistics.
+    """Measure the inputs of batch norms while `model` runs in its inference precision.
+
+    Use them as the new statistics.
 
     HFP8 section 3: forward passes over unlabelled training data give a new mean and variance; gamma and beta do not
     change. The paper uses "2 % of a single epoch". Use all of a small data set. The paper does not define the
     averaging. Here it is as in torch with momentum None: means and unbiased variances are averaged over batches.
-    All
-    layers are re-tuned at once, and each batch is normalised by its own statistics.
+    All layers are re-tuned at once, and each batch is normalised by its own statistics.
 
     `model` is called with each batch and calls the `norms`. If anything fails, no statistics change. Raises
     ValueError for no batches, for a norm that the model does not call, and for values that are not finite.
@@ -143,8 +142,7 @@ def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32
     """Return factors s (in,) that move outliers from activations x (..., in) to weights w (out, in).
 
     Dividing x and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant: s_j = max|x_j|^alpha
-    /
-    max|w_j|^(1 - alpha). Its 0.5 is the default, since HiF8 (section 4.2) gives no value. The factor is 1 for a
+    / max|w_j|^(1 - alpha). Its 0.5 is the default, since HiF8 (section 4.2) gives no value. The factor is 1 for a
     channel whose activations or weights are all zero.
 
     Raises ValueError for shapes that do not fit, an alpha outside 0..1, and numbers that are not finite.

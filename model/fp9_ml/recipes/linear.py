@@ -51,7 +51,7 @@ class LayerState:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError, without any change, if it does not fit.
+        Raises ValueError, without any change, if the state does not fit.
         """
         check_keys(state, tuple(role.value for role in self.scalers), "a layer's scales")
         before = self.state_dict()
@@ -69,8 +69,7 @@ class Operand:
     """Operand of an engine: codes of `format`, which represent a tensor times `factor`.
 
     Without a format, `codes` are FP32 numbers and the factor is 1. Both products that read the tensor share
-    `prepared`
-    (`fp9.operand`).
+    `prepared` (`fp9.operand`).
     """
 
     codes: NDArray[Any]
@@ -99,10 +98,8 @@ class Saved:
     """Data from a forward pass for the backward pass: operands (n, in) and (out, in), and the shape of x.
 
     `product` holds the codes of the forward engine's output (n, out), or FP32 numbers if there is no engine.
-    `earlier`
-    stores the factor of the first gradient. If a later gradient reaches the same product, it uses this factor, and
-    a
-    scale with memory is not updated again.
+    `earlier` stores the factor of the first gradient. If a later gradient reaches the same product, it uses this
+    factor, and a scale with memory is not updated again.
     """
 
     recipe: Choices
@@ -145,7 +142,9 @@ def linear(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> tuple[NDArray[np.float32], Saved]:
-    """Compute y = x w^T for x (..., in) and w (out, in). Return y (..., out) in FP32, and data for the backward pass.
+    """Compute y = x w^T for x (..., in) and w (out, in).
+
+    Return y (..., out) in FP32, and data for the backward pass.
 
     If w has more axes, (..., out, in), each matrix multiplies its own x (..., n, in), as in attention. The scales
     then belong to whole tensors.

@@ -34,7 +34,7 @@ class LossScaler(Stateful, abc.ABC):
         """Observe a step, and set the scale of the next. Return whether the optimiser takes the step or drops it.
 
         `finite` is whether the loss and all gradients are finite. `amax` is the largest magnitude of all weight
-        gradients after division by the scale. Only `LogMax` needs it.
+        gradients after division by the scale. Only `LogMax` needs `amax`.
         """
 
     def check_state(self, state: Mapping[str, Any]) -> None:
@@ -89,11 +89,10 @@ class Backoff(LossRule):
 
     A step that is not finite multiplies it by `backoff`.
 
-    That step is dropped. The defaults are the defaults of `torch.amp.GradScaler`, and the scales are bit-identical
-    to
-    torch's: products are in FP32 and never grow beyond its range. `largest` is an upper limit (Apex: 2^24). If the
-    scale falls to zero, ValueError is raised: the loss is then not finite for another reason. torch continues with
-    0.
+    A step that is not finite is dropped. The defaults are the defaults of `torch.amp.GradScaler`, and the scales
+    are bit-identical to torch's: products are in FP32 and never grow beyond its range. `largest` is an upper limit
+    (Apex: 2^24). If the scale falls to zero, ValueError is raised: the loss is then not finite for another reason.
+    torch continues with 0.
     """
 
     kind: ClassVar[str] = "backoff"
@@ -143,7 +142,7 @@ def grown(scale: float, factor: float, largest: float | None = None) -> float:
 
 
 def shrunk(scale: float, factor: float) -> float:
-    """Return scale * factor in FP32. Raises ValueError if it is zero."""
+    """Return scale * factor in FP32. Raises ValueError if the product is zero."""
     product = float(np.float32(scale * factor))
     if product == 0:
         raise ValueError(

@@ -34,19 +34,15 @@ class Recipe:
     """Recipe: formats by role, an engine for each of the three products, and the scaling of tensors and loss.
 
     `activations`, `weights` and `gradients` are the formats to which these tensors are cast before multiplication.
-    The
-    gradients are those of the loss with respect to the outputs. `forward`, `dgrad` and `wgrad` are the engines of
-    the
-    products. A product without an engine (None) is computed by the host in FP32, with an order of sums that is not
-    fixed. A role without a format is not cast, and is allowed only in such products. `output` is the format of the
-    results of `forward` and `dgrad` after unscaling (None: as the engine gives them). `weight_gradients` is the
-    format
-    of the result of `wgrad`.
+    The gradients are those of the loss with respect to the outputs. `forward`, `dgrad` and `wgrad` are the engines
+    of the products. A product without an engine (None) is computed by the host in FP32, with an order of sums that
+    is not fixed. A role without a format is not cast, and is allowed only in such products. `output` is the format
+    of the results of `forward` and `dgrad` after unscaling (None: as the engine gives them). `weight_gradients` is
+    the format of the result of `wgrad`.
 
     `scale` applies to each of the three roles separately, `loss` to the run. `rounding` and `overflow` apply to
-    casts
-    of activations and weights, `backward_rounding` and `gradient_overflow` to gradients. A rounding of None is the
-    format's default. With overflow "inf", loss scaling detects an overflow. "saturate" clips.
+    casts of activations and weights, `backward_rounding` and `gradient_overflow` to gradients. A rounding of None
+    is the format's default. With overflow "inf", loss scaling detects an overflow. "saturate" clips.
 
     `first`, `last` and `depthwise` are the formats of all operands in such layers; None treats them as all other
     layers. `layer(place)` returns the recipe of such a layer. Formats, engines, rules and choices may be given by
@@ -128,7 +124,7 @@ class Recipe:
     # --- questions ----------------------------------------------------------------------------------------------
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the operand is cast. Return None if it is not cast."""
+        """Return the format to which the operand is cast. Return None if the operand is not cast."""
         found: Format | None = getattr(self, role.value)
         return found
 
@@ -144,7 +140,9 @@ class Recipe:
         return CastPolicy(self.rounding, self.overflow)
 
     def layer(self, place: Place | str) -> Recipe:
-        """Return the recipe for a first, last or depthwise layer. Without a special format for it, return this recipe.
+        """Return the recipe for a first, last or depthwise layer.
+
+        Without a special format for it, return this recipe.
 
         Such a layer has one format for all operands, no scales, and the same engines.
         """
@@ -163,12 +161,11 @@ class Recipe:
     def units(self) -> dict[str, tuple[str, ...]]:
         """Return the catalogue units that compute each cast and each product of the recipe bit-exactly, by name.
 
-        A unit for a cast supports the role's source, target, rounding and overflow. It also has a scale input if
-        tensors are scaled by powers of two. Other factors are multiplied in FP32 before the cast, so they need an
-        FP32
-        source. A unit for a product computes steps of the engine on both formats. It can also be of a family with
-        the
-        bias on a port. An empty tuple means that the catalogue has no such unit. Work of the host has no entry.
+        A unit for a cast supports the role's source, target, rounding and overflow. The unit also has a scale input
+        if tensors are scaled by powers of two. Other factors are multiplied in FP32 before the cast, so they need
+        an FP32 source. A unit for a product computes steps of the engine on both formats. The unit can also be of a
+        family with the bias on a port. An empty tuple means that the catalogue has no such unit. Products that the
+        host computes have no entry.
         """
         found = {}
         for role in Role:

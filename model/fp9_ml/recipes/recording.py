@@ -65,10 +65,8 @@ class Recording:
         """Record the forward product of a layer. If x and w are given, record their casts too.
 
         Products of the host have no codes and are left out, as are casts with random bits. If w holds many
-        matrices,
-        each product is recorded under the layer's name and its index. Raises ValueError for tensors that do not
-        belong
-        to the product.
+        matrices, each product is recorded under the layer's name and its index. Raises ValueError for tensors that
+        do not belong to the product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]
@@ -153,7 +151,7 @@ def _cast(layer: str, saved: Saved, role: Role, tensor: ArrayLike | None, operan
 def read_recording(path: Path | str) -> Recording:
     """Read a recording from a file.
 
-    Raises ValueError for a file without a recording, OSError if it cannot be read.
+    Raises ValueError for a file without a recording, OSError if the file cannot be read.
     """
     data = Path(path).read_bytes()
     try:

@@ -52,7 +52,7 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
 
 
 def hop_format(hop: Format | str) -> Format:
-    """Return the format for hops. Raises ValueError if it is not an accumulator of at most 16 bits."""
+    """Return the format for hops. Raises ValueError if the format is not an accumulator of at most 16 bits."""
     fmt = format(hop)
     if fmt.bits > MAX_HOP_BITS:
         raise ValueError(
@@ -62,7 +62,7 @@ def hop_format(hop: Format | str) -> Format:
 
 
 def route(owner: int, learners: int) -> list[int]:
-    """Return the learners that a slice visits. It starts at the learner after its owner, and ends at the owner."""
+    """Return the learners that a slice visits, from the learner after its owner to the owner."""
     return [(owner + hops) % learners for hops in range(1, learners + 1)]
 
 
@@ -99,7 +99,7 @@ def slices(size: int, learners: int) -> list[slice]:
 Optimizer = Callable[[int, "NDArray[np.float32]"], "NDArray[np.float32]"]
 """Function that returns the update of a learner's weights.
 
-It takes the learner's number and its slice of the reduced gradients.
+The function takes the learner's number and its slice of the reduced gradients.
 """
 
 
@@ -107,9 +107,8 @@ class Ring:
     """N learners in one process that share 8-bit weights (HFP8 table 2). Each learner owns 1/N of the weights.
 
     A step first reduces and scatters the gradients in the format `hop` (1-6-9). Each learner then updates its slice
-    by
-    `rule` and stores its residual. Finally every learner gathers the new 8-bit codes. The paper does not define two
-    details. Here `mean` divides the sums by N in FP32, and a sum is rounded at every hop.
+    by `rule` and stores its residual. Finally every learner gathers the new 8-bit codes. The paper does not define
+    two details. Here `mean` divides the sums by N in FP32, and a sum is rounded at every hop.
     """
 
     def __init__(
@@ -169,7 +168,7 @@ class Ring:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state that `state_dict` returned. Raises ValueError if it does not fit."""
+        """Continue from a state that `state_dict` returned. Raises ValueError if the state does not fit."""
         check_keys(state, ("weights", "residuals"), "a ring")
         codes = as_codes(np.asarray(state["weights"]), self.rule.weights)
         fmt = self.rule.residual

@@ -74,7 +74,7 @@ class Choices(Protocol):
         """Return the format to which the result of `wgrad` is rounded."""
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the operand is cast. Return None if it is not cast."""
+        """Return the format to which the operand is cast. Return None if the operand is not cast."""
 
     def engine_of(self, product: Product) -> Engine | None:
         """Return the engine that computes a product. Return None if the host computes it in FP32."""

@@ -1,10 +1,9 @@
 """Scales of tensors: rules as records, and scalers that apply a rule step by step.
 
 A rule determines the factor of a tensor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In
-each
-step, `step(x)` returns the factor of x before its cast. amax is the largest magnitude in a tensor. It ignores NaN,
-but
-not infinity. If amax is 0 or not finite, the factor does not change. The factor of `Current` is then 1.
+each step, `step(x)` returns the factor of x before its cast. amax is the largest magnitude in a tensor. amax
+ignores NaN, but not infinity. If amax is 0 or not finite, the factor does not change. The factor of `Current` is
+then 1.
 
 Sources: Transformer Engine's `DelayedScaling` and `Float8CurrentScaling` (recipes and update kernel); HiFloat8
 (Luo et al., arXiv 2409.16626) section 5.1 for `Periodic`.
@@ -46,9 +45,9 @@ def amax(x: ArrayLike) -> float:
 def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
     """Return the factor that scales `largest` to `top`. Return None if `largest` is 0 or not finite in FP32.
 
-    With `power_of_two`, it is exactly 2^floor(log2(top / largest)). Otherwise it is top / largest in FP32, as in
-    Transformer Engine. Factors are limited to FP32's smallest normal and largest numbers (powers of two to 2^-127
-    and 2^127).
+    With `power_of_two`, the factor is exactly 2^floor(log2(top / largest)). Otherwise the factor is top / largest
+    in FP32, as in Transformer Engine. Factors are limited to FP32's smallest normal and largest numbers (powers of
+    two to 2^-127 and 2^127).
     """
     with np.errstate(over="ignore"):
         narrow = np.float32(largest)
@@ -63,7 +62,7 @@ def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
 
 
 class Scaler(Stateful, abc.ABC):
-    """Scaler of one tensor. It gives a factor in each step."""
+    """Scaler of one tensor. A scaler gives a factor in each step."""
 
     @abc.abstractmethod
     def factor(self, x: ArrayLike) -> float:
@@ -128,11 +127,10 @@ class _FixedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Current(ScaleRule):
-    """Factor from the tensor's own amax. It scales amax to `top` / 2^margin.
+    """Factor from the tensor's own amax. The factor scales amax to `top` / 2^margin.
 
     `top` is the format's largest number by default. This is Transformer Engine's `Float8CurrentScaling`. A factor
-    can
-    be any FP32 number unless `power_of_two`. The factor is 1 for a tensor of zeros or with an infinity.
+    can be any FP32 number unless `power_of_two`. The factor is 1 for a tensor of zeros or with an infinity.
     """
 
     kind: ClassVar[str] = "current"
@@ -170,10 +168,10 @@ class Delayed(ScaleRule):
     amax.
 
     This is Transformer Engine's `DelayedScaling`. `algo` "max" takes the largest amax in the history, "most_recent"
-    the last. If it is 0 or not finite, the factor does not change. The first step has factor 1. In early steps, the
-    history is shorter. The cast clips values above the format's largest number. With `power_of_two`, factors are
-    2^floor(log2((largest number) / amax) - margin), Transformer Engine's older rule. Otherwise they are any FP32
-    number, as in its current rule.
+    the last. If this amax is 0 or not finite, the factor does not change. The first step has factor 1. In early
+    steps, the history is shorter. The cast clips values above the format's largest number. With `power_of_two`,
+    factors are 2^floor(log2((largest number) / amax) - margin), Transformer Engine's older rule. Otherwise factors
+    are any FP32 number, as in Transformer Engine's current rule.
     """
 
     kind: ClassVar[str] = "delayed"
@@ -229,7 +227,7 @@ class _DelayedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Periodic(ScaleRule):
-    """Power-of-two factor from the tensor's amax. It starts at 1, and is updated every `interval` steps.
+    """Power-of-two factor from the tensor's amax. The factor starts at 1, and is updated every `interval` steps.
 
     This is HiF8's per-tensor scaling in training (section 5.1: every 10 iterations, factors start at 1). The paper
     says only "by a certain algorithm". Here amax is scaled into (top/2, top]. HiF8 has 3 fraction bits only up to
@@ -271,7 +269,10 @@ class _PeriodicScaler(Scaler):
 
 @dataclass(frozen=True)
 class Searched(ScaleRule):
-    """Power-of-two factor that `fp9_ml.torch.calibrate` finds. It is 1 before the search, and always for gradients."""
+    """Power-of-two factor that `fp9_ml.torch.calibrate` finds.
+
+    The factor is 1 before the search, and always 1 for gradients.
+    """
 
     kind: ClassVar[str] = "searched"
 

@@ -22,7 +22,7 @@ _LARGE = 1 << 12
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
     """Split `name(field=value,...)` into the name and the settings.
 
-    Raises ValueError for other text. Its message names `what`.
+    Raises ValueError for other text. The message names `what`.
     """
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):
@@ -94,7 +94,7 @@ def _fields(kind: type) -> tuple[Field[Any], ...]:
 def read(text: str, hint: object, where: str) -> object:
     """Read a value from text. `hint` is the type of the field.
 
-    It is a number, a truth value, a text, a list of numbers, or None if the type allows it.
+    A value is a number, a truth value, a text, a list of numbers, or None if the type allows None.
     """
     if isinstance(hint, types.UnionType):
         options = typing.get_args(hint)

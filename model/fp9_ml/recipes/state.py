@@ -13,7 +13,10 @@ State = dict[str, Any]
 
 
 class Stateful:
-    """Object whose state can be saved. Its next steps depend only on the attributes that `remembers` names."""
+    """Object whose state can be saved.
+
+    The next steps of the object depend only on the attributes that `remembers` names.
+    """
 
     remembers: ClassVar[tuple[str, ...]] = ()
 

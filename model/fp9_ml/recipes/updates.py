@@ -67,10 +67,8 @@ class RoundOff:
         """Subtract `update` from the weights. Return the new codes of weights and residual.
 
         `update` holds numbers, in the shape of the weights. Raises ValueError for shapes that do not fit, and if
-        the
-        residual is missing or not expected. Also raises it for an update that is not finite (drop the step), and
-        for
-        stochastic rounding without `random`.
+        the residual is missing or not expected. Also raises it for an update that is not finite (drop the step),
+        and for stochastic rounding without `random`.
         """
         codes = as_codes(weights, self.weights)
         change = np.asarray(as_numbers(update), dtype=np.float32)

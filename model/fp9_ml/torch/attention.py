@@ -1,4 +1,7 @@
-"""Attention under a recipe. The recipe applies to two products, scores and mixing. torch computes everything else."""
+"""Attention under a recipe.
+
+The recipe applies to two products, scores and mixing. torch computes everything else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""HiFloat8's Algorithm 1 on a torch model. It finds powers of two for the activations and weights of each layer."""
+"""HiFloat8's Algorithm 1 on a torch model.
+
+The algorithm finds powers of two for the activations and weights of each layer.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,11 @@ def calibrate(
 ) -> dict[str, Calibrated]:
     """Set the scales of a model whose recipe has `scale=searched` (Luo et al., section 4.2, Algorithm 1).
 
-    The batches are concatenated. They pass through the model twice, in `eval` mode and without gradients. In the
-    first
-    pass, all layers under a recipe use FP32 products. In the second pass, each layer chooses a pair of exponents.
-    Its
-    product is then nearest to the first pass. Its output feeds the next layer. The `state_dict` of the model
-    includes
-    the pairs. Returns the pair and its error, by the layer's name (NAME.0 and so on for groups).
+    The batches are concatenated. All batches pass through the model twice, in `eval` mode and without gradients. In
+    the first pass, all layers under a recipe use FP32 products. In the second pass, each layer chooses the pair of
+    exponents with which its product is nearest to the first pass. The layer's output feeds the next layer. The
+    `state_dict` of the model includes the pairs. Returns the pair and its error, by the layer's name (NAME.0 and so
+    on for groups).
 
     Raises ValueError for a model without such layers, and for a layer that is called twice in a pass. Also raises
     it for no batches, no exponents, and products that are not finite. The scales are then unchanged.

@@ -34,10 +34,9 @@ def convert(
 
     Parameters stay the same objects. An optimiser that holds them continues to work. Hooks of a replaced layer are
     lost. `only(name, module)` says whether a layer is converted. The first and last of all layers, in the order of
-    registration, use the recipe's formats for such layers. So do depthwise convolutions. This does not depend on
-    whether the others are converted. If the model itself is such a layer, a new layer is returned. With
-    `attention`,
-    the two products of MultiheadAttention are converted too, as inner layers.
+    registration, use the recipe's formats for such layers. So do depthwise convolutions. These formats apply even
+    if other layers are not converted. If the model itself is such a layer, a new layer is returned. With
+    `attention`, the two products of MultiheadAttention are converted too, as inner layers.
 
     Raises ValueError, before any change, if no layer is converted, and for a layer whose weight is computed from
     other parameters.

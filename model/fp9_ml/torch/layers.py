@@ -18,11 +18,11 @@ _EXTRA = "_extra_state"
 
 
 class ByRecipe(nn.Module):
-    """Base class of layers under a recipe. It holds the recipe and the scales of the operands.
+    """Base class of layers under a recipe. A layer holds the recipe and the scales of the operands.
 
     The scales are part of a state_dict. Fixed scales have no state, so the state_dict then equals that of torch's
-    own
-    layer. A state_dict without scales, from a model trained in FP32, loads too. Its scales start again.
+    own layer. A state_dict without scales, from a model trained in FP32, loads too. The scales of the layer then
+    start again.
     """
 
     recipe: Recipe
@@ -52,7 +52,7 @@ class ByRecipe(nn.Module):
     def set_extra_state(self, state: Any) -> None:
         """Continue from scales that `get_extra_state` returned.
 
-        Raises ValueError if they belong to another recipe or layer.
+        Raises ValueError if the scales belong to another recipe or layer.
         """
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__

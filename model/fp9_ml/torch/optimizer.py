@@ -21,9 +21,8 @@ class RoundOffOptimizer:
 
     First, the inner optimiser takes a step. The FP32 number that it subtracts from a weight is the update for the
     rule. The weight then becomes the number of its new code. `only` selects the parameters. By default, these are
-    the
-    parameters with two or more axes. Biases and norms stay FP32. Weights are first rounded to the format. Learning
-    rate schedules apply to the inner `optimizer`.
+    the parameters with two or more axes. Biases and norms stay FP32. Weights are first rounded to the format.
+    Learning rate schedules apply to the inner `optimizer`.
 
     Raises ValueError for parameters that are not float32, and if `only` selects none.
     """
@@ -53,7 +52,9 @@ class RoundOffOptimizer:
         self.optimizer.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """Take one step of the optimiser, and apply the rule to each weight. Return the loss that the closure returns.
+        """Take one step of the optimiser, and apply the rule to each weight.
+
+        Return the loss that the closure returns.
 
         Raises ValueError for gradients that are not finite, before any change.
         """
@@ -90,7 +91,7 @@ class RoundOffOptimizer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError if it belongs to other weights or another rule.
+        Raises ValueError if the state belongs to other weights or another rule.
         """
         fmt, given = self.rule.residual, state["residuals"]
         shapes = [None if r is None else tuple(r.shape) for r in given]

@@ -1,4 +1,7 @@
-"""Products of a layer as a function that autograd can differentiate. It takes tensors and computes in NumPy."""
+"""Products of a layer as a function that autograd can differentiate.
+
+The function takes tensors and computes in NumPy.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class Passes:
         self._factors: dict[bytes, Mapping[Role, float]] = {}
 
     def add(self, x: Numbers, w: Numbers, factors: Mapping[Role, float]) -> None:
-        """Store the factors of a pass. They replace earlier factors for equal operands."""
+        """Store the factors of a pass. New factors replace earlier factors for equal operands."""
         digest = _digest(x, w)
         self._factors.pop(digest, None)
         self._factors[digest] = factors
@@ -104,7 +107,7 @@ def _is_repeated() -> bool:
 
 @torch._disable_dynamo  # NumPy and Numba compute: a compiled graph ends before a product and goes on after it
 def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch.Tensor:
-    """Return x w^T for x (..., in) and w (out, in), in x's dtype. It can be differentiated once.
+    """Return x w^T for x (..., in) and w (out, in), in x's dtype. The product can be differentiated once.
 
     Raises ValueError for tensors that are not on the CPU, for shapes that do not fit, and under transforms of
     torch.func. Also raises it if activation checkpointing repeats a pass with other operands.
@@ -128,7 +131,7 @@ def _random(recipe: Recipe) -> np.random.Generator | None:
 
 
 def generator() -> np.random.Generator:
-    """Return a NumPy random generator. Its seed is drawn from torch's generator."""
+    """Return a NumPy random generator. The seed is drawn from torch's generator."""
     return np.random.default_rng(int(torch.randint(2**62, ())))
 
 

@@ -13,14 +13,15 @@ from fp9_ml.recipes import recipe as find_recipe
 
 
 class GradScaler:
-    """Loss scaler for any rule of a recipe. It is used like torch.amp.GradScaler.
+    """Loss scaler for any rule of a recipe. The class is used like torch.amp.GradScaler.
 
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
 
     With the rule `backoff`, it takes the same steps with the same scales as torch's. Between `update` calls, an
-    optimiser is unscaled and stepped once. Gradients are multiplied in FP32 by the inverse of the scale, as in torch.
+    optimiser is unscaled and stepped once. Gradients are multiplied in FP32 by the inverse of the scale, as in
+    torch.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -89,7 +90,10 @@ class GradScaler:
         return self._machine.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state that `state_dict` returned. Raises ValueError if it belongs to another rule."""
+        """Continue from a state that `state_dict` returned.
+
+        Raises ValueError if the state belongs to another rule.
+        """
         self._machine.load_state_dict(state)
 
 

@@ -51,8 +51,8 @@ _MATRIX_CORES = {
 def cuda(interface: Interface, seed: int = 0) -> str:
     """Return a CUDA program that uses `mma.sync` with FP8 operands.
 
-    It needs a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results). Raises ValueError for
-    formats that `mma.sync` does not support.
+    The program needs a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results). Raises
+    ValueError for formats that `mma.sync` does not support.
     """
     _check(interface, _OPERANDS, _RESULTS)
     said = _RESULTS[interface.output.name]

@@ -41,13 +41,13 @@ class OperandPool:
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b with all fraction bits set. Their product is above 2^exponent."""
+        """Return codes of a and b with all fraction bits set. The product of a and b is above 2^exponent."""
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
 
     def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
         """Return codes of a and b whose product is 2^exponent.
 
-        The magnitudes of a and b are as different as possible. One is subnormal if it can be.
+        The magnitudes of a and b are as different as possible. One factor is subnormal if possible.
         """
         return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 

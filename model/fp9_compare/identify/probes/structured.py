@@ -185,8 +185,8 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sums of several kinds.
 
-    They have few or many terms, with and without cancellation. Operands are all codes or have similar exponents.
-    Addends are of all kinds.
+    The sums have few or many terms, with and without cancellation. Operands are all codes or have similar
+    exponents. Addends are of all kinds.
     """
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))

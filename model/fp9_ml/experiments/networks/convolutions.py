@@ -1,8 +1,7 @@
 """Small convolutional network with depthwise layers and batch norm, forward and backward in NumPy.
 
 Images are (n, height, width, channels). The first convolution is 3 x 3 with one input channel. Blocks follow, each
-of
-a depthwise 3 x 3 and a pointwise 1 x 1 convolution. Every convolution has batch norm and ReLU. At the end, each
+of a depthwise 3 x 3 and a pointwise 1 x 1 convolution. Every convolution has batch norm and ReLU. At the end, each
 channel is averaged over all pixels, and a linear layer gives the logits.
 """
 
@@ -75,7 +74,10 @@ def initial(seed: int) -> Parameters:
 
 
 def patches(x: Numbers) -> Numbers:
-    """Return the 3 x 3 neighbours of every pixel, with zeros outside the border. Maps (n, h, w, c) to (9, n h w, c)."""
+    """Return the 3 x 3 neighbours of every pixel, with zeros outside the border.
+
+    Maps (n, h, w, c) to (9, n h w, c).
+    """
     n, height, width, channels = x.shape
     around = np.zeros((n, height + 2, width + 2, channels), dtype=x.dtype)
     around[:, 1:-1, 1:-1] = x

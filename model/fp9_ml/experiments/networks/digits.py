@@ -17,7 +17,9 @@ from fp9.system.missing import MissingTool, install_hint
 
 
 def images_and_labels() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return 1,797 images (1797, 64) of 8 x 8 pixels in 0..16, and their classes 0..9. `load_digits` returns the same.
+    """Return 1,797 images (1797, 64) of 8 x 8 pixels in 0..16, and their classes 0..9.
+
+    `load_digits` returns the same.
 
     Raises MissingTool if scikit-learn is not installed.
     """

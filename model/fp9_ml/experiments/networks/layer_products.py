@@ -1,4 +1,7 @@
-"""Matrix products of layers on 8-bit codes. An engine sums them, and each operand can be scaled by a power of two."""
+"""Matrix products of layers on 8-bit codes.
+
+An engine sums them, and each operand can be scaled by a power of two.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from fp9.sums.products import matmul
 from fp9_ml.experiments.networks.layers import Numbers
 
 Pair = tuple[int, int]
-"""Exponents of two powers of two. They multiply the activations and the weights of a layer before the cast."""
+"""Exponents of two powers of two.
+
+The two powers multiply the activations and the weights of a layer before the cast.
+"""
 
 
 @dataclass(frozen=True)

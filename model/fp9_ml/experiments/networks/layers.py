@@ -113,7 +113,7 @@ def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
 
 
 class Adam:
-    """Adam optimiser (Kingma and Ba, arXiv 1412.6980, algorithm 1). It changes arrays in place.
+    """Adam optimiser (Kingma and Ba, arXiv 1412.6980, algorithm 1). The optimiser changes arrays in place.
 
     The next step depends only on `steps` and `moments`. The moments are the mean and mean square of each gradient.
     """

@@ -2,7 +2,8 @@
 
 `python -m fp9_ml.experiments.networks.train` generated `manual.npz` in a minute on one core. The text is Python's
 help on its language (`pydoc_data.topics` of the interpreter), under the PSF License Agreement in `manual.LICENSE`.
-Its last 20 thousand characters are not used for training. They are stored with the weights.
+The last 20 thousand characters of the text are not used for training. The held-out characters are stored with the
+weights.
 """
 
 from __future__ import annotations
@@ -38,14 +39,16 @@ COPYRIGHT = (
 
 @dataclass(frozen=True)
 class Trained:
-    """Trained character model: float32 parameters, the held-out text as indices in ALPHABET, and the model's origin."""
+    """Trained character model: float32 parameters, the held-out text as indices in ALPHABET, and the model's
+    origin.
+    """
 
     parameters: Parameters
     text: NDArray[np.uint8]
     origin: dict[str, Any]
 
     def windows(self, start: int, count: int) -> NDArray[np.uint8]:
-        """Return consecutive windows of the held-out text, (count, 65). Each has CONTEXT + 1 characters.
+        """Return consecutive windows of the held-out text, (count, 65). Each window has CONTEXT + 1 characters.
 
         Raises ValueError if the text is too short.
         """
