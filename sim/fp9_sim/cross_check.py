@@ -1,7 +1,7 @@
 """Cross-check of a unit's vectors by the independent reference model, in exact fractions.
 
 A kernel and a circuit with the same bug agree with each other. `fp9.reference` computes the operations from the
-specification alone, in a process that can load neither the kernel nor the golden model.
+specification alone. Its process can load neither the kernel nor the golden model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from fp9.reference import isolated_results
 from fp9.vectors import sets as vectors
 
 _SHOWN = 16
-"""Largest number of differences that are stored."""
 
 
 @dataclass(frozen=True)

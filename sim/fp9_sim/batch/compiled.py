@@ -68,10 +68,8 @@ _HEADER = "runtime.h"
 """Precompiled header of Verilator's runtime. Reading it as source takes longer than compiling most units."""
 
 _CLASS = "class.cpp"
-"""Source file that includes all files that Verilator generated for a design."""
 
 _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
-"""Verilator's runtime sources. Only a model with state needs them."""
 
 
 def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
@@ -111,7 +109,6 @@ def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> P
 
 
 def _is_kept(final: Path) -> bool:
-    """Return whether the cache holds a compiled unit. A damaged library is removed."""
     if not final.is_dir():
         return False
     if _is_whole(final):
@@ -158,7 +155,6 @@ def _compile(unit: Unit, simulator: Simulator, options: list[str], level: str, w
 
 
 def _evaluated(working: Path) -> int:
-    """Return the size of Verilator's generated evaluation code, in bytes."""
     return sum((working / name).stat().st_size for name in _evaluation(working))
 
 

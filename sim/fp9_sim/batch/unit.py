@@ -83,7 +83,6 @@ class Verilated:
         return [edges[first : last + 1] for first, last in itertools.pairwise(chosen)]
 
     def _edges(self, inputs: Mapping[str, NDArray[Any]], count: int) -> NDArray[np.uintp]:
-        """Return the start index of each stream, and the end index."""
         if self.streams == 1 or not count:
             return _even(count, 1)
         begins = np.append(np.flatnonzero(self.unit.starts_anew(inputs)), count)
@@ -124,7 +123,6 @@ class Verilated:
 
 
 def _even(count: int, parts: int) -> NDArray[np.uintp]:
-    """Return the `parts` + 1 edges of parts with similar sizes."""
     return np.array([count * i // parts for i in range(parts + 1)], dtype=np.uintp)
 
 
@@ -177,7 +175,7 @@ def check(
 ) -> tuple[list[Mismatch], int]:
     """Compare a unit's Verilog with the golden model. Return the first `limit` mismatches and the total number.
 
-    `dut` is the unit if it is already compiled. Raises the errors of `verilated` and of the call of the unit.
+    `dut` is the unit if it is already compiled. Raises the errors of `verilated` and of `Verilated.__call__`.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})
     answers = (dut or verilated(unit, operations=len(vectors)))(**vectors.inputs)

@@ -1,6 +1,7 @@
 """The cocotb test bench of tiles. It drives the steps in a run's folder with pauses, and writes the result rows there.
 
-The order holds the steps, the number of rows, the limit of clocks without progress, and the seed of the pauses.
+The order holds the steps, the number of rows and the seed of the pauses. It also limits the clocks without
+progress.
 The outcome holds the rows with their `out_last`, and the number of clocks.
 
 Signals are driven at the falling edge of the clock and read after they have settled, as in
@@ -35,7 +36,6 @@ async def products(dut: Any) -> None:
 
 
 async def _stream(dut: Any, order: dict[str, Any]) -> tuple[list[list[int]], int]:
-    """Reset the tile, then drive steps and collect rows until there is no more progress."""
     rng = random.Random(order["seed"])
     gaps, stalls = pauses(rng, True), pauses(rng, True)
     steps, rows = order["steps"], list[list[int]]()

@@ -49,5 +49,5 @@ def read(unit: Unit, folder: Path) -> dict[str, Any] | None:
 
 
 def measured(record: dict[str, Any]) -> list[Synthesis]:
-    """Return the measurements of an area record, one for each cell library."""
+    """Return the measurements in an area record, one for each cell library."""
     return [Synthesis.from_dict(one) for one in record["measured"]]

@@ -93,7 +93,6 @@ def _killed(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
 
 
 def _survival(suite: str, survivors: list[dict[str, Any]]) -> str:
-    """Return a sentence about the mutants that survive a suite. It names the mutant if there is only one."""
     if len(survivors) > 1:
         return f"{len(survivors)} mutants survive {suite}"
     (mutant,) = survivors

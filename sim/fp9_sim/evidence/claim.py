@@ -1,8 +1,9 @@
 """A claim about a unit: how its record is judged, how its cost is estimated, and how it is measured.
 
 A record is valid if its claim holds for the unit's circuit. A claim about the function is also valid for a circuit
-with the same function. A record fails if it shows that the claim is false, or if the claim was not decided within
-its time limit. Repeating the same measurement does not change a failed record.
+with the same function. A record fails if it shows that the claim is false. It also fails if the claim was not
+decided
+within its time limit. Repeating the same measurement does not change a failed record.
 """
 
 from __future__ import annotations

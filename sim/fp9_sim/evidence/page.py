@@ -76,12 +76,10 @@ def _cells(unit: Unit, folder: Path, findings: Mapping[str, Finding], circuit: C
 
 
 def _width(claim: Claim) -> int:
-    """Return the number of table columns that a claim fills."""
     return 2 if claim.name in (records.SWEEP, mutants.NETLIST.claim) else 1
 
 
 def _shown(unit: Unit, folder: Path, claim: Claim, circuit: Circuit) -> list[str]:
-    """Return the table cells that show a unit's valid record of a claim."""
     fields = records.read(folder, claim.name, unit.name)
     assert fields is not None
     if claim.name == records.SWEEP:

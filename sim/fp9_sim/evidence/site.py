@@ -87,7 +87,6 @@ def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _compared(record: Path) -> Iterator[tuple[str, str]]:
-    """Yield the chart that compares areas with those of third-party units, if the areas are recorded."""
     if record.is_file():
         yield COMPARED, areas_chart(third_party_area.read(record))
 

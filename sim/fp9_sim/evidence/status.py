@@ -105,7 +105,6 @@ def _item(unit: Unit, claim: Claim, folder: Path, circuit: Circuit, known: Mappi
 
 
 def _known(claim: Claim, folder: Path) -> dict[Unit, float]:
-    """Return the measurement time of each unit with a record, in seconds."""
     fields = {unit: records.read(folder, claim.name, unit.name) for unit in claim.units()}
     return {unit: found["seconds"] for unit, found in fields.items() if found and found["seconds"] is not None}
 

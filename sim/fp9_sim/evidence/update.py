@@ -42,8 +42,6 @@ class Ended:
 
 @dataclass(frozen=True)
 class _Task:
-    """The input of a worker: a unit to compare or an item to measure."""
-
     item: Item
     folder: Path
     limit: float
@@ -152,7 +150,9 @@ def _kept(item: Item, made: Any, complaint: str | None, seconds: float, folder: 
 
 
 def _certified(item: Item, folder: Path) -> None:
-    """Store the circuit of a claim about the function as the first of an equivalence class, unless it is in one."""
+    """Start an equivalence class with the item's circuit, if the claim is about the function and no class has the
+    circuit.
+    """
     if item.claim.about == "function":
         certify(item.unit, folder)
 

@@ -73,7 +73,6 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
 
 
 def _list(place: int) -> str:
-    """Return the name of the file that lists the mutants of a seed. `place` is the seed's index."""
     return f"drawn{place}.txt"
 
 

@@ -117,7 +117,6 @@ class _Nets:
 
 
 def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Return random mutants with one net stuck at a constant."""
     sites = [(bit, value) for bit in nets.driver for value in "01"]
     drawn = rng.permutation(len(sites))[:count]
     return [(f"stuck at {value}: {nets.driver[bit]}", ((bit, value),)) for bit, value in (sites[i] for i in drawn)]

@@ -99,7 +99,6 @@ def table(folder: Path) -> str:
 
 
 def _scores(folder: Path, unit: str) -> dict[str, dict[str, Any]]:
-    """Return the mutation scores of a unit's suites. Keys are the digests of the vectors."""
     record = read(folder, unit)
     assert record is not None
     return {

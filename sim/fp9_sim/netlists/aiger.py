@@ -115,7 +115,6 @@ class Aiger:
 
 
 def _decoded(data: bytes, first: int, count: int) -> tuple[tuple[tuple[int, int], ...], bytes]:
-    """Decode the operands of `count` ANDs. Return them and the remaining bytes."""
     place = 0
 
     def number() -> int:

@@ -230,5 +230,4 @@ def _clocked(gates, registers, values, into, given, out, wanted, matters, latenc
 
 
 def _rows(column: NDArray[Any], width: int) -> NDArray[np.bool_]:
-    """Return the bits of each operation as an array of shape (n, width)."""
     return (column.astype(np.uint64)[:, None] >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(np.bool_)

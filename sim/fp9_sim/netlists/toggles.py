@@ -34,7 +34,6 @@ COUNT = 20_480
 
 _WORDS = 4
 _STREAMS = _WORDS * WORD
-"""Number of sequences that are simulated in parallel."""
 
 _SCRIPT = """\
 read_rtlil unit.il
@@ -101,7 +100,6 @@ def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> t
 
 
 def _operations(unit: Dot, zeros: float, clocks: int, rng: np.random.Generator) -> dict[str, NDArray[np.uint64]]:
-    """Return random values of every port, as arrays of shape (clocks, streams)."""
     shape = (clocks, _STREAMS)
     drawn = {port.name: _finite(port, shape, rng) for port in unit.inputs}
     for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):

@@ -40,7 +40,6 @@ def _drive(unit: Unit) -> str:
 
 
 def _check(unit: Unit) -> str:
-    """Return code that compares the outputs with one vector. It prints the operands and every wrong result."""
     places = {p.name: place for place, p in enumerate((*unit.inputs, *unit.outputs))}
 
     def operand(name: str) -> str:
@@ -193,7 +192,6 @@ int main(int argc, char** argv) {
 
 
 def _clocked_words(vectors: VectorSet) -> dict[str, object]:
-    """Return the template words for a unit with stages: how to drive it, and what to check."""
     unit = vectors.unit
     waits = unit.handshake is Handshake.READY
     return {

@@ -16,7 +16,6 @@ TABLED_BITS = 8
 """Largest code width for which a format without fixed fields gets a lookup table."""
 
 _LINE = 4
-"""Number of table entries in a line."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,6 @@ def _is_readable(fmt: Format) -> bool:
 
 
 def _chosen(names: Iterable[str], select: str | None) -> str:
-    """Return an expression that selects one of the expressions `names` by the value of `select`."""
     *before, last = names
     return "".join(f"{select} == {value} ? {name} : " for value, name in enumerate(before)) + last
 

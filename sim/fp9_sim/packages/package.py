@@ -106,7 +106,6 @@ def _timing(unit: Unit) -> tuple[str | None, str | None]:
 
 
 def _model_file(path: str) -> str:
-    """Return a short description of a golden model file."""
     if path.endswith("_bench.c"):
         return "the golden model held to vectors, C"
     if path.endswith(".h"):

@@ -167,16 +167,13 @@ _MODEL = [
     "\t$(CC) -O2 -std=c99 -Wall -Werror -o $@ $<",
     "",
 ]
-"""Makefile rules that build and run the test bench of the golden model in C."""
 
 
 def _has_import(unit: Unit) -> bool:
-    """Return whether SystemVerilog can import the unit's golden model through DPI-C."""
     return has_model(unit) and unit.group == 1
 
 
 def _dpi(unit: Unit, rtl: str) -> list[str]:
-    """Return Makefile rules that build the golden model as a shared library and run the DPI-C test bench."""
     if not _has_import(unit):
         return []
     return [
@@ -237,8 +234,6 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
 
 
 def _ports(unit: Unit) -> str:
-    """Return a table of all ports: clock, reset and handshake first, then operands and results."""
-
     def row(port: Port, direction: str) -> str:
         formats = ", ".join(f.name for f in port.formats) or ", ".join(
             f"{value} {choice}" for value, choice in enumerate(port.choices)

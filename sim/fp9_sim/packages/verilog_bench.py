@@ -102,7 +102,6 @@ def _declarations(unit: Unit) -> list[str]:
 
 
 def _check(unit: Unit, meaningless: Mapping[str, int]) -> str:
-    """Return code that compares the outputs with one vector. It prints the operands and every wrong result."""
     differs = {p: f"({p.name} !== expected_{p.name}{_but_x(p, meaningless)})" for p in unit.outputs}
     lines = [
         f"      if ({' || '.join(differs.values())}) begin",
@@ -224,7 +223,6 @@ endmodule
 
 
 def _clocked_words(vectors: VectorSet) -> dict[str, object]:
-    """Return the template words for a unit with stages: how to drive it, and what to check."""
     unit = vectors.unit
     waits = unit.handshake is Handshake.READY
     outputs = ", ".join(p.name for p in unit.outputs)

@@ -118,7 +118,6 @@ def _quantiser_claims(unit: Quantiser) -> list[Claim]:
 
 
 def _by_limits(unit: Quantiser) -> list[Claim]:
-    """Return the claims about a quantiser with a tensor scale."""
     if unit.lanes is not None:
         clocked = {claim.name: claim for claim in _stream(unit, "", [])}
         return [clocked[name] for name in (HANDSHAKE, ORDER)]
@@ -133,8 +132,6 @@ def _by_limits(unit: Quantiser) -> list[Claim]:
 
 
 def _stream(unit: Quantiser, of_elements: str, assumes: list[str]) -> list[Claim]:
-    """Return the claims about a quantiser whose blocks take several operations."""
-
     clocks = functools.partial(stream_spec.oblige_stream, unit)
 
     named = (stream_spec.BY_NAME,)
@@ -153,7 +150,6 @@ def _product_claims(unit: Mul) -> list[Claim]:
 
 
 _PLAIN = ENGINES["fma_fp32"]
-"""The accumulator model that the module `sum_spec` specifies."""
 
 
 def _sum_claims(unit: Dot) -> list[Claim]:
@@ -190,7 +186,6 @@ def _fpu_claims(unit: Fpu) -> list[Claim]:
 
 
 _CONES = (fixed_spec, pair_spec, aligned_spec, kulisch_spec, chunk_spec)
-"""Modules that specify dot products by cutting the circuit at nets."""
 
 
 def _is_by_parts(unit: Dot) -> bool:
@@ -232,7 +227,6 @@ def _only_handshake(unit: Unit, without: str) -> list[Claim]:
 
 
 def _handshake(unit: Unit) -> list[Claim]:
-    """Return the claims about a pipelined unit's handshake and about the order of its results."""
     if not unit.stages:
         return []
 

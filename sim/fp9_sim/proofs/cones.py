@@ -207,7 +207,6 @@ def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bi
 
 
 def _reading(cell: Mapping[str, Any], cut: Mapping[int | str, int]) -> dict[str, Any]:
-    """Return a copy of a cell. At cut points its inputs read the free nets."""
     pins = {
         pin: [cut.get(bit, bit) for bit in bits] if cell["port_directions"][pin] == "input" else bits
         for pin, bits in cell["connections"].items()
@@ -260,7 +259,6 @@ def flattened(unit: Unit, verilog: str) -> Circuit:
 
 
 def _step(name: str) -> str:
-    """Shorten a hierarchical net name to the innermost step and the net."""
     *steps, net = name.split(".")
     return f"{steps[-1].removeprefix('u_')}.{net}"
 

@@ -58,7 +58,6 @@ def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list
 
 
 def _properties(unit: Unit, most: int) -> str:
-    """Return the proof module's Verilog: its registers, and the output `ok`."""
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)
     in_time = f" && out_valid == entered[{unit.stages - 1}]" if unit.handshake is Handshake.VALID else ""

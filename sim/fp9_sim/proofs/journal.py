@@ -1,10 +1,9 @@
 """The journal of proofs: one line of JSON for each verdict. An interrupted proof continues from it.
 
-The key of a verdict covers the exact input of the solver and the versions of the tools. A line is used if it ends
-in
-a newline and its digest matches. An incomplete last line, left by a killed process, is removed. A case that timed
-out
-is decided again if the new time limit is longer.
+The key of a verdict covers the solver's exact input and the tool versions. A line is used if it ends in a newline
+and
+its digest matches. An incomplete last line, left by a killed process, is removed. A case that timed out is decided
+again if the new time limit is longer.
 """
 
 from __future__ import annotations

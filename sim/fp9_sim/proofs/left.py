@@ -1,4 +1,4 @@
-"""Estimate of the remaining time of a proof, from the times of similar cases."""
+"""Estimate of the time that a proof still needs, from the times of similar cases."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _NAMES = re.compile(r"\w*\d\w*(\([^)]*\))?")
 def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
     """Estimate the seconds for a unit's undecided cases. Return None if no similar case is known.
 
-    The estimate for a case is the mean time of the claim's cases whose names differ only in formats and lanes.
-    Without
-    such cases it is the mean over the claim. Times come from the journal and from `records`, which are pairs of a
-    kind of
-    unit and a proof record.
+    The estimate for a case is the mean time of similar cases. Similar cases belong to the same claim, and their
+    names
+    differ only in formats and lanes. Without such cases it is the mean over the claim. Times come from the journal
+    and
+    from `records`, which are pairs of a kind of unit and a proof record.
 
     Raises ValueError for a unit without claims.
     """
@@ -50,7 +50,6 @@ def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -
 
 
 def _ended(unit: Unit) -> dict[tuple[str, str], float]:
-    """Return the seconds of the decided cases. Keys are pairs of claim and case name."""
     spent: dict[tuple[str, str], float] = defaultdict(float)
     for kept in journal(unit, fp9_rtl.verilog(unit)).kept.values():
         if kept.verdict.state is not State.UNFINISHED:
@@ -64,6 +63,5 @@ def _note(known: dict[tuple[str, ...], list[float]], kind: str, claim: str, name
 
 
 def _places(kind: str, claim: str, name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the keys of similar cases, most similar first."""
     like = _NAMES.sub("*", name)
     return (kind, claim, like), (kind, claim), (claim, like)

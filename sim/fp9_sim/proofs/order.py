@@ -4,8 +4,8 @@ Each data register is replaced by a tag register with the same clock and enable.
 the
 registers that feed it. The data become free inputs, so the proof does not depend on them. Each operation enters
 with
-its own tag, and the tags must leave in the same order. A structural check of the netlist shows that each register
-reads only the stage before it, and that the outputs read only the last stage.
+its own tag, and the tags must leave in the same order. A structural check shows that each register reads only the
+stage before it. The outputs must read only the last stage.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ def order_cases() -> tuple[Case, ...]:
 
 
 def _properties(unit: Unit, tagged: Tagged, entering: str) -> str:
-    """Return Verilog for a queue of the tags inside the unit, oldest first, and for each register's expected tag."""
     n, tag = unit.stages, f"[{TAG_BITS - 1}:0]"
     lines = [f"  reg {tag} {', '.join(f'queue{i}' for i in range(n))};", f"  wire {tag} queue{n} = 0;"]
     lines += [f"  wire [3:0] older{i} = {_occupied(range(i + 1, n))};" for i in range(n)]
@@ -57,7 +56,6 @@ def _properties(unit: Unit, tagged: Tagged, entering: str) -> str:
 
 
 def _occupied(stages: Iterable[int]) -> str:
-    """Return a Verilog expression for the number of occupied stages."""
     return " + ".join(["4'd0", *(f"occupied[{i}]" for i in stages)])
 
 

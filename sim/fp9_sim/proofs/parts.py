@@ -34,7 +34,6 @@ from fp9_sim.netlists.solvers.solver import TOP, Obligation, combinational
 from fp9_sim.proofs.miter import Case
 
 _FIELD = re.compile(r"\b[a-z]\w*\.\w+\b")
-"""Pattern of a step's field in a specification."""
 
 Bits = tuple[int | str, ...]
 

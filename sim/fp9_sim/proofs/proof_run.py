@@ -164,7 +164,8 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
     """Return a refuted case's counterexample as text.
 
-    It shows the nets of a part, the ports of the last clock cycle, or the operation with the golden model's result.
+    Depending on the claim, it shows nets, ports of the last clock cycle, or an operation with the golden model's
+    result.
     """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}
@@ -196,7 +197,6 @@ def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _meaning(unit: Unit, name: str, inputs: Mapping[str, int]) -> float | str | None:
-    """Return the number that a port's code represents, or the choice of a select port."""
     port = next(port for port in unit.inputs if port.name == name)
     if port.choices:
         return port.choices[min(inputs[name], len(port.choices) - 1)]

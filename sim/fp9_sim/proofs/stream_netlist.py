@@ -68,7 +68,6 @@ def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
 
 
 def _nets(unit: Quantiser, module: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return the bits of the block's nets. Keys are the names in specifications."""
     found = {
         "taken": _net(unit, module, r"u_block\.taken"),
         "lead": _net(unit, module, r"u_block\.lead"),
@@ -93,7 +92,6 @@ def _net(unit: Quantiser, module: dict[str, Any], pattern: str) -> list[Any]:
 
 
 def _flattened(unit: Quantiser, verilog: str, kept: str) -> dict[str, Any]:
-    """Return the unit's flattened module. The Yosys command `kept` protects modules from flattening."""
     with tempfile.TemporaryDirectory(prefix="fp9-stream-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

@@ -99,7 +99,6 @@ class Netlist:
         self.cut_bits = sum(len(self.registers[name]["connections"]["Q"]) for name in self.data)
 
     def _number(self) -> None:
-        """Name the registers and map every bit to its driver."""
         cells: dict[str, Cell] = self.module["cells"]
         self.registers = {f"r{i}": cell for i, cell in enumerate(c for c in cells.values() if c["type"] in _REGISTERS)}
         self._names = {id(cell): name for name, cell in self.registers.items()}
@@ -125,7 +124,6 @@ class Netlist:
             self.module["cells"][f"{key}{part:d}"] = cell | {"connections": kept, "parameters": parameters}
 
     def _sources(self, bits: Iterable[Any]) -> set[str]:
-        """Return the registers and inputs that the bits depend on."""
         found: set[str] = set()
         seen: set[Any] = set()
         waiting = list(bits)
@@ -151,7 +149,6 @@ class Netlist:
         return [*pins["D"], *(pins["SRST"] if chosen else [])]
 
     def _is_reset(self, bits: Iterable[Any]) -> bool:
-        """Return whether the bits depend only on the unit's reset."""
         return self._sources(bits) == {self.unit.reset.port}
 
     def _control(self) -> set[str]:
@@ -246,13 +243,11 @@ class Netlist:
         return json.dumps(design)
 
     def _new_bits(self, names: Iterable[str]) -> dict[str, list[int]]:
-        """Return unused net numbers for a tag of each name."""
         pins = (bits for cell in self.module["cells"].values() for bits in cell["connections"].values())
         free = 1 + max(bit for bits in (*pins, list(self._input)) for bit in bits if isinstance(bit, int))
         return {name: list(range(free + i * TAG_BITS, free + (i + 1) * TAG_BITS)) for i, name in enumerate(names)}
 
     def _unstalled(self) -> dict[str, Any]:
-        """Return a copy of the module in which all stages are occupied."""
         ports, cells = self.module["ports"], self.module["cells"]
         full = {"direction": "input", "bits": ports["occupied"]["bits"]}
         kept = {key: cell for key, cell in cells.items() if self._names.get(id(cell)) not in self.control}

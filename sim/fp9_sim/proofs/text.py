@@ -35,7 +35,6 @@ TEXT_SECONDS = 900.0
 
 _TEXT = "read_verilog -sv {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n" + GRAPH
 _CHANGES = (("+", "-"), ("^", "&"), ("|", "&"), ("?", "== 1'b1 ? 1'b0 :"))
-"""Operators in the Verilog, and what replaces them in a control."""
 
 _CONTROLS = 8
 """Largest number of changes that are tried. A change can be equivalent to the original."""
@@ -43,7 +42,7 @@ _CONTROLS = 8
 
 @dataclass(frozen=True)
 class TextRecord:
-    """The outcome of the equivalence check of a circuit and its Verilog, with the digests of both.
+    """The outcome of comparing a circuit with its Verilog, and the digests of both.
 
     `state` is the outcome, and `control` is the outcome of the control. The Verilog's digest ignores comments,
     because

@@ -95,7 +95,6 @@ def load(path: Path, schema: str, advice: str) -> Fields | None:
 
 
 def _record(claim: str, fields: Mapping[str, Any]) -> Fields:
-    """Convert measured fields to the contents of a record file."""
     provenance = dict(fields["provenance"])
     return {
         "unit": fields["unit"],
@@ -112,7 +111,6 @@ def _record(claim: str, fields: Mapping[str, Any]) -> Fields:
 
 
 def _complaint(schema: str, found: Any) -> str | None:
-    """Return where and why a record violates the schema, or None."""
     error = next(iter(_validator(schema).iter_errors(json.loads(json.dumps(found)))), None)
     if error is None:
         return None

@@ -139,7 +139,6 @@ def check_tile(
 
 
 def _packed(codes: NDArray[np.uint8]) -> int:
-    """Return the codes as one integer, with the first code at bit 0."""
     return int.from_bytes(codes.tobytes(), "little")
 
 
@@ -159,7 +158,6 @@ def _steps(tile: GemmTile, product: Product) -> list[dict[str, int]]:
 
 
 def _compare(tile: GemmTile, rows: list[int], seen: list[list[int]], kept: int = 5) -> tuple[str, ...]:
-    """Return sentences about the first wrong rows, and about missing or extra rows."""
     said = []
     for number, (row, (result, last)) in enumerate(zip(rows, seen, strict=False)):
         product, place = divmod(number, tile.rows)

@@ -36,7 +36,6 @@ Verilator has no x, so without the option a missing reset would look like zeros.
 """
 
 _SEEDS = 1 << 30
-"""Half of the upper limit of Verilator's seeds."""
 
 
 @dataclass(frozen=True)

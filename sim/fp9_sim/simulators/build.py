@@ -32,7 +32,6 @@ Only builds without waveforms use it, because a precompiled header needs the sam
 """
 
 _TOP = "Vtop"
-"""Model name that cocotb's runner passes to Verilator."""
 
 _INCLUDED = ("verilated.h", "verilated_syms.h", "verilated_vpi.h")
 
@@ -149,7 +148,6 @@ def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
 
 
 def _public_ports(name: str, ports: Sequence[str]) -> str:
-    """Return a Verilator control file that lets cocotb access a module's ports."""
     lines = [f'public_flat_rw -module "{name}" -var "{port}"' for port in ports]
     return "\n".join(["`verilator_config", *lines, ""])
 

@@ -70,7 +70,6 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _add(working: Path, final: Path) -> None:
-    """Store the object files that the cache does not have."""
     for made in working.glob(_OBJECTS):
         if not (final / made.name).exists():
             with tempfile.NamedTemporaryFile(dir=final, prefix=f".{made.name}.", delete=False) as copy:

@@ -22,7 +22,6 @@ They do not include warnings that change the circuit, nor combinational loops, w
 """
 
 _LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")
-"""Pattern of a lint comment that turns a warning on."""
 
 
 def any_style(verilog: str, name: str) -> str:

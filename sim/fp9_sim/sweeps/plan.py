@@ -155,7 +155,6 @@ def _values(port: Port) -> int:
 
 
 def _axis(port: Port) -> NDArray[Any]:
-    """Return the values of a select or bias port. The array is empty for a port that takes all patterns."""
     if port.choices:
         return np.arange(len(port.choices), dtype=port_dtype(port))
     return np.array(every_value(port) if port.name.endswith("_bias") else [], dtype=port_dtype(port))

@@ -96,7 +96,6 @@ def _union(runs: list[Run], plan: Plan) -> list[int]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder, so that only one process at a time changes its records."""
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder, os.O_RDONLY)
     try:

@@ -1,7 +1,7 @@
 """Extraction of the gates between the steps of a circuit into two modules.
 
 The module ENTER holds the gates before the steps, and LEAVE holds the gates that drive the outputs. The circuit is
-then a chain of modules, even if it has gates of its own, such as an accumulator's input selection.
+then a chain of modules. It may have gates outside its steps, such as an accumulator's input selection.
 """
 
 from __future__ import annotations

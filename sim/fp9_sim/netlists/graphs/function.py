@@ -36,7 +36,6 @@ def function_inputs(unit: Unit) -> tuple[Port, ...]:
 
 
 def _accumulator(unit: Unit) -> Port | None:
-    """Return the output port that shows the unit's state, or None."""
     return next((port for port in unit.outputs if port.name == unit.state_output), None)
 
 
@@ -66,7 +65,6 @@ write_verilog -noattr function.v
 """
 
 _KEPT = "setattr -mod -set keep_hierarchy 1 {modules}\n"
-"""Yosys command that keeps modules from being flattened."""
 
 _ALL_BUT_SHOWN = "t:$dff o:{output} %ci2:+$dff[Q] t:$dff %i %d"
 """Yosys selection of all registers except the accumulator."""

@@ -41,7 +41,6 @@ class Implied:
         return found
 
     def _said_by(self, gate: int, known: Known) -> list[Literal]:
-        """Return the literals that must be 1, given the known values of an AND and its operands."""
         if gate not in self._ands:
             return []
         a, b = self._ands[gate]
@@ -57,7 +56,7 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """Return a graph in which the known nodes are constants, a literal in it, and the original node of each new
+        """Replace the known nodes by constants. Return the new graph, a literal in it, and each new node's original
         node.
 
         The literal is 1 if the original literal is 1 and the known nodes have their values. Inputs and free nodes

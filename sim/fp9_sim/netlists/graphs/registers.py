@@ -111,7 +111,6 @@ def _renamed(row: Row, copy: Mapping[int, int]) -> Row:
 
 
 def _behind(gates: list[Row], nets: list[int]) -> list[Row]:
-    """Return the gates in the cones of the nets, in order."""
     driver = {row[4]: row for row in gates}
     reached: set[int] = set()
     stack = list(nets)

@@ -98,7 +98,6 @@ def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal,
 
 
 def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal]) -> dict[Literal, Literal]:
-    """Return the registers that can affect a literal in this step or in a later step."""
     needed: dict[Literal, Literal] = {}
     stack = [literal]
     while stack:

@@ -79,7 +79,6 @@ def never(
 
 
 def _kept_state(graph: AndGraph, literal: Literal, seconds: float) -> State:
-    """Decide whether a literal is never 1, or return the cached verdict."""
     clauses = list(_clauses(graph, literal))
     request = {"clauses": hashlib.sha256(json.dumps(clauses).encode()).hexdigest(), "cadical": cadical.version()}
     kept = load(cache.folder("cases"), request)
@@ -99,7 +98,6 @@ def _decided(clauses: list[cadical.Clause], seconds: float) -> State:
 
 
 def _whole(implied: Implied, known: Known, timeout: float) -> Verdict:
-    """Decide a case without free nodes. The counterexample holds inputs for which the literal is 1."""
     case: dict[int, int] | None = {}
     for node, bit in known.items():
         case = case if case is None else implied.following(case, 2 * node + 1 - bit)
@@ -121,7 +119,6 @@ def _variable(literal: Literal) -> int:
 
 
 def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
-    """Yield clauses that are satisfiable if and only if the literal can be 1."""
     yield (_variable(1),)
     yield (_variable(literal),)
     for node in sorted(graph.reached(literal) - {0, *graph.inputs()}):
@@ -156,9 +153,7 @@ def selecting(
 
 
 def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], dict[int, list[int]], set[int]]:
-    """Return three things: each node's level, the levels of the multiplexers that a node selects, and the XOR
-    outputs.
-    """
+    """Return each node's level, the levels of the multiplexers that a node selects, and the XOR outputs."""
     levels: dict[int, int] = {}
     selects: dict[int, list[int]] = {}
     sums: set[int] = set()

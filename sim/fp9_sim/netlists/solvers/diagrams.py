@@ -2,8 +2,8 @@
 
 SAT does not end for such sums, because sums in different orders share no internal nodes. A diagram stays small if
 its
-variables are ordered by bit weight, because only carries pass from one weight to the next. Signs and other single
-bits come last.
+variables are ordered by bit weight. Only carries then pass from one weight to the next. Signs and other single bits
+come last.
 """
 
 from __future__ import annotations

@@ -45,7 +45,6 @@ _WHOLE_SECONDS = 5.0
 """Time limit in seconds of the first proof, which compares only the outputs. Most proofs take less."""
 
 _BEHIND = 0.6
-"""Share of the time for proofs that a difference ends at certain nets."""
 
 _WITHOUT_CASES = 300.0
 """Time limit in seconds for all methods except cases. A proof that needs more minutes does not end within an hour."""
@@ -57,7 +56,6 @@ _CUT_AT = (0.5, 0.35)
 """Highest levels allowed for a minimum cut, as fractions of the longest path. They are tried in order."""
 
 _CUT_MOST = 120
-"""Largest number of nodes in a minimum cut."""
 
 _BIT_SECONDS, _KEPT_SECONDS = 60.0, 600.0
 """Time limits in seconds for proofs about registers.
@@ -82,8 +80,8 @@ class Comparison:
         `timeout` limits the seconds for proofs about the whole circuits, and again the seconds for cases. Bias
         values that
         the unit does not accept are excluded. A counterexample holds the unit's inputs and the inputs of module
-        `pair`, or
-        the inputs of a sequence from reset, `a@0` and so on.
+        `pair`. For a
+        sequence from reset it holds the inputs of each operation, `a@0` and so on.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -132,7 +130,6 @@ class Comparison:
         return frozenset(found)
 
     def _holds_for(self, q: int, nets: list[int], timeout: float) -> bool:
-        """Return whether a register bit has no effect on nets of the original circuit. Simulation comes first."""
         pair = self._pair
         patterns, place = pair.patterns, [net for nets in pair.inputs.values() for net in nets].index(q)
         values = []
@@ -154,7 +151,6 @@ class Comparison:
         return pair.never(differs, timeout).state is State.PROVEN
 
     def _reaches_outputs(self, number: int) -> bool:
-        """Return whether the outputs differ for at least one pattern."""
         pair = self._pair
         return bool(pair.differing(number)[pair.outputs].any())
 
@@ -230,8 +226,9 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _in_two_parts(self, number: int, timeout: float) -> Verdict:
-        """Decide separately for inputs with a far-reaching difference and for all others whether the compared nets
-        agree.
+        """Decide whether the compared nets agree, in two parts.
+
+        The parts are the inputs with a far-reaching difference, and all other inputs.
         """
         pair = self._pair
         started, graph = time.perf_counter(), pair.graph
@@ -271,7 +268,6 @@ class Comparison:
         return {place: bit for place, bit in common.items() if place not in stays}
 
     def _with_constants(self, number: int, constants: Mapping[int, int], timeout: float) -> Verdict:
-        """Decide whether the compared nets agree if some input nets are constant."""
         pair = self._pair
         literals, right = pair.literals, pair.right
         pair.literals = {**literals, **constants}
@@ -282,6 +278,5 @@ class Comparison:
         return replace(verdict, counterexample={**verdict.counterexample, **found} if verdict.counterexample else {})
 
     def _agree(self, number: int, nets: list[int], timeout: float) -> Verdict:
-        """Decide whether the nets have equal values in both circuits for all inputs."""
         pair = self._pair
         return pair.never(pair.difference(number, nets), timeout)

@@ -83,7 +83,6 @@ def _variable(net: int) -> int:
 
 
 def _clauses(netlist: GateNetlist) -> Iterator[cadical.Clause]:
-    """Yield clauses that are satisfiable if and only if `ok` can be 0."""
     yield (-_variable(0),)
     yield (_variable(1),)
     for row in netlist.gates.tolist():

@@ -167,7 +167,9 @@ class Pair:
         return graph.both(differs, self._changed(wrong))
 
     def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
-        """Return a literal that is 1 if the select input changes the output of a gate whose other inputs are equal."""
+        """Return a literal that is 1 if the select input changes a gate's output while the gate's other inputs are
+        equal.
+        """
         changed, right = 0, self.right
         for *_, a, b, s, y in self.gates:
             taken = [(right.get(net, 0), wrong.get(net, 0)) for net in (a, b, s)]

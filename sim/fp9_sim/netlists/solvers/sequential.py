@@ -30,7 +30,6 @@ STEPS = 96
 """Number of operations in a simulated sequence. It exceeds the longest chunk."""
 
 _Sequences = dict[str, NDArray[Any]]
-"""Values of every input, with shape (steps, sequences)."""
 
 
 class Sequences:
@@ -96,7 +95,6 @@ class Sequences:
             yield values[0] ^ values[1]
 
     def _operations(self, sequences: _Sequences, last: int, differs: Planes) -> dict[str, int]:
-        """Return the operations of a sequence whose outputs differ, up to step `last`."""
         any_net = np.bitwise_or.reduce(differs, axis=0)
         word = int(np.flatnonzero(any_net)[0])
         place = WORD * word + (int(any_net[word]) & -int(any_net[word])).bit_length() - 1
@@ -122,7 +120,7 @@ class Sequences:
         return abc.never_reached(graph, differ, following, timeout)
 
     def _beside(self, found: Mapping[str, int]) -> _Sequences:
-        """Return a found sequence and copies with some inverted bits. Each continues with simulated operations."""
+        """Return a found sequence and copies with some inverted bits. Simulated operations follow each of them."""
         rng = np.random.default_rng(0)
         sequences = {}
         for name, width in self._widths.items():

@@ -62,7 +62,6 @@ def _texts(unit: Cast, lane: int, target: Format, policy: CastPolicy, chosen: st
 
 
 def _ports(unit: Cast, lane: int, random: bool) -> dict[str, str]:
-    """Return the port names of a lane, by role."""
     names = ("x", "result", "flags", *(["random"] if random else []))
     return {name: unit.lane_names(name)[lane] for name in names}
 

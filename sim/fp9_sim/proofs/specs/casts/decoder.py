@@ -39,7 +39,6 @@ def upcast_cases(unit: Upcast) -> Iterator[Case]:
 
 
 def _converted(fmt: Format, code: int, result: Format) -> int:
-    """Return the converted code and its flags in one integer. The flags are the low bits."""
     converted, flags = oracle.encode(oracle.decode(code, fmt), result, CastPolicy(overflow=Overflow.INF))
     return converted << FLAG_BITS | flags
 
@@ -71,7 +70,6 @@ def decoded(fmt: Format, code: int, width: int) -> Row:
 
 
 def _broken(rows: list[Row], code: int) -> list[Row]:
-    """Return the table with an error: the last significand bit of one code is inverted."""
     sign, exponent, significand, *kinds = rows[code]
     return [*rows[:code], (sign, exponent, significand ^ 1, *kinds), *rows[code + 1 :]]
 

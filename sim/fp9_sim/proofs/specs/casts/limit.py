@@ -95,7 +95,6 @@ def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[s
 
 
 def _signed(field: str) -> str:
-    """Return an unsigned exponent field, or a decimal number, as a signed Verilog expression."""
     return field if field.isdigit() else f"$signed({{8'd0, {field}}})"
 
 
@@ -139,7 +138,6 @@ def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]
 
 
 def _largest(unit: Quantiser) -> list[str]:
-    """Return Verilog lines that find the largest magnitude `m` by a chain of comparisons."""
     top = unit.source.bits - 2
     lines = [f"  wire [{top}:0] m0 = x0[{top}:0];"]
     for place, x in list(enumerate(unit.lane_names("x")))[1:]:
@@ -148,7 +146,6 @@ def _largest(unit: Quantiser) -> list[str]:
 
 
 def _is_number(unit: Quantiser) -> str:
-    """Return the condition that amax is finite and the tensor scale is a positive normal number."""
     bits, top = TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits
     exponent = f"tensor[{TENSOR_SCALE.bits - 2}:{bits}]"
     positive = f"!tensor[{TENSOR_SCALE.bits - 1}] && {exponent} != 0 && {exponent} <= {top}"

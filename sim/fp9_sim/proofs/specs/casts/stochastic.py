@@ -48,7 +48,6 @@ def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_b
 
 
 def _signed(target: FixedFormat, policy: CastPolicy, positive: Exact) -> str:
-    """Return a Verilog expression for the code and flags of an exactly representable number, for both signs."""
     texts = []
     for sign in (True, False):
         number = Exact(positive.kind, sign, positive.magnitude)

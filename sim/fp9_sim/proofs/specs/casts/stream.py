@@ -160,9 +160,6 @@ def _tracked(unit: Quantiser, change: int) -> str:
 
 
 def _was(unit: Quantiser) -> list[str]:
-    """Return registers with values of the previous clock cycle: the entering magnitudes, the rule, and the earlier
-    amax.
-    """
     top_bit = unit.source.bits - 2
     rule = [port for port in unit.inputs if port.choices]
     taken = [f"  reg [{top_bit}:0] {_magnitude(place)};" for place in range(unit.width + 1)]
@@ -193,7 +190,6 @@ def _kept(unit: Quantiser, change: str) -> str:
 
 
 def _scale(unit: Quantiser, place: int, condition: str, steps: str) -> str:
-    """Return Verilog that compares the scale. `steps` computes the scale for the magnitude `m`."""
     name = _magnitude(place)
     largest = " && ".join([condition, *(f"m >= {_magnitude(other)}" for other in range(unit.width + 1))])
     return "\n".join(

@@ -46,13 +46,11 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _window(unit: Dot) -> int:
-    """Return the number of bits of a product in the window: two integer bits and the fraction bits."""
     assert unit.engine.window.width is not None
     return 2 + unit.engine.window.width
 
 
 def _highest(unit: Dot) -> str:
-    """Return a Verilog condition: the window's exponent is at most the largest possible exponent of a product."""
     return f"{_PRODUCTS}.nan || {_TOP} <= {products_of(unit).exponents[-1]}"
 
 
@@ -91,12 +89,10 @@ def _aligned(unit: Dot) -> ConeLemma:
 
 
 def _sum_bits(unit: Dot) -> int:
-    """Return the number of bits of the products' sum. It has the width of the sum with the addend."""
     return _window(unit) + unit.products.bit_length()
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """Return the lemma about the normalised sum of the products."""
     bits, names = _sum_bits(unit), unit.lane_names("product")
     lines, before = [], f"{bits + 1}'d0"
     for name in names:
@@ -148,7 +144,6 @@ def _is_code(unit: Dot) -> str:
 
 
 def _cut(unit: Dot) -> ConeLemma:
-    """Return the lemma about the truncated addend. Truncation removes its bits below the window."""
     fmt = unit.engine.addend_format
     assert unit.engine.window.width is not None
     return ConeLemma(
@@ -173,7 +168,6 @@ def _cut(unit: Dot) -> ConeLemma:
 
 
 def _rounded(unit: Dot) -> ConeLemma:
-    """Return the lemma about the exact sum of the truncated terms and its rounding."""
     fmt = unit.engine.result.format
     bits = max(_sum_bits(unit), fmt.precision)
     sum_net = f"{_SUM}_significand"

@@ -55,7 +55,6 @@ def oblige_chain(unit: Dot, verilog: str, case: Case, specification: str) -> Obl
 
 
 def _names(netlist: Netlist) -> dict[int | str, str]:
-    """Return the net and bit index of every driven bit."""
     return {
         bit: f"{net}[{place}]" if len(bits) > 1 else net
         for net, bits in netlist.drives.items()

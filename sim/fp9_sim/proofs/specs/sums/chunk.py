@@ -37,7 +37,6 @@ _STAGES = 3
 
 _CHUNK, _COUNT, _TOTAL = "chunk_payload_chunk", "chunk_state_filled", "total_payload_result"
 _HELD = "chunk.payload"
-"""Prefix of the registers of the chunk's stage."""
 
 
 def is_offered(unit: Dot) -> bool:
@@ -66,7 +65,6 @@ def _operation(unit: Dot) -> Iterator[str]:
 
 
 def _summed(unit: Dot) -> ConeLemma:
-    """Return the lemma about the open chunk and the flags of a step."""
     fmt = unit.engine.result.format
     (product,) = unit.lane_names("product")
     return ConeLemma(
@@ -124,7 +122,6 @@ def _counted(unit: Dot) -> ConeLemma:
 
 
 def _joined(unit: Dot) -> ConeLemma:
-    """Return the lemma about the total and the flags of the operation. The total follows from the chunk's stage."""
     fmt = unit.engine.result.format
     return ConeLemma(
         "the total after an operation, and its flags",

@@ -66,7 +66,6 @@ def _rounds_as_exact(unit: Dot) -> bool:
 
 
 def _places(unit: Dot) -> Places:
-    """Return the products in rows that are two bits wider than the field."""
     return Places(unit, _field(unit) + 2, _sign(unit), zeros=False)
 
 
@@ -81,7 +80,6 @@ def _sign(unit: Dot) -> str:
 
 
 def _addend(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for the addend's significand, exponent and class."""
     fmt = unit.engine.addend_format
     f, top = fmt.fraction_bits, fmt.bits - 2
     low = fmt.bits - 1 - fmt.exponent_bits
@@ -103,7 +101,6 @@ def _window(unit: Dot) -> Iterator[str]:
 
 
 def _far(unit: Dot) -> str:
-    """Return Verilog for `far`, which is 1 if the addend lies above the window."""
     window = window_of(unit)
     return f"  wire far = {int(window.far)} && addend_exponent > {window.addend_highest};"
 
@@ -131,13 +128,11 @@ def _is_far(unit: Dot) -> str:
 
 
 def _no_number(unit: Dot) -> str:
-    """Return a Verilog condition: the addend is infinite or NaN."""
     fmt = unit.engine.addend_format
     return f"&c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}]"
 
 
 def _leads(unit: Dot) -> str:
-    """Return a Verilog condition: the addend's leading bit is in the window's first position."""
     window = window_of(unit)
     return f"place.placed_addend[{window.addend_highest - window.lowest}]"
 
@@ -154,7 +149,6 @@ def _is_addend(unit: Dot) -> str:
 
 
 def _special(unit: Dot) -> ConeLemma:
-    """Return the lemma about infinities, NaN and differing signs of the terms."""
     names, places = unit.lane_names("product"), _places(unit)
 
     def any_of(kind: str) -> str:
@@ -190,13 +184,11 @@ _ORDINARY = "!place.invalid || place.nan"
 
 
 def _ordinary(unit: Dot) -> tuple[str, ...]:
-    """Return Verilog conditions: if the result is finite, the products are finite."""
     names = unit.lane_names("product")
     return tuple(f"{_SPECIAL} || !multiply.{name}_{kind}" for name in names for kind in ("inf", "nan"))
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """Return the lemma about the sum of all terms in the window, as magnitude and sign."""
     window, names, places = window_of(unit), unit.lane_names("product"), _places(unit)
     bits, below = window.bits + 2, window.bits_below
     row = places.bits
@@ -245,7 +237,6 @@ _IS_CUT = "!place.cut || c[{top}:0] != 0"
 
 
 def _finite(unit: Dot) -> str:
-    """Return a Verilog condition: if the result is finite, the addend is finite."""
     return f"{_SPECIAL} || !({_no_number(unit)})"
 
 
@@ -259,7 +250,6 @@ def _keeps_addend(unit: Dot) -> str:
 
 
 def _normalised(unit: Dot) -> ConeLemma:
-    """Return the lemma about normalisation: the leading bit is in the first position, or the result is subnormal."""
     window, fmt = window_of(unit), unit.engine.result.format
     kept = fmt.precision + 2
     width = max(window.bits, kept + 1)
@@ -313,13 +303,11 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 
 def _fits_result(unit: Dot) -> tuple[str, ...]:
-    """Return the assumptions of the lemma about normalisation."""
     cut = (_CUT, _IS_CUT.format(top=unit.engine.addend_format.bits - 2)) if window_of(unit).cut else ()
     return (*cut, *((_is_far(unit), _keeps_addend(unit), _finite(unit)) if window_of(unit).far else ()))
 
 
 def _rounded(unit: Dot) -> ConeLemma:
-    """Return the lemma about the rounding of the normalised sum and the special results."""
     engine, fmt = unit.engine, unit.engine.result.format
     minus = int(engine.result.rounding.cancels_to_minus)
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"

@@ -31,7 +31,6 @@ ASSUMES = ("the values of that dot and of those casts are claims of their own",)
 
 _PRODUCT = "multiply.product0"
 _ALONE = "!multiply.product1_nan && multiply.product1_zero && multiply.product1_significand == 0"
-"""Verilog condition: the second product is zero."""
 
 
 def is_offered(unit: Fpu) -> bool:
@@ -107,7 +106,6 @@ def lemmas(unit: Fpu) -> tuple[ConeLemma, ...]:
 
 
 def _multiplied(unit: Fpu) -> ConeLemma:
-    """Return the lemma about the normalised product of an FMA."""
     fmt = unit.engine.result.format
     bits = 2 * fmt.precision
     special = f"{_PRODUCT}_nan || {_PRODUCT}_zero"
@@ -138,7 +136,6 @@ def _multiplied(unit: Fpu) -> ConeLemma:
 
 
 def _is_product(fmt: FixedFormat) -> str:
-    """Return a Verilog condition: the product is zero, or it is normalised with an exponent in range."""
     significand = f"{_PRODUCT}_significand"
     number = f"$signed({_PRODUCT}_exponent)"
     within = f"{number} >= {-fmt.bias} && {number} <= {2 * (1 << fmt.exponent_bits) - 1 - fmt.bias}"
@@ -147,7 +144,6 @@ def _is_product(fmt: FixedFormat) -> str:
 
 
 def _added(unit: Fpu) -> ConeLemma:
-    """Return the lemma about the exact sum of product and addend, and its rounding."""
     fmt = unit.engine.result.format
     bits = 2 * fmt.precision
     return ConeLemma(

@@ -48,7 +48,6 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 _KINDS = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
-"""State bits next to the register's sum, in this order."""
 
 
 def _places(unit: Dot) -> Places:
@@ -57,12 +56,10 @@ def _places(unit: Dot) -> Places:
 
 
 def _special(unit: Dot, register: str) -> str:
-    """Return a Verilog condition: a NaN or infinity in the state overrides the sum."""
     return f"{register}[{unit.sum_bits + 3}:{unit.sum_bits}] != 0"
 
 
 def _step(unit: Dot) -> ConeLemma:
-    """Return the lemma about the register's next value."""
     places, bits, names = _places(unit), unit.sum_bits, unit.lane_names("product")
     adds, loads = (f"op == {int(op)}" for op in (MacOp.ACCUMULATE, MacOp.LOAD))
     lines = [f"  wire [{bits - 1}:0] before = {adds} ? {HELD}[{bits - 1}:0] : 0;"]
@@ -103,7 +100,6 @@ def _step(unit: Dot) -> ConeLemma:
 
 
 def _rounded(unit: Dot) -> ConeLemma:
-    """Return the lemma about the rounding of the register and the special results."""
     engine, fmt, bits = unit.engine, unit.engine.result.format, unit.sum_bits
     f, step_up = fmt.fraction_bits, DECIDED[engine.result.rounding]
     ulp = product_range(unit.a, unit.b).ulp

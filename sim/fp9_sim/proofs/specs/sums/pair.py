@@ -48,7 +48,6 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _is_nan(unit: Dot) -> str:
-    """Return a Verilog condition: at least one term is NaN."""
     return f"multiply.product0_nan || multiply.product1_nan || {is_nan(unit.engine.result.format, 'c')}"
 
 
@@ -126,12 +125,10 @@ def _aligned(unit: Dot) -> ConeLemma:
 
 
 def _places(unit: Dot) -> tuple[str, ...]:
-    """Return Verilog conditions: exponents are in the range of the terms."""
     return tuple(f"align.{name}_exponent <= {_highest(unit)}" for name in ("first", "cut_term"))
 
 
 def _highest(unit: Dot) -> int:
-    """Return the largest biased exponent of a term."""
     fmt = unit.engine.result.format
     return max(sum_facts(unit).products[-1] + fmt.bias, (1 << fmt.exponent_bits) - 1)
 
@@ -207,7 +204,6 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 
 def _rounded(unit: Dot) -> ConeLemma:
-    """Return the lemma about NaN and the rounding of the normalised sum."""
     return ConeLemma(
         "the rounding, result and flags",
         (),
@@ -225,7 +221,6 @@ def _rounded(unit: Dot) -> ConeLemma:
 
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
-    """Return Verilog conditions that hold for a normalised sum."""
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
     normal = f"normalise.significand[{unit.engine.result.format.fraction_bits}]"
     return (f"normalise.zero ? {bits} == 0 : {normal}",)

@@ -1,9 +1,8 @@
 """Specification of a multiply-add: decode by table, align everything in one wide integer, round once.
 
-A case fixes the formats of both operands, and whether magnitudes are added or subtracted. If one term is only a
-sticky bit of the other, the distance between them is reduced to the smallest such distance. Zeros, infinities and
-NaN
-have a separate case, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
+A case fixes the formats of both operands, and whether magnitudes are added or subtracted. At a large distance, one
+term is only a sticky bit of the other. Such a distance is reduced to the smallest distance with this effect. Zeros,
+infinities and NaN have a separate case, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
 The result is FP32, rounded to nearest even. A sum with an 8-bit product does not overflow. Below FP32's normal
 range
@@ -45,7 +44,6 @@ def sum_cases(unit: Dot) -> Iterator[Case]:
 
 
 def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
-    """Return Verilog for the exact product and the addend: significand, exponent of the last bit, and class."""
     p, bits = result.fraction_bits, result.bits
     e = PLACE
     field, fraction = f"c[{bits - 2}:{p}]", f"c[{p - 1}:0]"

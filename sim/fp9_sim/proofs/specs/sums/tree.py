@@ -75,7 +75,6 @@ def _any(terms: Iterable[str], width: int, names: str) -> Iterator[str]:
 
 
 def _rows(terms: Mapping[str, str], width: int) -> Iterator[str]:
-    """Yield Verilog that reduces the terms to two rows, `x` and `y`."""
     rows = [f"row{place}" for place in range(len(terms))]
     for row, (term, sign) in zip(rows, terms.items(), strict=True):
         yield f"  wire [{width - 1}:0] {row} = {{{width}'d0, {term}}} ^ {{{width}{{{sign}}}}};"
@@ -100,6 +99,5 @@ def _adder(number: str, rows: list[str], width: int) -> Iterator[str]:
 
 
 def _ended(width: int) -> Iterator[str]:
-    """Yield Verilog for the final addition with end-around carry, and for its magnitude."""
     yield f"  wire [{width}:0] whole = x + y; wire [{width - 1}:0] total = whole[{width - 1}:0] + whole[{width}];"
     yield f"  wire [{width - 2}:0] magnitude = total[{width - 2}:0] ^ {{{width - 1}{{total[{width - 1}]}}}};"

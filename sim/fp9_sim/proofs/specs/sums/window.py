@@ -28,7 +28,6 @@ PROVES = (
 )
 _ALIGN, _ADD, _ROUND = ("align",), ("add",), ("normalise", "round")
 _NONE = -(1 << 14)
-"""An exponent below all possible exponents."""
 _LOWEST_ADDEND = 2
 """Biased exponent of an addend in the lowest binade, plus one."""
 _MOST_BY_DIAGRAMS = 9
@@ -96,7 +95,6 @@ def entering(unit: Dot) -> Iterator[Lemma]:
 
 
 def _aligned(unit: Dot) -> Iterator[Lemma]:
-    """Yield the lemmas about the special results, the window's exponent, the aligned terms, and lost bits."""
     of = _products(unit)
     terms = (*of.names, "addend")
     facts = tuple(fact for product in of.names for fact in of.facts(product))
@@ -181,7 +179,6 @@ def _of_sum(unit: Dot) -> str:
 
 
 def _terms(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for the terms' values, exponents, signs and classes. Products are read from nets."""
     fmt, of = unit.engine.addend_format, _products(unit)
     f, top, exponent = fmt.fraction_bits, fmt.bits - 2, fmt.bits - 1 - fmt.exponent_bits
     for name in of.names:
@@ -221,7 +218,6 @@ def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
 
 
 def _zero(unit: Dot) -> int:
-    """Return the biased exponent that a zero has in the window."""
     zero = unit.engine.window.zero_exponent
     return _NONE if zero is None else zero + unit.engine.result.format.bias + 1
 
@@ -243,7 +239,6 @@ def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
 
 
 def _window_bits(unit: Dot) -> int:
-    """Return the number of bits of a product in the window: two integer bits and the fraction bits."""
     assert unit.engine.window.width is not None
     return 2 + unit.engine.window.width
 
@@ -252,17 +247,14 @@ def _window_bits(unit: Dot) -> int:
 
 
 def _sum_bits(unit: Dot) -> int:
-    """Return the number of bits that hold the sum of all terms."""
     return _window_bits(unit) + unit.products.bit_length()
 
 
 def _fits(unit: Dot) -> str:
-    """Return a Verilog condition: the circuit's bits above the sum are 0."""
     return f"add.sum >> {_sum_bits(unit)} == 0"
 
 
 def _added(unit: Dot) -> Iterator[Lemma]:
-    """Yield the lemmas about the sum of the terms as magnitude and sign, for any integers in the window."""
     terms = (*unit.lane_names("product"), "addend")
     window = _window_bits(unit)
     if len(terms) > _MOST_BY_DIAGRAMS:
@@ -305,7 +297,6 @@ def _added_plainly(unit: Dot, terms: tuple[str, ...]) -> Lemma:
 
 
 def _rounded(unit: Dot) -> Lemma:
-    """Return the lemma about the rounding of the sum and the special results."""
     engine = unit.engine
     fmt = engine.result.format
     width, place = _sum_bits(unit), fmt.bias + _window_bits(unit) - 1
