@@ -53,7 +53,7 @@ class LossRule(abc.ABC):
 
 
 def check_positive(kind: str, **numbers: float | None) -> None:
-    """Raise ValueError unless every number is above zero and within FP32."""
+    """Raise ValueError for a number that is not above zero or not within FP32. None is accepted."""
     for name, number in numbers.items():
         if number is not None and not FP32_SMALLEST <= number <= FP32_MAX:
             raise ValueError(f"{kind}: {name}={number} given; give a number above zero that FP32 has room for")

@@ -50,8 +50,7 @@ class Recipe:
 
     Raises ValueError for fields that do not fit together.
 
-    >>> Recipe("mine", activations="e4m3", weights="e4m3", gradients="e5m2",
-    scale="delayed(history=16)").scale.history
+    >>> Recipe("mine", activations="e4m3", weights="e4m3", gradients="e5m2", scale="delayed(history=16)").scale.history
     16
     """
 
