@@ -7,16 +7,16 @@ import re
 from collections.abc import Iterable, Mapping
 
 _FEW = 8
-"""Maximum number of names that a message lists completely."""
+"""Largest number of names that a message lists."""
 
 _NEAR = 0.7
-"""Minimum similarity (difflib's ratio) of a suggested name."""
+"""A message suggests names with at least this similarity (difflib's ratio)."""
 
 _SEPARATORS = re.compile(r"[\s_().:/-]+")
 
 
 def plain(name: str) -> str:
-    """Return a name in lower case without blanks and punctuation, so that different spellings compare equal.
+    """Return a name in lower case, without blanks and punctuation. Different spellings of a name then compare equal.
 
     >>> plain("MXFP8 E4M3"), plain("round_ties-to-Even")
     ('mxfp8e4m3', 'roundtiestoeven')
@@ -25,10 +25,10 @@ def plain(name: str) -> str:
 
 
 class Synonyms:
-    """Names in other sources for the entries of a catalogue. Letter case, blanks and punctuation are ignored.
+    """Names that other sources use for the entries of a catalogue. Letter case, blanks and punctuation are ignored.
 
-    `by_source` maps source -> name -> entry. `ambiguous` maps name -> entry -> source; such a name raises an error.
-    Raises ValueError if two sources use one name for different entries.
+    `by_source` maps source -> name -> entry. `ambiguous` maps name -> entry -> source; such a name raises an
+    error. Raises ValueError if two sources use one name for different entries.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Synonyms:
         return self._found.get(key)
 
     def of(self, entry: str) -> dict[str, list[str]]:
-        """Return the names of an entry by source."""
+        """Return the names of an entry, sorted by source."""
         named = {source: [n for n, e in names.items() if e == entry] for source, names in self.by_source.items()}
         return {source: names for source, names in named.items() if names}
 

@@ -13,7 +13,7 @@ from fp9.rounding import NanSign, Overflow, Payload, Rounding, choice
 
 @dataclass(frozen=True, slots=True)
 class CastPolicy:
-    """The options that decide a cast's result, apart from source and target.
+    """Options that determine a cast's result, in addition to source and target.
 
     - `rounding`: None means the default of the target's family.
     - `inf_clip`: for FNUZ and Graphcore targets, an infinite source saturates to the largest number instead of
@@ -34,9 +34,9 @@ class CastPolicy:
     flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Return whether finite numbers of this sign beyond the range become the end of the range.
+        """Return whether finite numbers of this sign that are out of range become the last number in range.
 
-        The end is the largest number, or zero if zero is the lowest number.
+        That is the largest number, or zero if zero is the lowest number.
         """
         match self.overflow:
             case Overflow.SATURATE | Overflow.PROPAGATE:
@@ -52,9 +52,9 @@ class CastPolicy:
         return ends_odd or not fmt.has_inf
 
     def clips(self, fmt: Format, negative: bool) -> bool:
-        """Return whether infinite sources of this sign become the end of the range.
+        """Return whether an infinite source of this sign becomes the last number in range.
 
-        The end is the largest number, or zero if zero is the lowest number.
+        That is the largest number, or zero if zero is the lowest number.
         """
         exists = fmt.has_inf and (fmt.signed or not negative)
         match self.overflow:
@@ -67,14 +67,14 @@ class CastPolicy:
         return False
 
     def nan_code(self, fmt: Format, negative: bool) -> int | None:
-        """Return the code of a NaN with or without a sign, or None if the format has none."""
+        """Return the NaN code for a sign. Return None if the format has no NaN."""
         plain, own = fmt.nan_code(False), fmt.nan_code(negative)
         if plain is None or own is None:
             return None
         return own if self.nan is None else self.nan ^ plain ^ own
 
     def rounding_for(self, fmt: Format) -> Rounding:
-        """Return the rounding that applies to a target."""
+        """Return the policy's rounding, or the target's default if it has none."""
         return self.rounding or fmt.default_rounding
 
     def check(self, fmt: Format) -> None:
@@ -107,9 +107,10 @@ def cast_policy(
     payload: Payload | str = Payload.LOST,
     flush_source: bool = False,
 ) -> CastPolicy:
-    """Return the policy of the given names, checked against a target.
+    """Return the policy with these options, after checking that it fits the target.
 
-    Raises ValueError for unknown names and options that do not fit, TypeError for options of wrong types.
+    Raises ValueError for unknown names and for options that do not fit. Raises TypeError for options of wrong
+    types.
     """
     names = {"rounding": rounding, "overflow": overflow, "nan_sign": nan_sign, "payload": payload}
     for name, value in names.items():

@@ -1,4 +1,4 @@
-"""Roundings with their properties and descriptions, overflow policies, and exception flags.
+"""Roundings with their properties, overflow policies, and exception flags.
 
 Code that depends on a property of a rounding reads it from `Rounding`, so that a new rounding is one row of its
 table.
@@ -14,12 +14,12 @@ from fp9.names import Synonyms, plain
 
 
 class Bits(Enum):
-    """Source of the additional bits of a rounding that the dropped bits alone do not decide."""
+    """Where a rounding takes additional bits from, if the dropped bits alone do not decide."""
 
     GIVEN = "given"
-    """random integers, given with the number"""
+    """random integers that the caller gives with the number"""
     SOURCE = "source"
-    """the last bits of the source's own pattern"""
+    """the last bits of the source's pattern"""
 
 
 class _Facts(NamedTuple):
@@ -37,9 +37,10 @@ class _Facts(NamedTuple):
 class Rounding(Enum):
     """Rounding of an exact value to a neighbour in a format (IEEE 754-2019 section 4.3).
 
-    `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`: numerics.md.
-    `hybrid`: HiF8 section 3.2. `sr`, `srb` and `src` are P3109's StochasticA, B and C (v4.0, 4.7.4). `bias`: x86's
-    conversions with bias (Bochs, fp8.cc). Pairs of properties apply to positive and negative numbers.
+    `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`:
+    numerics.md. `hybrid`: HiF8 section 3.2. `sr`, `srb` and `src` are P3109's StochasticA, B and C (v4.0,
+    4.7.4). `bias`: x86's conversions with bias (Bochs, fp8.cc). A property that is a pair is for positive and
+    for negative numbers.
     """
 
     RNE = "rne"
@@ -61,32 +62,32 @@ class Rounding(Enum):
 
     @property
     def is_nearest(self) -> bool:
-        """Return whether the result is always the nearest number, with any rule for ties."""
+        """Return whether the result is always the nearest number, whatever the rule for ties."""
         return _FACTS[self].is_nearest
 
     @property
     def grows_from_half(self) -> bool:
-        """Return whether a magnitude can grow only if half an ulp or more is dropped."""
+        """Return whether a magnitude grows only if at least half an ulp is dropped."""
         return _FACTS[self].grows_from_half
 
     @property
     def is_monotone(self) -> bool:
-        """Return whether a larger number never gives a smaller result: true if the number alone decides."""
+        """Return whether a larger number never gives a smaller result. This holds if the number alone decides."""
         return _FACTS[self].bits is None
 
     @property
     def needs_bits(self) -> bool:
-        """Return whether random bits must be given."""
+        """Return whether the rounding needs random bits."""
         return _FACTS[self].bits is Bits.GIVEN
 
     @property
     def is_carry(self) -> bool:
-        """Return whether the rounding is the carry out of adding random bits to the dropped bits."""
+        """Return whether the rounding adds random bits to the dropped bits and rounds up on a carry."""
         return _FACTS[self].is_carry
 
     @property
     def needs_places(self) -> bool:
-        """Return whether the rounding requires that all normal numbers of a format have equally many fraction bits."""
+        """Return whether the rounding needs a format whose normal numbers all have the same number of fraction bits."""
         return _FACTS[self].needs_places
 
     @property
@@ -95,15 +96,15 @@ class Rounding(Enum):
         return _FACTS[self].bits is Bits.SOURCE
 
     def moves_away(self, negative: bool) -> bool:
-        """Return whether every inexact number of this sign moves away from zero."""
+        """Return whether an inexact number of this sign always moves away from zero."""
         return _FACTS[self].away_from_zero[negative]
 
     def moves_toward_zero(self, negative: bool) -> bool:
-        """Return whether every inexact number of this sign moves toward zero."""
+        """Return whether an inexact number of this sign always moves toward zero."""
         return _FACTS[self].toward_zero[negative]
 
     def keeps_nonzero(self, negative: bool) -> bool:
-        """Return whether no non-zero number of this sign becomes zero."""
+        """Return whether a nonzero number of this sign never becomes zero."""
         return _FACTS[self].keeps_nonzero[negative]
 
     @property
@@ -138,7 +139,7 @@ _FACTS = {
 
 
 class Overflow(Enum):
-    """Result for magnitudes above the largest number."""
+    """Result for numbers whose magnitude exceeds the largest number."""
 
     SATURATE = "saturate"
     """the largest number, also for infinite sources"""
@@ -151,13 +152,13 @@ class Overflow(Enum):
     SAT_NONE = "sat_none"
     """as `directed`, but the largest number in a format without that infinity (P3109's SatNone)
 
-    The result is also the largest number if rounding to odd ends at it. In a format without negative numbers, a
+    Rounding to odd gives the largest number too, if that number is odd. In a format without negative numbers, a
     negative number becomes NaN.
     """
 
 
 class NanSign(Enum):
-    """Which NaN results have a sign, in a format whose NaN has one."""
+    """Which NaN results have a sign. It applies to formats whose NaN has one."""
 
     KEPT = "kept"
     """all NaN results, with the source's sign"""
@@ -168,7 +169,7 @@ class NanSign(Enum):
 
 
 class Payload(Enum):
-    """Treatment of a source NaN's payload, in a format with IEEE 754's special codes."""
+    """Treatment of a source NaN's payload. It applies to formats with IEEE 754's special codes."""
 
     LOST = "lost"
     """every NaN becomes the format's canonical NaN"""
@@ -180,10 +181,11 @@ class Payload(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Hybrid:
-    """Switches of HiF8 hybrid rounding (numerics.md).
+    """Options of HiF8's hybrid rounding (numerics.md).
 
-    `strict` rounds up if F > T instead of F >= T. `doc_overflow` keeps [40960, 1.5 * 2^15) stochastic, as CANN's
-    page describes. `bf16_via_fp32` converts bfloat16 sources to FP32 first, as Ascend does.
+    With `strict`, F > T rounds up instead of F >= T. With `doc_overflow`, rounding in [40960, 1.5 * 2^15) stays
+    stochastic, as CANN's page describes. With `bf16_via_fp32`, bfloat16 sources are first converted to FP32, as
+    Ascend does.
     """
 
     strict: bool = False
@@ -196,7 +198,7 @@ PUBLISHED = Hybrid()
 
 
 class Flags(IntFlag):
-    """IEEE 754-2019 section 7 exceptions; tininess is detected after rounding. Division by zero cannot occur.
+    """Exceptions of IEEE 754-2019 section 7. Tininess is detected after rounding. Division by zero cannot occur.
 
     The bits are the same as in Berkeley TestFloat and RISC-V `fflags`.
     """
@@ -209,7 +211,7 @@ class Flags(IntFlag):
 
 
 FLAG_BITS = 5
-"""Width of a flags field."""
+"""Number of bits in a flags field."""
 
 ROUNDING_NAMES = Synonyms(
     "rounding",
@@ -276,7 +278,9 @@ ROUNDING_NAMES = Synonyms(
         "half_up": {"rna": "ties away from zero, as Python's decimal", "rup": "toward plus infinity"},
     },
 )
-"""Names of the roundings in other sources. microxcaling calls ties away from zero `nearest`; use `rna` for it."""
+"""Names that other sources use for the roundings. microxcaling's `nearest` means ties away from zero; use `rna`
+for it.
+"""
 
 OVERFLOW_NAMES = Synonyms(
     "overflow policy",
@@ -286,7 +290,7 @@ OVERFLOW_NAMES = Synonyms(
         "common words": {"sat": "saturate", "saturating": "saturate", "clip": "saturate", "infinity": "inf"},
     },
 )
-"""Names of the overflow policies in other sources."""
+"""Names that other sources use for the overflow policies."""
 
 _SYNONYMS: dict[type[Enum], Synonyms] = {Rounding: ROUNDING_NAMES, Overflow: OVERFLOW_NAMES}
 
@@ -294,7 +298,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """Return the member of `kind` that `value` is or names, in any letter case, including synonyms.
+    """Return a member of `kind`. `value` is the member or its name, in any letter case; synonyms are accepted.
 
     Raises ValueError for an unknown or ambiguous name, TypeError for an object that is not a name.
     """

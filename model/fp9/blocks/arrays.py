@@ -1,7 +1,7 @@
 """Conversion of arrays to elements and scales of blocks by a named rule, and back.
 
-If elements are rounded to nearest even, vector kernels compute the codes. Otherwise the casts of
-`fp9.encode` round each quotient of number and scale, as float64. Tests check that both give the same codes.
+If elements are rounded to nearest even, vector kernels compute the codes. Otherwise the casts of `fp9.encode`
+round each quotient of number and scale, as float64. Tests check that both give the same codes.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
 
 
 _ROOM_FOR_TRIES = 256.0
-"""Largest block scale in the first try of rule 4over6 (arXiv 2512.02010). The second try multiplies it by 1.5,
-and the largest E4M3 number is 448.
+"""Largest block scale in the first try of rule 4over6 (arXiv 2512.02010). The second try multiplies it by 1.5, and
+the largest E4M3 number is 448.
 """
 
 # --- arguments ------------------------------------------------------------------------------------------------------

@@ -1,6 +1,4 @@
-"""Quantisation of blocks of any format by any rule. A cast rounds each quotient of number and scale, as
-float64.
-"""
+"""Quantisation of blocks of any format by any rule. A cast rounds each quotient of number and scale, as float64."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Errors and exit codes of commands. A user error prints one sentence. Ctrl-C and a closed pipe have own
-codes.
-"""
+"""Errors and exit codes of commands. A user error prints one sentence. Ctrl-C and a closed pipe have own codes."""
 
 from __future__ import annotations
 
@@ -117,9 +115,7 @@ def need_standard_output() -> None:
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Context for imports that need the packages of the extra `name`. A missing package raises a one-sentence
-    error.
-    """
+    """Context for imports that need the packages of the extra `name`. A missing package raises a one-sentence error."""
     try:
         yield
     except ModuleNotFoundError as error:

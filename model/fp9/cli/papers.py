@@ -9,8 +9,7 @@ from fp9.cli.support import extra, show, table
 
 
 def show_papers(pictures: Path | None, as_json: bool) -> None:
-    """Print the papers' tables with each computed figure beside the printed one. Draw pictures if a folder is
-    given.
+    """Print the papers' tables with each computed figure beside the printed one. Draw pictures if a folder is given.
 
     The tables are Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. The pictures are
     precision over exponent (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.

@@ -1,8 +1,8 @@
 """Progress display on standard error: what a command is doing, how far it is, and how long it will take.
 
-Nothing is shown for commands that end within a second, with `--quiet`, or if standard error is not a
-terminal. A command reports its steps (`progress_bar`) or its current work (`doing`). Otherwise the display
-uses the duration of the last run.
+Nothing is shown for commands that end within a second, with `--quiet`, or if standard error is not a terminal.
+A command reports its steps (`progress_bar`) or its current work (`doing`). Otherwise the display uses the
+duration of the last run.
 """
 
 from __future__ import annotations

@@ -168,9 +168,7 @@ def _numbers(texts: list[str], held: Format | None) -> NDArray[Any]:
 
 
 def _held_code(text: str, held: Format) -> int:
-    """Return the code that the text gives directly, or the code of its number. Infinity stays if the format has
-    one.
-    """
+    """Return the code that the text gives directly, or the code of its number. Infinity stays if the format has one."""
     if text.lower().startswith("0x"):
         return _parse_code(text, held)
     overflow = Overflow.INF if held.has_inf else Overflow.SATURATE

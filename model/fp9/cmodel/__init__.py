@@ -17,8 +17,7 @@ def has_model(unit: Unit) -> bool:
 
 
 def files(unit: Unit) -> dict[str, str]:
-    """Return a unit's C files by name: the golden model's header, a bench that reads vectors, and the DPI-C
-    import.
+    """Return a unit's C files by name: the golden model's header, a bench that reads vectors, and the DPI-C import.
 
     There is no DPI-C import if the unit computes several operations' results together. Raises ValueError for a
     unit without a C model.

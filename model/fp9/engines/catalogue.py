@@ -123,8 +123,7 @@ def engine(name: str | Engine) -> Engine:
     >>> engine("fmma(K=20, result=fp32, rounding=rne)").window.width
     20
 
-    Raises ValueError for an unknown name or parameter, and TypeError if `name` is neither a string nor an
-    Engine.
+    Raises ValueError for an unknown name or parameter, and TypeError if `name` is neither a string nor an Engine.
     """
     if isinstance(name, Engine):
         return name

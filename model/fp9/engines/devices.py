@@ -108,9 +108,7 @@ def _synonyms() -> Synonyms:
 
 
 DEVICE_NAMES = _synonyms()
-"""Synonyms of presets, made from product, instruction and result: "h100 wgmma", "l40s", "mi300x", "h200 mma
-fp16".
-"""
+"""Synonyms of presets, made from product, instruction and result: "h100 wgmma", "l40s", "mi300x", "h200 mma fp16"."""
 
 
 def devices_of(engine: str) -> list[str]:

@@ -38,8 +38,8 @@ MAX_PRODUCTS = 1 << 10
 MAX_EXPONENT = 1 << 9
 """Largest magnitude of a result's exponent and of `zero_exponent`.
 
-If operands have FP32's exponent range, float64 then holds every product and addend in units of a window's
-last place.
+If operands have FP32's exponent range, float64 then holds every product and addend in units of a window's last
+place.
 """
 
 _FP32 = fixed_format("fp32")
@@ -73,8 +73,8 @@ class Engine:
     def __hash__(self) -> int:
         """Return a hash that is fast to compute, since every call looks up strategies by engine.
 
-        Choices are hashed by identity, because their own hash is slow. The name alone is not enough: a search tries
-        hundreds of engines with the same name.
+        Choices are hashed by identity, because their own hash is slow. The name alone is not enough: a search
+        tries hundreds of engines with the same name.
         """
         numbers = (
             self.step.products,

@@ -104,8 +104,8 @@ class Window:
     interleaved: int | None = None
     """J: S = floor_J(floor_n(p[0] + p[2] + ... + p[1] + p[3] + ...) + floor_n(C)) (CDNA3).
 
-    Even products and odd products are summed separately. A window of n bits cuts the terms of each sum. None:
-    one sum.
+    Even products and odd products are summed separately. A window of n bits cuts the terms of each sum. None: one
+    sum.
     """
 
     def __post_init__(self) -> None:

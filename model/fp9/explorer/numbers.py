@@ -105,8 +105,7 @@ def _relative(x: Exact, fmt: Format, code: int) -> float | None:
 
 
 def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) -> Record | None:
-    """Return a number's two neighbours in the format, its position between them (0 to 1), and the rounding
-    threshold.
+    """Return a number's two neighbours in the format, its position between them (0 to 1), and the rounding threshold.
 
     Neighbours are given as magnitudes. Return None if the number is not finite.
     """

@@ -1,6 +1,4 @@
-"""Dot product of two vectors, step by step: the terms, the bits that the window drops, and other engines'
-results.
-"""
+"""Dot product of two vectors, step by step: the terms, the bits that the window drops, and other engines' results."""
 
 from __future__ import annotations
 

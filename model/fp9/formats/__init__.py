@@ -1,8 +1,8 @@
 """Number formats: one frozen record for each, from which every width, code and limit is derived.
 
 The named formats are `NAMED`. Families with parameters are `FAMILIES`. `format` finds a format by name, by
-description or by another package's dtype. A record answers three questions in exact arithmetic, one value
-at a time:
+description or by another package's dtype. A record answers three questions in exact arithmetic, one value at a
+time:
 
 - what a code means (`kind_of`, `value_of`),
 - how the representable numbers are spaced (`quantum`),
@@ -10,11 +10,11 @@ at a time:
 
 Encoders, kernels and RTL are built on these methods and on the record's fields.
 
-Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator
-`Cast`), GC (Noune et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al.,
-9.1), DLF (Agrawal et al., ARITH 2019), HiF8 (Luo et al., arXiv 2409.16626), MX (OCP Microscaling Formats
-v1.0), P3109 (IEEE P3109 interim report), MMA-Sim (arXiv 2511.10909), PTX (NVIDIA's instruction set and
-cuda_fp8.h), HiF4 (arXiv 2602.11287).
+Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator `Cast`), GC
+(Noune et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1), DLF (Agrawal
+et al., ARITH 2019), HiF8 (Luo et al., arXiv 2409.16626), MX (OCP Microscaling Formats v1.0), P3109 (IEEE P3109
+interim report), MMA-Sim (arXiv 2511.10909), PTX (NVIDIA's instruction set and cuda_fp8.h), HiF4 (arXiv
+2602.11287).
 """
 
 import sys

@@ -141,9 +141,7 @@ def fixed_format(name: str | Format | object) -> FixedFormat:
 
 
 def dtype_name(dtype: object) -> str | None:
-    """Return the name of a NumPy, ml_dtypes, en_dtypes or torch dtype or scalar type. Return None for other
-    objects.
-    """
+    """Return the name of a NumPy, ml_dtypes, en_dtypes or torch dtype or scalar type. Return None for other objects."""
     kind = type(dtype)
     if kind.__module__ == "torch" and kind.__name__ == "dtype":
         return str(dtype).removeprefix("torch.")

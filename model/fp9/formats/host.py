@@ -1,6 +1,4 @@
-"""The host's float types binary32 and binary64 (IEEE 754-2019 section 3.4): their masks and constants for
-kernels.
-"""
+"""The host's float types binary32 and binary64 (IEEE 754-2019 section 3.4): their masks and constants for kernels."""
 
 from __future__ import annotations
 

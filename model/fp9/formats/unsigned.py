@@ -1,6 +1,4 @@
-"""Floating point without a sign: NVIDIA's scales UE4M3 and UE5M3, HiF4's scale E6M2, and unsigned P3109
-formats.
-"""
+"""Floating point without a sign: NVIDIA's scales UE4M3 and UE5M3, HiF4's scale E6M2, and unsigned P3109 formats."""
 
 from __future__ import annotations
 

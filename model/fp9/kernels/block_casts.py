@@ -1,8 +1,8 @@
 """Numba kernels for block casts. They compute amax, scale and elements of a block while it is in the cache.
 
-All kernels take float32 patterns (uint32) of shape (blocks, length). As integers, magnitude patterns have
-the same order as the numbers, with infinity and NaN last. The largest pattern of a block therefore shows
-whether the block has an infinity or a NaN.
+All kernels take float32 patterns (uint32) of shape (blocks, length). As integers, magnitude patterns have the
+same order as the numbers, with infinity and NaN last. The largest pattern of a block therefore shows whether
+the block has an infinity or a NaN.
 """
 
 from __future__ import annotations
@@ -231,8 +231,7 @@ def _counted(lanes, scales, limits, out):
 
 @kernel
 def counted(patterns, g, divisor, limits, scales, codes):
-    """Cast blocks to FP4 elements, which have seven magnitudes above zero. The scale is amax / divisor, rounded
-    once.
+    """Cast blocks to FP4 elements, which have seven magnitudes above zero. The scale is amax / divisor, rounded once.
 
     The length of a block is a power of two and at least 16. `limits` (scales, 7), int32, holds for each scale
     code the lowest patterns that become the codes 1 to 7. A block with an infinity or a NaN gets zero elements.

@@ -1,8 +1,7 @@
 """Numba kernels that count zeros, overflows and underflows of a cast.
 
-The loops have no branches, so that LLVM can vectorise them. A counter has the same type as the numbers,
-which gives the most lanes. Arrays are processed in blocks that stay in the first-level cache over several
-loops.
+The loops have no branches, so that LLVM can vectorise them. A counter has the same type as the numbers, which
+gives the most lanes. Arrays are processed in blocks that stay in the first-level cache over several loops.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ class Limits(NamedTuple):
 
 
 Found = tuple[int, int, int, int, Any]
-"""Counts of zero sources, overflowing sources, zero codes, and zero or subnormal codes. Then the largest
-magnitude.
+"""Counts of zero sources, overflowing sources, zero codes, and zero or subnormal codes. Then the largest magnitude.
 
 The largest magnitude is a source pattern, which may be a NaN.
 """

@@ -1,8 +1,7 @@
 """Numba kernels that compute dot products row by row, for every engine and option (see `engines.Engine`).
 
-Operands and accumulators are float64 numbers, which represent every code exactly. A window's unit is a
-power of two in float64, so that scaling is exact. A sum that float64 cannot represent is rounded to odd
-(see `fused`).
+Operands and accumulators are float64 numbers, which represent every code exactly. A window's unit is a power of
+two in float64, so that scaling is exact. A sum that float64 cannot represent is rounded to odd (see `fused`).
 """
 
 from __future__ import annotations
@@ -65,9 +64,7 @@ def as_addend(c, floor):
 
 @inlined
 def _is_operand_nan(x):
-    """Return whether a factor is NaN because of a NaN operand or scale. Infinity times a zero scale is not
-    counted.
-    """
+    """Return whether a factor is NaN because of a NaN operand or scale. Infinity times a zero scale is not counted."""
     return x != x and float64_bits(x) != _INVALID_NAN
 
 

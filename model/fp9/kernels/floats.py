@@ -1,6 +1,4 @@
-"""Numba functions that LLVM vectorises: sums rounded to odd, and rounding inside a wider float without
-branches.
-"""
+"""Numba functions that LLVM vectorises: sums rounded to odd, and rounding inside a wider float without branches."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Numba kernels for fused multiply-adds: the exact sum of a product and an addend is rounded once.
 
-The exact sum is stored in float64 *rounded to odd*: the last bit of an inexact sum is set. A later rounding
-to at most 24 bits then never sees a false tie or a false exact result. Rounding to the result format
-follows. Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008.
+The exact sum is stored in float64 *rounded to odd*: the last bit of an inexact sum is set. A later rounding to
+at most 24 bits then never sees a false tie or a false exact result. Rounding to the result format follows.
+Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ def _value_of_fields(t, code):
 
 @kernel
 def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):
-    """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0. Write each code and its
-    flags.
+    """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0. Write each code and its flags.
 
     All arrays have shape (n,).
     """

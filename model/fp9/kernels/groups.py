@@ -34,8 +34,7 @@ def _at(row, group):
 
 @called
 def _step(s, group, unit, mode, a, b, factors_a, factors_b, powers_a, powers_b, start, stop, c, terms):
-    """Return three results: the pattern of the aligned sum, whether bits were dropped, and whether an operand was
-    NaN.
+    """Return three results: the pattern of the aligned sum, whether bits were dropped, and whether an operand was NaN.
 
     The sum is rounded to odd.
     """

@@ -1,6 +1,4 @@
-"""Numba kernel for a Kulisch accumulator. It sums products exactly in fixed point and rounds after every
-operation.
-"""
+"""Numba kernel for a Kulisch accumulator: an exact fixed-point sum, rounded after every operation."""
 
 from __future__ import annotations
 

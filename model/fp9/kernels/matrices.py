@@ -1,8 +1,8 @@
 """Numba kernels for matrix products, vectorised over columns. `fast` selects the kernel.
 
-All kernels take `a` (m, k) and `b` (k, n) in the accumulators' type. They add the products begin..end-1 of
-K to the accumulators `acc` (m, n), which are numbers. Loops run over slices of rows, so that LLVM sees
-plain pointers and vectorises.
+All kernels take `a` (m, k) and `b` (k, n) in the accumulators' type. They add the products begin..end-1 of K to
+the accumulators `acc` (m, n), which are numbers. Loops run over slices of rows, so that LLVM sees plain
+pointers and vectorises.
 """
 
 from __future__ import annotations

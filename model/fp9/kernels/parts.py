@@ -1,8 +1,8 @@
 """Functions for kernels to call. Numba translates them, but does not optimise or compile them separately.
 
 By default Numba compiles every called function as if Python called it, together with all functions that it
-calls. In a chain of five calls, the innermost function is optimised five times. Only the kernel's machine
-code is used, and the rest is discarded.
+calls. In a chain of five calls, the innermost function is optimised five times. Only the kernel's machine code
+is used, and the rest is discarded.
 """
 
 from __future__ import annotations

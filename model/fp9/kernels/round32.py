@@ -1,12 +1,11 @@
 """Numba kernels that convert float32 patterns to codes. LLVM vectorises them.
 
-All arithmetic is on 32-bit lanes without branches or table look-ups. One vector register holds 16 (AVX-512)
-or 8 (AVX2) elements. Numba widens uint32 sums to 64 bits. Casts back to `U` in every step keep the lanes
-narrow. Shift amounts are masked to less than 32 for the same reason.
+All arithmetic is on 32-bit lanes without branches or table look-ups. One vector register holds 16 (AVX-512) or
+8 (AVX2) elements. Numba widens uint32 sums to 64 bits. Casts back to `U` in every step keep the lanes narrow.
+Shift amounts are masked to less than 32 for the same reason.
 
-The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits
-keeps the upper bits of a. Subnormal results keep fewer. `ordinal` numbers the format's magnitudes from zero
-upwards:
+The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits keeps
+the upper bits of a. Subnormal results keep fewer. `ordinal` numbers the format's magnitudes from zero upwards:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """

@@ -1,4 +1,4 @@
-"""Numba kernels on 64-bit lanes: float32 or float64 patterns to codes of fixed-field formats of any size, with flags.
+"""Numba kernels on 64-bit lanes that round float32 or float64 patterns to fixed-field formats, with flags.
 
 The arithmetic is the same as in `round32`, whose lanes are too narrow for flags and for targets of more than 16
 bits. The pattern alone determines code and flags.
@@ -26,7 +26,7 @@ _OVERFLOW = U(Flags.INEXACT | Flags.OVERFLOW)
 
 
 class WideTarget(NamedTuple):
-    """Format and edge policy; each field a uint64. Bit 63 marks a code that takes the source's sign."""
+    """Constants of a target format and its overflow policy. If bit 63 is set, the code takes the source's sign."""
 
     fraction_bits: np.uint64
     lowest: np.uint64  # exponent field of the lowest binade with full precision
@@ -45,7 +45,7 @@ class WideTarget(NamedTuple):
 
 
 class WideRounding(NamedTuple):
-    """Rounding rule; each field a uint64. Fields are all ones or 0, except `to_even` and `to_odd`, which are 1 or 0."""
+    """Constants of a rounding. Fields are all ones or 0, except `to_even` and `to_odd`, which are 1 or 0."""
 
     nearest: np.uint64
     to_even: np.uint64  # 1 or 0, as `to_odd`
@@ -123,12 +123,15 @@ def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
 ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), repeat=3)}
 """Kernels that encode float32 or float64 numbers (n,), by three truth values.
 
-They say whether the kernel is for nearest even only, whether codes are two's complement, and whether flags are
-written. A kernel for nearest even only is faster by a third.
+They say whether the rounding is nearest even, whether codes are in two's complement, and whether flags are
+written. A kernel for nearest even alone is a third faster.
 """
 
 
 def wide_encoder(rounding: Rounding, complement: bool, flagged: bool) -> tuple[Any, WideRounding]:
-    """Return the kernel and its rule words for a rounding that needs neither random bits nor the source."""
+    """Return the kernel for a rounding, and the constants that it needs.
+
+    The rounding needs neither random bits nor the source.
+    """
     # Beside flags it makes no difference that the rounding is known.
     return ENCODE_WIDE[rounding is Rounding.RNE and not flagged, complement, flagged], _words(rounding)

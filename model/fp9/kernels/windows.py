@@ -1,4 +1,4 @@
-"""Numba kernels of matrix products with an alignment window, vectorised over columns (see `matrices`)."""
+"""Numba kernels for matrix products with an alignment window, vectorised over columns (see `matrices`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9.kernels.matrices import TILE
 from fp9.kernels.round64 import INF_BITS
 
 _NOTHING = 2.0**-800
-"""Value of the largest product's power of two if there are no products."""
+"""Power of two that stands for the largest product if there are no products."""
 
 
 @inlined
@@ -41,7 +41,7 @@ def _cuts(totals, scales, a, b, begin, end, stride, floors):
 
 @inlined
 def _scales(scales, row, tops, inside, unit, lowest):
-    """Set scales[j] to unit / the largest power of two; with `inside`, the accumulator's power counts too."""
+    """Set scales[j] to unit / the largest power of two. With `inside`, the accumulator's power of two is included."""
     for j in range(row.size):
         c = row[j]
         own = max(bits_float64(float64_bits(c) & INF_BITS), lowest)
@@ -53,7 +53,7 @@ def _scales(scales, row, tops, inside, unit, lowest):
 def _close(row, totals, scales, tops, inside, aligned, floors, t):
     """Set row = round(row + totals / scales).
 
-    The accumulator is truncated as the products are if `inside`, or if `aligned` and there are products.
+    The accumulators are truncated like the products if `inside`. If `aligned`, this holds if there are products.
     """
     for j in range(row.size):
         addend = row[j] * scales[j]
@@ -65,7 +65,7 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):
 
 @kernel
 def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Run steps of s.products products with a window of s.window bits (see `engine_steps`), in float64."""
+    """Run steps of s.products products, with a window of s.window bits, in float64 (see `engine_steps`)."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty(width), np.empty(width), np.empty(width)

@@ -1,7 +1,7 @@
-"""Independent reference model: every operation of a unit in exact fractions, to cross-check the golden model.
+"""Independent reference model: cross-checks the golden model, one operation at a time, in exact fractions.
 
-It shares format, engine and unit records with the golden model, but no kernel and no array code. It is slow on purpose.
-Call `reference_results`, or `isolated_results` to compute in a separate process.
+It shares format, engine and unit records with the golden model, but no kernel and no array code. It is slow on
+purpose. Call `reference_results`. `isolated_results` computes the same in a separate process.
 """
 
 from fp9.reference.process import isolated_results

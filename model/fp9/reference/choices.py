@@ -1,4 +1,4 @@
-"""Selections and operands of one operation, read from its ports."""
+"""Values of select and operand ports in one operation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from fp9.units import Dot
 
 Row = dict[str, int]
-"""The codes of one operation, by port name."""
+"""Code of each port in one operation, by port name."""
 
 
 def chosen(offered: tuple[Any, ...], row: Row, port: str) -> Any:
-    """Return the selected choice. A value beyond the last means the last; without a port there is only one choice."""
+    """Return the choice that a select port selects. Too large a value means the last choice.
+
+    Without a port there is only one choice.
+    """
     return offered[min(row.get(port, 0), len(offered) - 1)]
 
 
@@ -26,7 +29,7 @@ def signed(bits: int, width: int) -> int:
 
 
 def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
-    """Return the format of an operand with its extra bias. Raises ValueError for an unsupported bias."""
+    """Return the format of an operand, including its extra bias. Raises ValueError for an unsupported bias."""
     fmt: Format = chosen(formats, row, f"{name}_format")
     if f"{name}_bias" not in row or not fmt.programmable_bias:
         return fmt
@@ -34,6 +37,6 @@ def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
 
 
 def operands(unit: Dot, row: Row, name: str) -> tuple[list[int], Format]:
-    """Return the codes of an operand's lanes, without bits above the format's width, and the format."""
+    """Return the code in each lane of an operand, cut to the format's width. Also return the format."""
     fmt = operand_format(row, name, unit.a if name == "a" else unit.b)
     return [row[lane] & ((1 << fmt.bits) - 1) for lane in unit.lane_names(name)], fmt

@@ -1,4 +1,4 @@
-"""Results of a `MultiFpu` in exact fractions, one operation at a time, as specified by IEEE 754-2019 and RISC-V."""
+"""Reference results of a `MultiFpu`, in exact fractions, as IEEE 754-2019 and RISC-V specify."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIGNS = {  # of the product and of the addend
 
 
 def multi_fpu(unit: MultiFpu, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield result, flags and tag of each operation."""
+    """Yield the result, flags and tag of each operation."""
     for row in rows:
         vector = unit.lanes > 1 and bool(row["vector"])
         code, flags = _lanes(unit, row) if vector else _compute(unit, row)
@@ -50,7 +50,7 @@ def _lanes(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 
 
 class _Number:
-    """An operand: its format, its code without upper bits, and its exact number."""
+    """An operand: format, code and exact number. The code is cut to the format's width."""
 
     def __init__(self, unit: MultiFpu, code: int, fmt: Format) -> None:
         self.fmt, ones = fmt, (1 << fmt.bits) - 1
@@ -64,13 +64,13 @@ class _Number:
 
     @property
     def signals(self) -> bool:
-        """Return whether it is a signalling NaN, whose first payload bit is 0."""
+        """Return whether the operand is a signalling NaN, whose first payload bit is 0."""
         has_payload = isinstance(self.fmt, FixedFormat) and self.fmt.specials is Specials.IEEE
         return self.is_nan and has_payload and self.exact.magnitude * 2 < 1
 
     @property
     def order(self) -> tuple[int, object, bool]:
-        """Return a sort key for numbers in ascending order, with -0 before +0."""
+        """Return a key that sorts numbers in ascending order, with -0 before +0."""
         infinite = self.exact.kind is Kind.INF
         side = (-1 if self.exact.negative else 1) if infinite else 0
         return side, 0 if infinite else self.exact.value, not self.exact.negative
@@ -124,7 +124,7 @@ def _negated(value: Exact, negate: bool) -> Exact:
 
 
 def _with_sign(op: Op, a: _Number, c: _Number) -> tuple[int, Flags]:
-    """Return the code of a with a sign bit. Zero or NaN without a sign in its format keeps its only code."""
+    """Return the code of a with another sign. A zero or NaN whose format has only one keeps its code."""
     sign = 1 << (a.fmt.bits - 1)
     if a.exact.kind is Kind.ZERO and not a.fmt.signed_zero:
         return 0, Flags(0)

@@ -1,4 +1,4 @@
-"""Reference results of units whose results depend on one operation alone."""
+"""Reference results of units without state."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _INF_PASSES = CastPolicy(overflow=Overflow.INF)
 
 
 def outputs(unit: Unit, code: int, flags: Flags) -> Row:
-    """Return a result and its flags by port name."""
+    """Return the output ports for a result and its flags."""
     return {port.name: int(flags) if port.name == "flags" else code for port in unit.outputs}
 
 
 def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the fields of each code; fields without meaning are 0."""
+    """Yield the fields of each code. Fields without meaning are 0."""
     places = significand_bits(unit.formats) - 1
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
@@ -47,7 +47,7 @@ def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield each operand in the result's format."""
+    """Yield each operand, converted to the result's format."""
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
         x = casts.decode(row["code"] & ((1 << fmt.bits) - 1), fmt)
@@ -55,7 +55,7 @@ def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def cast(unit: Cast, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield each lane's operand, scaled and rounded, and the largest finite magnitude since the last clear."""
+    """Yield the scaled and rounded operand of each lane, and the largest finite magnitude since the last clear."""
     amax, source = 0, unit.source
     for row in rows:
         results: Row = {}
@@ -82,7 +82,7 @@ def _rounded(unit: Cast, row: Row, lane: int) -> tuple[int, Flags]:
 
 
 def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBits | casts.HybridBits | None:
-    """Return the random bits of a rounding: from a port, or the operand's own last bits (HiF8 section 3.2)."""
+    """Return the random bits for a rounding. They come from a port or from the operand (HiF8 section 3.2)."""
     if rounding.needs_bits:
         return casts.RandomBits(row[unit.lane_names("random")[lane]], unit.random_bits)
     if not rounding.reads_source:
@@ -93,7 +93,7 @@ def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBi
 
 
 def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield each operation's product, rounded once; infinity times zero is invalid."""
+    """Yield each operation's product, rounded once. Infinity times zero is invalid."""
     for row in rows:
         formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
         a, b = (casts.decode(row[name] & ((1 << f.bits) - 1), f) for name, f in zip("ab", formats, strict=True))
@@ -110,7 +110,7 @@ def products(unit: Dot, row: Row) -> list[Term]:
 
 
 def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
-    """Return the product of the two scales for each of an operation's `count` products, or None without scales."""
+    """Return for each of `count` products the product of its two scales. Return None without scales."""
     if unit.scale is None:
         return None
     pairs = zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)
@@ -119,7 +119,7 @@ def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
 
 
 def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the sum of each operation's products and addend."""
+    """Yield the sum of products and addend for each operation."""
     for row in rows:
         terms = products(unit, row)
         c = sums.code_term(row["c"], unit.engine.addend_format)

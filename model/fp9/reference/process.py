@@ -1,4 +1,4 @@
-"""Runs the reference model in a separate process that cannot import the code it checks."""
+"""Reference model in a separate process, which cannot import the code that it checks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FORBIDDEN = ("fp9.golden", "fp9.kernels", "fp9.sums", "fp9.casts", "fp9.blocks",
 
 
 def isolated_results(unit: Unit, rows: Sequence[Row]) -> list[Row]:
-    """Return `reference_results`, computed in a new process that can import neither kernels nor golden model.
+    """Return `reference_results`, computed in a new process that cannot import kernels or the golden model.
 
-    Raises RuntimeError with the last line of the process's standard error if it fails.
+    If the process fails, raises RuntimeError with the last line of its standard error.
     """
     request = json.dumps({"spec": dumps(unit), "rows": rows})
     done = subprocess.run([sys.executable, "-m", __spec__.name], input=request, capture_output=True, text=True)
@@ -30,12 +30,12 @@ def isolated_results(unit: Unit, rows: Sequence[Row]) -> list[Row]:
 
 
 def forbid_imports() -> None:
-    """Make every later import of a package of `FORBIDDEN` fail."""
+    """Make later imports of the packages in `FORBIDDEN` fail."""
     sys.modules.update(dict.fromkeys(FORBIDDEN))  # type: ignore[arg-type]
 
 
 def main() -> None:
-    """Read one request from standard input and write the results to standard output."""
+    """Read a request from standard input, and write the results to standard output."""
     forbid_imports()
     request = json.load(sys.stdin)
     json.dump([*reference_results(build(tomllib.loads(request["spec"])), request["rows"])], sys.stdout)

@@ -1,7 +1,4 @@
-"""Reference results of units whose results depend on all operations since reset.
-
-These are accumulators, and quantisers whose blocks span several operations.
-"""
+"""Reference results of units with state: accumulators, and quantisers whose blocks span several operations."""
 
 from __future__ import annotations
 
@@ -25,7 +22,8 @@ if TYPE_CHECKING:
 def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the results of an accumulator.
 
-    The step's result is fed back as addend, chunk by chunk if there are chunks. An exact engine sums all products.
+    Each step's result is the next step's addend, chunk by chunk if there are chunks. An exact engine sums all
+    products.
     """
     if unit.engine.step.exact:
         return _whole(unit, rows)
@@ -80,7 +78,7 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
-    """Return a term that wraps a sum around into the register's range, or nothing if it fits."""
+    """Return a term that wraps the sum around if it exceeds the register. The list is empty if the sum fits."""
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))
     turns = (total + size / 2) // size
@@ -88,7 +86,7 @@ def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
 
 
 def quantiser(unit: Quantiser, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield each block's scale and elements; the block's last operation selects the rule."""
+    """Yield each block's scale and elements. The block's last operation selects the rule."""
     lanes, codes = unit.lane_names("element"), list[int]()
     for row in rows:
         codes += [row[x] for x in unit.lane_names("x")]
@@ -117,7 +115,7 @@ def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> 
 
 
 def _tensor_scale(code: int) -> Fraction | None:
-    """Return a tensor scale, which must be a positive normal number; None for other codes."""
+    """Return the number of a tensor scale. Return None if it is not a positive normal number."""
     t = casts.decode(code, TENSOR_SCALE)
     usable = t.kind is Kind.FINITE and not t.negative and t.magnitude >= TENSOR_SCALE.smallest_normal
     return Fraction(t.magnitude) if usable else None

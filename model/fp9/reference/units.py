@@ -1,4 +1,4 @@
-"""The entry point of the reference model: `reference_results`, by the kind of unit."""
+"""Entry point of the reference model: `reference_results` computes a unit's expected results."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ reference_results: Hook[[Iterable[Row]], Iterator[Row]] = Hook(
         Quantiser: sequences.quantiser,
     },
 )
-"""Return the output codes of each operation, given the input codes of each operation by port name.
+"""Return the output codes of each operation, given its input codes. Both are by port name.
 
-A unit with state starts from reset. Raises ValueError for a kind of unit without a reference model, and for a bias that
-an operand does not accept.
+A unit with state starts from reset. Raises ValueError for a kind of unit without a reference model, and for a
+bias that an operand does not accept.
 """

@@ -1,7 +1,7 @@
-"""Block formats (elements that share a scale) and scale rules (OCP MX, NVFP4, HiF4).
+"""Block formats, whose elements share a scale, and scale rules (OCP MX, NVFP4, HiF4).
 
-The public interface is the records of `BLOCK_FORMATS` and `RULES`. `fp9.blocks` has arrays of blocks, `fp9.units`
-has circuits.
+The public interface is the records of `BLOCK_FORMATS` and `RULES`. `fp9.blocks` has arrays of blocks,
+`fp9.units` has circuits.
 """
 
 from fp9.scaling.catalogue import BLOCK_FORMATS, BlockFormat, block_format, block_formats, blocks_of

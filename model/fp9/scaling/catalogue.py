@@ -1,4 +1,4 @@
-"""Block formats: element format, scale format and length of a block, and the named block formats."""
+"""Block formats by name. A block format has an element format, a scale format and a block length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9.scaling.rules import RULES, Divisor, ScaleRule
 
 @dataclass(frozen=True, slots=True)
 class BlockFormat:
-    """A block of `length` elements that share one code of `scale`.
+    """A format for blocks of `length` elements that share one code of `scale`.
 
     - `levels`: lengths of smaller groups within a block; each group has one more bit that doubles its elements
       (HiF4).
@@ -34,12 +34,12 @@ class BlockFormat:
 
     @property
     def largest(self) -> Fraction:
-        """Return the divisor of amax: the largest element, times the factors of all levels."""
+        """Return the divisor of amax. It is the largest element times the factors of all levels."""
         return self.element.max_magnitude * (1 << len(self.levels))
 
     @property
     def power(self) -> Fraction:
-        """Return the power of two at or below the largest element."""
+        """Return the largest power of two that does not exceed the largest element."""
         return pow2(floor_log2(self.largest))
 
     @property
@@ -49,16 +49,16 @@ class BlockFormat:
 
     @property
     def bits(self) -> Fraction:
-        """Return the bits per element of a full block, with its scale counted in whole bytes."""
+        """Return the number of bits per element in a full block. The scale counts as whole bytes."""
         shared = 8 * self.scale.dtype.itemsize + sum(self.length // group for group in self.levels)
         return self.element.bits + Fraction(shared, self.length)
 
     def divisor(self, rule: ScaleRule) -> Fraction:
-        """Return the divisor of amax under a rule."""
+        """Return the number by which a rule divides amax."""
         return self.power if rule.divisor is Divisor.POWER else self.largest
 
     def rule(self, name: str | None) -> ScaleRule:
-        """Return the named rule, or the default rule for None. Raises ValueError for an unsupported rule."""
+        """Return the rule of a name. None gives the default rule. Raises ValueError for an unsupported rule."""
         chosen = name or self.rules[0]
         if chosen not in self.rules:
             offered = ", ".join(self.rules)
@@ -130,7 +130,7 @@ def block_formats() -> tuple[BlockFormat, ...]:
 
 
 def block_format(name: str | BlockFormat) -> BlockFormat:
-    """Return the block format of a name or synonym (`BLOCK_NAMES`); a record is returned unchanged.
+    """Return the block format of a name or synonym (`BLOCK_NAMES`). A record is returned unchanged.
 
     >>> block_format("NVFP4").length, block_format("MXFP8 (E5M2)").name
     (16, 'mxfp8_e5m2')

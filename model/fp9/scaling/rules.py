@@ -1,7 +1,7 @@
-"""Scale rules of blocks: one record for each name that the literature and other packages use.
+"""Scale rules of blocks, under the names that the literature and other packages use.
 
-Every rule rounds amax / d to the scale's format. amax is the block's largest magnitude. d is the largest number of
-the element format or the power of two below it.
+Every rule rounds amax / d to the scale's format. amax is the block's largest magnitude. d is the largest number
+of the element format or the power of two below it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fp9.rounding import Rounding
 
 
 class Divisor(Enum):
-    """The divisor of amax."""
+    """The number by which a rule divides amax."""
 
     LARGEST = "the largest element"
     POWER = "the power of two of the largest element"
@@ -22,11 +22,11 @@ class Divisor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScaleRule:
-    """A scale rule: its divisor and rounding, and further options.
+    """A scale rule, which divides amax by a divisor and rounds.
 
     - `amax_first`: amax is first rounded to the precision of the elements, ties up.
-    - `tries`: divisors that replace the largest element. Each is tried in turn, and the try with the smallest sum
-      of squared errors is used, or the first of equal ones.
+    - `tries`: divisors that replace the largest element. The rule tries each and uses the one with the smallest sum
+      of squared errors. If errors are equal, it uses the first.
     - `reciprocals`: the division is a multiplication by a reciprocal rounded to bfloat16, for scales and elements.
     """
 
@@ -65,7 +65,7 @@ RULES = {
 
 
 def scale_rule(name: str | ScaleRule) -> ScaleRule:
-    """Return the rule of a name; a record is returned unchanged. Raises ValueError for unknown names."""
+    """Return the rule of a name. A record is returned unchanged. Raises ValueError for unknown names."""
     if isinstance(name, ScaleRule):
         return name
     if name not in RULES:

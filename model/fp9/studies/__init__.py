@@ -1,1 +1,1 @@
-"""Numerical studies: errors of accumulators, tables of papers, pictures, and all 2^32 inputs of casts."""
+"""Numerical studies: errors of accumulators, tables from papers, pictures, and casts of all 2^32 inputs."""

@@ -1,7 +1,7 @@
-"""Rounding errors of accumulators: engines compared with the exact result, and published experiments.
+"""Rounding errors of accumulators, and reproductions of published experiments.
 
-An experiment generates random vectors, rounds them to the operand formats, and compares each engine's sums with the
-exact sums of the same codes. Thus it measures only the accumulator.
+An experiment generates random vectors, rounds them to the operand formats, and compares each engine's sums with
+the exact sums of the same codes. Thus it measures only the accumulator.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ DISTRIBUTIONS: dict[str, Draw] = {
     "uniform_mean_1": lambda rng, shape: rng.uniform(1 - np.sqrt(3), 1 + np.sqrt(3), size=shape),
     "lognormal": lambda rng, shape: rng.lognormal(size=shape) * rng.choice([-1.0, 1.0], size=shape),
 }
-"""Built-in distributions of the operands, before rounding."""
+"""Built-in distributions of operands, before they are rounded."""
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of one engine at one K over many sums.
+    """Rounding errors of one engine over many sums of `depth` products.
 
     - `mean`, `median`, `largest`: mean, median and largest |error| / |exact|.
     - `relative`: root mean square of the error divided by root mean square of the exact sums.
@@ -65,10 +65,11 @@ def sum_errors(
     depths: Sequence[int],
     progress: Progress | None = None,
 ) -> list[Errors]:
-    """Return the errors of the sums of the first K products of a and b (codes, shape (n, k)), per engine and K.
+    """Return the errors of each engine at each depth K.
 
-    Sums whose exact value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k and for engines
-    that do not support the formats.
+    A sum has the first K products of a row of a and a row of b (codes, shape (n, k)). Sums whose exact value is
+    0 or not finite are omitted. Raises ValueError for a K outside 1..k and for engines that do not support the
+    formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
@@ -111,7 +112,10 @@ def _errors(name: str, depth: int, sums: NDArray[np.float64], exact: NDArray[np.
 
 
 def draw_codes(distribution: str, fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
-    """Return codes of random numbers from a built-in distribution. Raises ValueError for an unknown one."""
+    """Return the codes of random numbers with a built-in distribution.
+
+    Raises ValueError for an unknown distribution.
+    """
     if distribution not in DISTRIBUTIONS:
         raise ValueError(f"distribution {distribution!r} is not known; choose one of {', '.join(DISTRIBUTIONS)}")
     codes: NDArray[Any] = encode(DISTRIBUTIONS[distribution](rng, shape), format(fmt))
@@ -126,11 +130,11 @@ def operands(
     seed: int,
     files: tuple[Path | None, Path | None] = (None, None),
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the codes of both operands, (n, k): numbers from .npy files, or `sums` x `depth` random numbers.
+    """Return the codes of both operands, (n, k). Numbers come from .npy files, or are `sums` x `depth` random numbers.
 
-    Numbers from files are rounded to the formats. `depth` 0 means 4096 for random operands. Raises ValueError if
-    one file is missing or does not hold numbers, if shapes differ, or if more than `MOST_PRODUCTS` products are
-    requested.
+    Numbers from files are rounded to the formats. `depth` 0 means 4096 for random operands. Raises ValueError
+    if one file is missing or does not hold numbers, if shapes differ, or if more than `MOST_PRODUCTS` products
+    are requested.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)
@@ -150,7 +154,7 @@ def operands(
 
 DEFAULT_DEPTH = 4096
 MOST_PRODUCTS = 1 << 27
-"""Maximum number of products in a measurement: operands, sums and exact sums are in memory at once."""
+"""Largest number of products in a measurement. Operands, sums and exact sums are in memory at once."""
 
 
 def _loaded(file: Path) -> NDArray[Any]:
@@ -168,7 +172,7 @@ def _loaded(file: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Published:
-    """A published experiment: set-up, engines, lengths, the reported measure, and its figures by engine and K."""
+    """A published experiment: its set-up, its engines and depths, and the reported figures by engine and depth."""
 
     name: str
     source: str
@@ -239,7 +243,10 @@ PUBLISHED: dict[str, Published] = {
 
 
 def reproduce(name: str, seed: int = 0, progress: Progress | None = None) -> list[Errors]:
-    """Return the errors of fp9's engines in a published experiment. Raises ValueError for an unknown experiment."""
+    """Repeat a published experiment with fp9's engines, and return their errors.
+
+    Raises ValueError for an unknown experiment.
+    """
     if name not in PUBLISHED:
         raise ValueError(f"experiment {name!r} is not known; choose one of {', '.join(PUBLISHED)}")
     experiment = PUBLISHED[name]

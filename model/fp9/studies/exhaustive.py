@@ -1,7 +1,7 @@
-"""Exhaustive check of casts: all 2^32 float32 patterns against other packages and the oracle's thresholds.
+"""Exhaustive check of casts: all 2^32 float32 patterns, against other packages and the oracle's thresholds.
 
-`python -m fp9.studies.exhaustive` runs on all cores and shows progress. It stores finished shards in a file, so
-that it can be resumed, and ends with the number of comparisons. A shard is 2^26 patterns of one cast.
+`python -m fp9.studies.exhaustive` runs on all cores and shows progress. A shard is 2^26 patterns of one cast.
+Finished shards are stored in a file, so that a run can be resumed. The last line is the number of comparisons.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 
 @dataclass(frozen=True)
 class Check:
-    """A cast of all float32 numbers and its reference: a package, or the oracle's thresholds."""
+    """A cast to check on all float32 numbers. `beside` names the package that it is compared with, or the oracle."""
 
     fmt: str
     rounding: Rounding
@@ -51,15 +51,15 @@ class Check:
 
     @property
     def name(self) -> str:
-        """Return the check's name in the file of finished shards."""
+        """Return the name that identifies the check in the file of finished shards."""
         return f"float32 -> {self.fmt} {self.rounding.value} {self.overflow.value} beside {self.beside}"
 
 
 def checks() -> list[Check]:
-    """Return all checks, each with its reference.
+    """Return all checks.
 
-    The references are ml_dtypes for rne, en_dtypes for rna to hif8, the thresholds for every monotone rounding, and
-    field comparisons for hybrid rounding.
+    rne is compared with ml_dtypes, and rna to hif8 with en_dtypes. Every monotone rounding is compared with the
+    oracle's thresholds. Hybrid rounding is compared with its definition by fields.
     """
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))
@@ -75,9 +75,9 @@ def _answer(check: Check) -> Answer:
 
 
 def _package(check: Check) -> Answer:
-    """Return a function that gives another package's codes, with each NaN replaced by fp9's NaN.
+    """Return a function that casts patterns with another package.
 
-    A format may have several NaN codes.
+    A format may have several NaN codes. They are replaced by fp9's NaN.
     """
     module = importlib.import_module(check.beside)
     alias = next(a for a, name in ALIASES.items() if name == check.fmt and hasattr(module, a))
@@ -99,7 +99,10 @@ def _one_nan(codes: NDArray[Any], nan: NDArray[np.bool_]) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=2)
 def _upper_codes(fmt: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]:
-    """Return, by upper half of the pattern: the first code, the position of a step, and the next code."""
+    """Return three arrays, indexed by the upper 16 bits of a pattern.
+
+    They hold the first code, the lower half from which the next code applies, and the next code.
+    """
     source = format("fp32")
     assert isinstance(source, FixedFormat)
     halves = np.arange(1 << 16, dtype=np.int64)
@@ -122,10 +125,7 @@ def _upper_codes(fmt: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray
 
 
 def _thresholds(check: Check) -> Answer:
-    """Return a function that gives the oracle's codes.
-
-    It uses the pattern's upper half, and the lower half if a threshold is inside.
-    """
+    """Return a function that casts patterns by the oracle's thresholds."""
     fmt = format(check.fmt)
     before, place, after = _upper_codes(fmt, CastPolicy(check.rounding, check.overflow))
 
@@ -138,7 +138,10 @@ def _thresholds(check: Check) -> Answer:
 
 
 def _fields(check: Check) -> Answer:
-    """Return a function for hybrid rounding: to nearest outside the stochastic binades, and F >= T inside them."""
+    """Return a function that casts patterns with hybrid rounding.
+
+    In stochastic binades, F >= T rounds up. Elsewhere numbers are rounded to nearest.
+    """
     nearest = _thresholds(Check(check.fmt, Rounding.RNA, check.overflow, "thresholds"))
     sides = [_hybrid_side(check, negative) for negative in (False, True)]
 
@@ -154,7 +157,10 @@ def _fields(check: Check) -> Answer:
 
 
 def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]]:
-    """Return a function that gives the codes for one sign, from magnitudes and their codes rounded to nearest."""
+    """Return a function that casts magnitudes of one sign with hybrid rounding.
+
+    It takes the magnitudes, and their codes rounded to nearest.
+    """
     source, target = format("fp32"), format(check.fmt)
     assert isinstance(source, FixedFormat) and isinstance(target, HiFloat8)
     table = hybrid_table(source, target, CastPolicy(overflow=check.overflow), negative)
@@ -182,7 +188,7 @@ def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], 
 
 
 def compare(check: Check, shard: int) -> int:
-    """Compare one shard and return the number of patterns. Raises ValueError at the first difference."""
+    """Compare one shard. Return its number of patterns. Raises ValueError at the first difference."""
     answer, fmt = _answer(check), format(check.fmt)
     nan = np.isnan(fmt.table)
     start = shard << SHARD_BITS
@@ -205,9 +211,9 @@ def _work(task: tuple[Check, int]) -> tuple[str, int, int]:
 
 
 def run(folder: Path, show: Callable[[str], None], processes: int | None = None) -> dict[str, int]:
-    """Run all shards that the folder's file does not list as finished; return the number of patterns per check.
+    """Run all shards that are not listed as finished in the folder's file. Return the number of patterns per check.
 
-    Raises ValueError at a difference; shards finished before it stay listed.
+    Raises ValueError at a difference. Shards that finished earlier stay listed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / "done.json"

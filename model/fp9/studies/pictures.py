@@ -1,6 +1,6 @@
 """Pictures of formats: precision over exponent (HiF8 Fig. 1), maps of all codes, and rounding staircases.
 
-Each function returns a matplotlib figure; `draw` writes them as SVG and PNG. The extra fp9[rtl] installs
+Each function returns a matplotlib figure. `draw` writes the figures as SVG and PNG. The extra fp9[rtl] installs
 matplotlib.
 """
 
@@ -27,14 +27,14 @@ _SIDE = 16
 
 
 def precision(fmt: Format) -> tuple[list[int], list[int]]:
-    """Return the exponents of all binades with numbers, and their significand bits including the leading bit."""
+    """Return the exponent of each binade, and the number of significand bits in it. The leading bit is included."""
     low, high = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     exponents = list(range(low, high + 1))
     return exponents, [1 + e - fmt.quantum(e) for e in exponents]
 
 
 def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m2")) -> Figure:
-    """Plot significand bits over the binary exponent, with one line for each format (HiF8 Fig. 1)."""
+    """Plot the number of significand bits over the exponent, with one line for each format (HiF8 Fig. 1)."""
     figure, axes = _axes(8, 4)
     for name in names:
         exponents, bits = precision(format(name))
@@ -45,9 +45,9 @@ def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m
 
 
 def code_map(name: str) -> Figure:
-    """Plot all 256 codes of an 8-bit format: upper hex digit down, lower digit across, coloured by log2 magnitude.
+    """Plot the 256 codes of an 8-bit format as a grid. The colour is log2 of the magnitude.
 
-    Raises ValueError for formats of other widths.
+    Rows are the upper hex digit, columns the lower. Raises ValueError for formats of other widths.
     """
     fmt = format(name)
     if fmt.bits != 8:
@@ -67,13 +67,13 @@ def code_map(name: str) -> Figure:
 
 
 def _on(ground: NDArray[Any]) -> str:
-    """Return black or white, whichever has more contrast on a colour (WCAG 2: relative luminance of squared sRGB)."""
+    """Return black or white, whichever has more contrast on the colour `ground` (WCAG 2 relative luminance)."""
     red, green, blue, _ = ground
     return "black" if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.18 else "white"
 
 
 def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: float | None = None) -> Figure:
-    """Plot a cast as a function from zero to `top`, which defaults to 12 times the smallest number."""
+    """Plot a cast's result over its input, from zero to `top`. The default of `top` is 12 times the smallest number."""
     fmt = format(name)
     x = np.linspace(0, top or 12 * fmt.smallest, 2000)
     figure, axes = _axes(7, 5)
@@ -86,7 +86,7 @@ def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: 
 
 
 def draw(folder: Path) -> list[Path]:
-    """Write the standard pictures as SVG and PNG, and return the files.
+    """Write the standard pictures as SVG and PNG. Return their paths.
 
     Raises OSError if the folder is not writable.
     """

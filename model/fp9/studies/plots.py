@@ -1,4 +1,4 @@
-"""Plots of error over K, with one curve for each engine."""
+"""Plots of rounding error over K. Each engine has one curve."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("svg", "png", "pdf")
 
 
 def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None:
-    """Plot |`measure`| of the errors over K to a file with a logarithmic axis; zeros are omitted.
+    """Plot the magnitude of one measure of the errors over K, with a logarithmic axis. Zeros are omitted.
 
     Equal errors give equal SVG. Raises ValueError for an unsupported file type, and if all errors are zero.
     """

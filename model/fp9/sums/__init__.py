@@ -1,1 +1,1 @@
-"""Dot products and matrix products of arrays of codes: `dot`, `matmul`."""
+"""Dot products and matrix products of arrays of codes."""

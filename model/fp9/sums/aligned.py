@@ -1,4 +1,4 @@
-"""Matrix products with an alignment window, computed in register tiles."""
+"""Strategies for matrix products with an alignment window. They use register tiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fp9.system.scratch import scratch
 
 
 class Aligned(Tiled):
-    """Strategy for steps whose window includes the addend and truncates toward zero."""
+    """Strategy for steps with a window that includes the addend. Alignment truncates toward zero."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -51,7 +51,7 @@ class Aligned(Tiled):
     _flagging = None  # no other strategy for windows has flags
 
     _is_often_whole = True
-    """Whether a window often holds all bits of a step. This is used only if it holds all bits of the addend."""
+    """Whether a window often holds all bits of a step. This helps only if it also holds all bits of the addend."""
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -69,7 +69,6 @@ class Aligned(Tiled):
         return sums
 
     def _losses(self, rows: Places, lost: Lost) -> Any:
-        """Return `lost` and the exponents of lowest bits as the window kernels take them."""
         return None if lost is None else (self._lowest_bits[0][rows], self._lowest_bits[1], lost)
 
     @functools.cached_property
@@ -79,15 +78,16 @@ class Aligned(Tiled):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether flags are available: the lowest-bit byte of a zero product must be above every window's last
-        place.
+        """Return whether the strategy has flags.
+
+        The byte for the lowest bit of a zero product must be above every window's last place.
         """
         zero = -NO_EXPONENT - 1
         return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
 
 
 class AlignedNarrow(Aligned):
-    """Strategy `Aligned` in float32."""
+    """The strategy `Aligned` with float32 instead of float64."""
 
     carrier = np.float32
     _is_often_whole = False
@@ -122,7 +122,7 @@ class Joined(Aligned):
         self._exponents = self._ordered(self._exponents)
 
     def _ordered(self, pair: tuple[NDArray[Any], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return arrays of a (rows, k) and b (k, columns), with the even indices of each step first."""
+        """Return both arrays with the even products of each step first. Their shapes are (rows, k) and (k, columns)."""
         return pair[0].take(self._order, axis=1), pair[1][self._order]
 
     @functools.cached_property
@@ -147,7 +147,7 @@ class Joined(Aligned):
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether exponents fit in bytes, and the byte of a zero is below all other exponents."""
+    """Return whether all exponents fit in bytes. The byte for zero must be below them."""
     plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
     if engine.window.width is None or engine.step.group is not None or not plain:
         return False
@@ -155,12 +155,15 @@ def _aligns(engine: Engine, a: Span, b: Span) -> bool:
 
 
 def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
-    """Return the exponent that aligns a zero if it is above the exponent of some number, else NO_EXPONENT."""
+    """Return the exponent that aligns zeros. Return NO_EXPONENT if zeros cannot raise the largest exponent."""
     zero = engine.window.zero_exponent
     return zero if zero is not None and zeros_count(engine, a, b) else NO_EXPONENT
 
 
 def _holds(engine: Engine, precision: int) -> bool:
-    """Return whether a sum of magnitudes that starts at 2^(precision - 1) window units stays in its binade."""
+    """Return whether the last bit of a sum of magnitudes stays one window unit.
+
+    The sum starts at 2^(precision - 1) units and must not reach twice that.
+    """
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)

@@ -1,4 +1,4 @@
-"""Codes of numbers that a format represents exactly."""
+"""Conversion of numbers to codes without rounding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from fp9.rounding import Overflow, Rounding
 
 
 def codes_of(values: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the codes of a format's own numbers, in a contiguous array of any shape; NaN gets the canonical code."""
+    """Return the codes of numbers that the format represents exactly. NaN gets the canonical code.
+
+    The result is contiguous and has the same shape.
+    """
     if fmt.padded_dtype == "float32":
         codes = values.astype(np.float32, copy=False).view(np.uint32)
     else:

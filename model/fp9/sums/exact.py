@@ -1,4 +1,4 @@
-"""Matrix products that are summed exactly over K and rounded once."""
+"""Strategy for matrix products that are summed exactly over K and rounded once."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
-    """Strategy for exact sums over K: operands are split by exponent, so that float64 holds the sum of every pair of
-    parts.
+    """Strategy for exact sums over K.
+
+    Operands are split into ranges of exponents. float64 then holds the sums of products from any two ranges.
     """
 
     part = PRODUCTS_OF_TILES
@@ -47,13 +48,13 @@ class Exact(FastSums):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the sides fit: an operand that must be split has to be finite."""
+        """Return whether the strategy is exact for these codes. An operand that is split must be finite."""
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
     def _sums_of_parts(
         self, rows: Places, columns: Places, shape: tuple[int, ...], begin: int, end: int
     ) -> NDArray[np.float64]:
-        """Return the sums of every pair of parts, (pairs, rows, columns)."""
+        """Return the sums of products for each pair of ranges, (pairs, rows, columns)."""
         parts = scratch_full((len(self._pairs), *shape), -0.0, np.float64)
         for part, pair in zip(parts, self._pairs, strict=True):
             a, b, *ends = some_of(pair, rows, columns, begin, end)
@@ -101,11 +102,14 @@ class Exact(FastSums):
 
 
 MAX_PARTS = 4
-"""Most ranges of exponents into which an operand is split."""
+"""Largest number of exponent ranges into which an operand is split."""
 
 
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
-    """Return the numbers of exponent ranges of both operands with the fewest pairs; None if MAX_PARTS is not enough."""
+    """Return how many exponent ranges each operand is split into, with the fewest pairs of ranges.
+
+    Return None if more than `MAX_PARTS` ranges are needed.
+    """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
     for count_a, count_b in sorted(counts, key=math.prod):
         if _part_bits(a, count_a) + _part_bits(b, count_b) + depth_bits <= BINARY64.precision:
@@ -114,13 +118,13 @@ def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
 
 
 def _part_bits(x: Span, count: int) -> int:
-    """Return the bits of the fixed-point numbers of one part: its range of exponents plus a significand below it."""
+    """Return the number of bits of a fixed-point number that holds one range of exponents."""
     every = range_bits(x)
     return every if count == 1 else min(every, -(-every // count) + x.precision - 1)
 
 
 def _split(values: NDArray[np.float64], x: Span, count: int) -> list[NDArray[np.float64]]:
-    """Return one array for each range of exponents; numbers outside the range become zeros of the same sign."""
+    """Return one array for each range of exponents. Numbers outside the range become zeros with the same sign."""
     if count == 1:
         return [values]
     length = -(-range_bits(x) // count)

@@ -1,4 +1,4 @@
-"""Selection of the vectorised kernel for a matrix product, by engine and operands."""
+"""Vectorised strategies for matrix products, and the choice of one by engine and operands."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _is_in_float32(a: Span, b: Span) -> bool:
 
 
 class Chain(FastSums):
-    """Strategy for FP32 multiply-add: products are exact in float32, and float32 addition is the engine's."""
+    """Strategy for FP32 fused multiply-adds with exact products, which are plain float32 additions."""
 
     carrier = np.float32
     part = PRODUCTS_OF_TILES
@@ -69,7 +69,7 @@ class Chain(FastSums):
         return not self.joins
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with flags; a sum of multiples of the smallest number never underflows."""
+        """Return sums with flags. They never underflow, since they are multiples of the smallest number."""
         sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
         a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
         chain_kernels.plain_flagged(a, b, sums, inexact, *ends)
@@ -81,7 +81,7 @@ def _is_exact(engine: Engine) -> bool:
 
 
 class _Marked(FastSums):
-    """Base class of strategies whose steps mark sums with their flags."""
+    """Base class of strategies that record flags at every step."""
 
     @property
     def has_flags(self) -> bool:
@@ -105,11 +105,11 @@ class _Marked(FastSums):
     def _mark(
         self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
     ) -> None:
-        """Add products to the accumulators in place, and update their flags."""
+        """Add products to the accumulators, and update their marks."""
 
 
 class RoundedChain(_Marked):
-    """Strategy for one product a step and a result of at most 11 bits, in float32."""
+    """Strategy for steps of one product in float32. The result has at most 11 bits."""
 
     carrier = np.float32
 
@@ -138,7 +138,7 @@ class RoundedChain(_Marked):
 
 
 class RoundedPairs(_Marked):
-    """Strategy for one or two products a step, summed with the addend in float64 with rounding to odd."""
+    """Strategy for steps of one or two products. The sum with the addend is rounded to odd in float64."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -176,7 +176,10 @@ class Windowed(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Return whether the kernel fits: it ignores a zero's exponent, so no number may have a lower exponent."""
+        """Return whether the kernel is bit-exact.
+
+        It ignores the exponent of zeros. No number may have a lower exponent than zeros have.
+        """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
@@ -194,7 +197,7 @@ STRATEGIES: tuple[type[FastSums], ...] = (Chain, RoundedChain, RoundedPairs, Win
 def fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
 ) -> tuple[type[FastSums], ...]:
-    """Return the strategies that give correct results for an engine and two operand ranges."""
+    """Return the strategies that are bit-exact for an engine and two operand ranges."""
     bypasses = engine.nan.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.step.exact or can_round(engine.result.format, engine.result.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
@@ -212,8 +215,9 @@ def fitting(
 def first_fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
 ) -> FastSums | None:
-    """Return the first strategy that is correct for an engine and two sides, or None; with `flags`, it must have
-    flags.
+    """Return the first strategy that is bit-exact for an engine and two sides. Return None if there is none.
+
+    With `flags`, the strategy must have flags.
     """
     bits = depth_bits(a.depth)
     for strategy in fitting(strategies, engine, a.span, b.span, joins, bits):

@@ -1,4 +1,4 @@
-"""Dot products with the general kernel: every engine and option, any rows of A with any rows of B."""
+"""Dot products with the general kernel, which supports every engine and option."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from fp9.casts.random_bits import Rng
 
 HEADROOM_BITS = 32
-"""Bits above the largest product for carries, enough for sums of 2^32 products."""
+"""Number of bits above the largest product for carries. They suffice for sums of 2^32 products."""
 
 
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Return the rounding into an accumulator as the kernels take it: the table's arrays and numbers, and the mode.
+    """Return the rounding to an accumulator in the kernels' terms: a table's arrays and numbers, and the mode.
 
-    `overflow` determines the result of finite sums above the largest number; infinite sums stay infinite. The
+    `overflow` determines the result of finite sums above the largest number. Infinite sums stay infinite. The
     target has two NaN codes: for NaN operands, and for invalid operations.
     """
     from fp9.kernels import round64 as kernels  # slow to load
@@ -53,17 +53,17 @@ def rounding_of(
 
 
 KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "NDArray[np.float64]"]
-"""Binades, order, numbers and mode of a rounding, and the table that decodes its results."""
+"""A rounding in the kernels' terms (binades, order, numbers and mode), and the table that decodes its results."""
 
 
 def step_rounding(engine: Engine) -> KernelRounding:
-    """Return the rounding of a step as the kernels take it, and the table that decodes its result."""
+    """Return the rounding of a step in the kernels' terms, and the table that decodes its result."""
     ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
     return _rounding(engine.result.format, engine.result.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> KernelRounding:
-    """Return the rounding of a total to which a chunk's sum is added, and the table that decodes its result."""
+    """Return the rounding of a total in the kernels' terms, and the table that decodes its result."""
     ends = (engine.result.overflow, engine.result.flush, engine.nan.code, engine.nan.invalid_code)
     return _rounding(engine.output, engine.output_rounding, *ends)
 
@@ -87,9 +87,9 @@ def _rounding(
 
 @functools.lru_cache(maxsize=256)
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
-    """Return an engine's parameters as numbers, and the number of limbs that exact sums need.
+    """Return an engine's parameters as numbers, and the number of limbs for exact sums.
 
-    `products` holds the exponents of all bits of products. Chunks are added to a total, and no zero is bypassed.
+    `products` is the exponent range of the products' bits. Chunks are added to a total. There is no zero bypass.
     """
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)
@@ -124,7 +124,7 @@ NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
 
 
 class GeneralSums:
-    """Engine prepared to sum rows of two sides with k products each."""
+    """An engine and two sides, prepared for sums of k products."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b
@@ -139,7 +139,7 @@ class GeneralSums:
         )
 
     def limbs(self) -> NDArray[np.int64]:
-        """Return cleared work space for exact sums."""
+        """Return work space for exact sums, set to zero."""
         return np.zeros(self._limb_count, dtype=np.int64)
 
     def run(
@@ -152,8 +152,9 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum rows of a (or its only row) with rows of b, starting from the numbers `start`, into `codes` and
-        `flags`.
+        """Sum rows of a with rows of b, starting from the numbers `start`. Write `codes` and `flags`.
+
+        If a has only one row, it is used for all rows of b.
         """
         values = some_rows(self._a.values, rows_a), some_rows(self._b.values, rows_b)
         powers = some_rows(self._a.powers, rows_a), some_rows(self._b.powers, rows_b)
@@ -169,8 +170,7 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum rows of numbers with their alignment powers, starting from the numbers `start`, into `codes` and
-        `flags`.
+        """Sum rows of numbers, starting from the numbers `start`. Write `codes` and `flags`.
 
         The kernel takes seconds to compile. It therefore writes codes of one width for all results.
         """
@@ -191,7 +191,10 @@ class GeneralSums:
 def rounded_addends(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return codes and flags (n,) of addends rounded once: the sums of no products, for an engine with `exact`."""
+    """Return the codes and flags (n,) of sums without products, for an `exact` engine.
+
+    Each sum is the addend, rounded once.
+    """
     sums, limbs = engine_numbers(engine, range(1))
     codes, flags = np.empty(start.shape, dtype=np.uint32), np.empty(start.shape, dtype=np.uint8)
     sum_kernels.sum_rows(
@@ -212,7 +215,7 @@ def rounded_addends(
 def stochastic_bits(
     engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]
 ) -> RandomBits:
-    """Return checked random bits for results of shape[:-1] with shape[-1] roundings each."""
+    """Return checked random bits. There are shape[:-1] results, with shape[-1] roundings each."""
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")
     largest = BINARY64.fraction_bits - engine.result.format.precision

@@ -1,4 +1,4 @@
-"""Sums of groups of products that are scaled before alignment (NVFP4); narrow elements are integers."""
+"""Sums whose terms are scaled sums of groups of products (NVFP4). Narrow elements are integers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _ONE = np.ones((1, 1))
 
 
 class GroupedSums:
-    """Engine with groups, prepared to sum rows of two sides with k products each.
+    """An engine with groups and two sides, prepared for sums of k products.
 
-    Raises ValueError for formats with specials, and for formats whose group sums float64 cannot hold beside the
-    window.
+    Raises ValueError for formats with infinities or NaN. Also raises it for formats whose group sums float64
+    cannot hold beside the window.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
@@ -54,7 +54,7 @@ class GroupedSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum rows as `GeneralSums.run` does; `scales` must all be 1, since group scales are applied to products."""
+        """Sum rows as `GeneralSums.run` does. `scales` must all be 1, since group scales multiply groups."""
         integers, factors, powers = (
             [some_rows(array, part) for array, part in zip(arrays, (rows_a, rows_b), strict=True)]
             for arrays in (self._sides, self._factors, self._powers)
@@ -74,7 +74,10 @@ class GroupedSums:
 
 
 class GroupedTiles(FastSums):
-    """Strategy for matrix products with groups: register tiles sum the groups, a loop over columns does the steps."""
+    """Strategy for matrix products with groups.
+
+    Register tiles sum the groups. Then a loop over columns runs the steps.
+    """
 
     part = PRODUCTS_OF_TILES
 
@@ -129,7 +132,7 @@ class GroupedTiles(FastSums):
         starts: range,
         end: int,
     ) -> NDArray[np.float32]:
-        """Return the sums of groups, (groups, rows, columns), exact in float32."""
+        """Return the sums of groups, (groups, rows, columns). They are exact in float32."""
         sums = scratch_full((len(starts), *shape), 0.0, np.float32)
         a, b = read_only(pair[0][rows], some_columns(pair[1], columns))
         for own, start in zip(sums, starts, strict=True):

@@ -1,4 +1,4 @@
-"""Search for rows of two sides whose bits are too low for a common power of two."""
+"""Search for the few rows of two sides that prevent a common power of two in all products."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FEW = 0.25
-"""Largest share of rows that are computed again, at a third of the speed or less; this costs as much as the first
-pass.
-"""
+"""Largest share of rows to compute again. At a third of the speed, this costs about as much as the first pass."""
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return the rows of a and of b that are not multiples of 2^x and 2^(lowest - x).
+    """Return the rows of a that are not multiples of 2^x, and the rows of b that are not multiples of 2^(lowest - x).
 
-    x is chosen so that the fewest rows remain. Returns None if their share is above `_FEW`.
+    x is chosen so that these rows are fewest. Returns None if their share is above `_FEW`.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Batches of matrix products: selection of the kernel, and division into parts for threads."""
+"""Batches of matrix products. A batch gets a kernel and is divided into parts for threads."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from fp9.sums.groups import GroupedSums
 
 WORTH_A_THREAD_STEPWISE = 1 << 15
-"""Number of products above which the general kernel gains from another thread."""
+"""Number of products for which a further thread makes the general kernel faster."""
 
 _NUMBERS_AT_A_TIME = 1 << 20
-"""Numbers of one side that are copied at a time for single sums."""
+"""Number of numbers of one side that are copied at a time for single sums."""
 
 
 class Options(NamedTuple):
-    """Options of `dot` and `matmul`; `joins` says that chunks or scaled sums are added to a total."""
+    """Options of `dot` and `matmul`. `joins` says that chunks or scaled sums are added to a total."""
 
     flags: bool
     joins: bool
@@ -44,7 +44,7 @@ class Options(NamedTuple):
 class Factor(NamedTuple):
     """One factor of a batch: an operand (..., rows, k), and scales (items, rows, blocks).
 
-    `lead` holds the leading axes of the batch; None if the rows of all matrices are treated as rows of one matrix.
+    `lead` holds the batch's leading axes. It is None if all matrices are stacked as one matrix.
     """
 
     operand: Operand
@@ -53,7 +53,7 @@ class Factor(NamedTuple):
     lead: tuple[int, ...] | None
 
     def item(self, number: int, engine: Engine) -> Side:
-        """Return one matrix of the batch."""
+        """Return one matrix of the batch as a side."""
         scale = None if self.scales is None else self.scales.each(lambda array: array[number])
         return side(self.operand, self._view(number), self.operand.shape[-1], engine, scale, self.block)
 
@@ -73,7 +73,10 @@ def _itself(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class Products:
-    """Matrix products of one call: codes (items, rows, columns), and flags, of size 0 if not requested."""
+    """The matrix products of one call.
+
+    The codes have the shape (items, rows, columns). The flags have size 0 if not requested.
+    """
 
     def __init__(self, engine: Engine, a: Factor, b: Factor, start: NDArray[np.float64], options: Options) -> None:
         self._engine, self._a, self._b, self._start, self._options = engine, a, b, start, options
@@ -81,7 +84,7 @@ class Products:
         self.codes, self.flags = outputs(engine, start, self._depth, options.flags, options.random)
 
     def run(self) -> None:
-        """Compute all products, on several threads if the work is large enough."""
+        """Compute all products. Use several threads if the work is large enough."""
         items, rows, columns = self._start.shape
         each = rows * columns * self._depth
         if not items * each:
@@ -108,8 +111,9 @@ class Products:
             work(slice(0, self._start.shape[1]))
 
     def _prepared(self, number: int) -> tuple[Callable[[slice], None], int, int]:
-        """Return a function that computes rows of a product, the products worth a thread, and the products of
-        a part.
+        """Return a function that computes rows of one product, and two numbers for dividing the work.
+
+        They are the number of products that are worth a thread, and the number of products in a part.
         """
         codes_module, tiles = _slow_to_load()
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
@@ -143,7 +147,7 @@ class Products:
             self.codes[place], self.flags[place] = codes, flags
 
     def _stepwise(self, number: int, a: Side, b: Side) -> Callable[[slice], None]:
-        """Return a function that computes rows of a product with the general kernel."""
+        """Return a function that computes rows of one product with the general kernel."""
         sums = row_sums(self._engine, a, b, self._options.joins)
         _, count, columns = self._start.shape
         codes, start, asked = self.codes[number], self._start[number], self._options.flags
@@ -162,8 +166,9 @@ class Products:
 
 @functools.cache
 def _slow_to_load() -> tuple[Any, Any]:
-    """Return modules that only products need; even importing a loaded module costs noticeable time in a small
-    product.
+    """Return modules that only matrix products need.
+
+    In a small product, even the import of a loaded module costs noticeable time. This function is cached.
     """
     from fp9.sums import codes, tiles  # slow to load
 
@@ -171,7 +176,7 @@ def _slow_to_load() -> tuple[Any, Any]:
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:
-    """Return the general kernel for any rows of a with any rows of b."""
+    """Return the general kernel for two sides."""
     from fp9.sums.general import GeneralSums  # slow to load
     from fp9.sums.groups import GroupedSums  # slow to load
 
@@ -181,7 +186,7 @@ def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | Gro
 def outputs(
     engine: Engine, start: NDArray[np.float64], depth: int, flags: bool, random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return arrays for codes and flags, filled with the results of sums of no products if `depth` is 0.
+    """Return arrays for codes and flags. If `depth` is 0, they already hold the results.
 
     The flags have size 0 if not requested.
     """
@@ -194,9 +199,9 @@ def outputs(
 def _sums_of_no_products(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return C (n,) in the engine's output format: truncated if C is longer, or rounded if `exact`.
+    """Return the addends (n,) in the engine's output format, and their flags.
 
-    NaN gets the engine's code.
+    Longer addends are truncated, or rounded if the engine is `exact`. NaN gets the engine's code.
     """
     from fp9.sums.general import rounded_addends  # slow to load
 
@@ -209,6 +214,6 @@ def _sums_of_no_products(
 
 
 def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:
-    """Return whether all matrices of `a` have the same right factor, so that they can be stacked as one matrix."""
+    """Return whether all matrices of `a` have the same right factor. They can then be stacked as one matrix."""
     scale_is_common = scale_b is None or np.ndim(scale_b) <= (2 if block else 1)
     return math.prod(b.shape[:-2]) == 1 and scale_is_common

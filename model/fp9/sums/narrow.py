@@ -1,7 +1,7 @@
-"""Vectorised sums of a product and an addend in formats of at most 16 bits, with flags.
+"""Vectorised a * b + c in formats of at most 16 bits, with flags.
 
-The exact sum is rounded to odd in float32, which has at least two bits more than the result. It is then rounded to
-the result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
+The exact sum is rounded to odd in float32, which has at least two bits more than the result. It is then rounded
+to the result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ if TYPE_CHECKING:
 _INFINITY = BINARY32.infinity
 
 _BY_MAGNITUDE = {mode for mode in Rounding if mode.is_nearest} | {Rounding.RTZ}
-"""Roundings whose flags depend on the magnitude only."""
 
 
 class NarrowSums:
-    """Rounding of a * b + c to a result format, which is also the format of c."""
+    """Kernel for a * b + c, rounded to the format of c."""
 
     def __init__(self, result: Format, rounding: Rounding, grid: Grid) -> None:
         self._grid, self._limits = grid, _limits(result, rounding)
@@ -47,9 +46,7 @@ class NarrowSums:
         self._round = fixed_rounding(request, grid, edges)
 
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
-        """Return whether every value of the columns' types is a code, since the kernel looks codes up without a
-        check.
-        """
+        """Return whether every integer of the columns' dtypes is a code. The kernel looks codes up without a check."""
         return all(np.iinfo(x.dtype).max < t.size for x, t in zip(columns, self._tables(factors), strict=True))
 
     def run(
@@ -59,8 +56,9 @@ class NarrowSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Write codes and flags of a * b + c for codes a and b of the formats `factors` and addends c, shape (n,)
-        each.
+        """Compute a * b + c from codes, shape (n,) each. Write the result's codes and flags.
+
+        The codes a and b have the formats `factors`.
         """
         from fp9.kernels import round32 as fast_kernels  # slow to load
 
@@ -78,8 +76,9 @@ class NarrowSums:
 
 @functools.lru_cache(maxsize=16)
 def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
-    """Return the sums of a result format; None if float32 has too few bits, and for roundings that depend on the
-    sign.
+    """Return the kernel for a result format and a rounding.
+
+    Return None if float32 has too few bits, or if the rounding depends on the sign.
     """
     if not isinstance(result, FixedFormat) or rounding not in _BY_MAGNITUDE:
         return None
@@ -88,10 +87,7 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
 
 
 def _limits(result: Format, rounding: Rounding) -> Limits:
-    """Return the float32 patterns at which flags change, found with the universal kernel.
-
-    Flags change monotonically with the magnitude.
-    """
+    """Return the float32 patterns at which flags change. They are found by bisection with the universal kernel."""
     from fp9.kernels import round64 as kernels  # slow to load
     from fp9.kernels.round32 import Limits
 

@@ -1,4 +1,4 @@
-"""Operands of products: codes of a format, and the arrays that kernels read, each computed once."""
+"""Operands of products: codes of a format, and the arrays that kernels read. Each array is computed once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """Format, bounds of the exponents of its numbers' bits after scaling, and their number of significant bits."""
+    """A format with bounds on its numbers after scaling.
+
+    `lowest` and `highest` bound the exponents of all bits. `precision` is the number of significand bits.
+    """
 
     format: Format
     lowest: int
@@ -32,15 +35,15 @@ class Span(NamedTuple):
     precision: int
 
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
-        """Return the span of numbers times factors.
+        """Return the span of products of these numbers and some factors.
 
-        The bits of a product are `low` to `high` higher, and its significand is up to `bits` longer.
+        The exponents of a product's bits are `low` to `high` higher. Its significand is up to `bits` longer.
         """
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
 
 class _Kept:
-    """Codes, and the arrays computed from them, with the last two axes in either order."""
+    """Codes, and cached arrays that are computed from them, in either order of the last two axes."""
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
         self.codes, self.format = codes, fmt
@@ -51,7 +54,7 @@ class _Kept:
 
     @functools.cached_property
     def met(self) -> NDArray[np.bool_]:
-        """Return which codes of the format occur."""
+        """Return a mask of the codes that occur."""
         met = np.zeros(self.format.table.size, dtype=np.bool_)
         _look_ups().note(*read_only(np.ascontiguousarray(self.codes).reshape(-1)), met)
         return met
@@ -66,7 +69,7 @@ class _Kept:
         return self.span._replace(lowest=int(lowest_bits(numbers).min()), highest=int(np.frexp(numbers.max())[1] - 1))
 
     def array(self, what: str, swapped: bool) -> NDArray[Any]:
-        """Return an array of `_MADE`, contiguous in memory."""
+        """Return an array of `_MADE`. It is contiguous in memory."""
         with self._making:
             if (what, swapped) not in self._made:
                 codes = self.codes.swapaxes(-1, -2) if swapped else self.codes
@@ -75,12 +78,12 @@ class _Kept:
 
 
 class Operand:
-    """Codes of a format that several products read, as left or right factor, transposed or not (see `operand`).
+    """Codes of a format, prepared for several products (see `operand`).
 
-    A product needs the codes' numbers and the powers of two that align them. These arrays are computed when an
-    engine first needs them. They are cached as long as the operand or a transpose of it exists. A code takes 4
-    bytes in float32 or 8 in float64, and 8 more for engines with a window. This applies to each order of axes in
-    use.
+    The operand may be a left or right factor, and it may be transposed. A product needs the codes' numbers and
+    the powers of two that align them. These arrays are computed when an engine first needs them. They are
+    cached as long as the operand or a transpose of it exists. A code takes 4 bytes in float32 or 8 in float64,
+    and 8 more for engines with a window. This applies to each order of axes in use.
     """
 
     __slots__ = ("_kept", "_swapped")
@@ -95,7 +98,7 @@ class Operand:
 
     @property
     def span(self) -> Span:
-        """Return the format with the exponents of its numbers' bits."""
+        """Return the span of all numbers of the format."""
         return self._kept.span
 
     @property
@@ -111,7 +114,7 @@ class Operand:
 
     @property
     def codes(self) -> NDArray[Any]:
-        """Return the codes, read-only."""
+        """Return the codes, as a read-only array."""
         codes = self._kept.codes.swapaxes(-1, -2) if self._swapped else self._kept.codes.view()
         codes.flags.writeable = False
         return codes
@@ -129,7 +132,7 @@ class Operand:
 
     @property
     def mT(self) -> Operand:
-        """Return the operand with its last two axes exchanged, sharing all cached arrays.
+        """Return the operand with its last two axes exchanged. Both share all cached arrays.
 
         Raises ValueError for vectors.
         """
@@ -148,7 +151,7 @@ class Operand:
         return self.mT
 
     def array(self, what: str) -> NDArray[Any]:
-        """Return an array that kernels read, contiguous, in the shape of the codes; do not write to it.
+        """Return an array that kernels read. It is contiguous, has the shape of the codes, and must not be changed.
 
         `what` is one of these:
 
@@ -169,10 +172,10 @@ class Operand:
 
 
 def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
-    """Return codes prepared for several products; `dot` and `matmul` take it in place of codes, without a format.
+    """Prepare codes for several products. `dot` and `matmul` accept the result in place of codes.
 
-    `codes`: unsigned integers of a format of at most 16 bits, in any shape that a product takes; they are copied.
-    `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
+    `codes`: unsigned integers of a format of at most 16 bits, in any shape that a product takes. They are
+    copied. `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
     >>> w = operand(fp9.encode([[1.0, 2.0], [3.0, 4.0]], "e4m3"), "e4m3")
@@ -189,8 +192,9 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
 def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
     """Return an operand whose elements along an axis are in the order of the engine's steps.
 
-    Without interleaving, this is the operand itself. Missing elements of the last chunk are +0, or the smallest
-    number of a format without zero. In that case the other factor is +0 (`check_filled`), and so is the product.
+    Without interleaving, return the operand itself. Missing elements of the last chunk are +0. In a format
+    without zero they are the smallest number. The other factor is then +0 (`check_filled`), so that the product
+    is zero.
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -204,7 +208,7 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
 
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
-    """Raise ValueError if interleaved steps lack elements in the last chunk and neither format has a zero."""
+    """Raise ValueError if interleaved steps need zeros to fill the last chunk and neither format has a zero."""
     if (
         engine.chunk.interleave is not None
         and engine.chunk.length
@@ -218,10 +222,10 @@ def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
-    """Return `given` if it is an operand, else an operand of the codes, which are not copied.
+    """Return `given` if it is an operand. Otherwise return an operand of these codes, without a copy.
 
-    `side`, a or b, is named in errors. Raises TypeError for codes without a format, and ValueError for an operand
-    whose format differs from `fmt`.
+    `side`, a or b, is named in errors. Raises TypeError for codes without a format, and ValueError for an
+    operand whose format differs from `fmt`.
     """
     if isinstance(given, Operand):
         if fmt is not None and format(fmt) != given.format:
@@ -234,7 +238,7 @@ def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) 
 
 
 def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Return the codes of an operand; raise ValueError for formats that cannot be operands."""
+    """Return codes as an array of integers. Raises ValueError for formats that cannot be operands."""
     if fmt.bits > 16:
         raise ValueError(f"{fmt.name} given as operand; give a format of at most 16 bits")
     check_exponents("", fmt)
@@ -246,7 +250,10 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def power_table(fmt: Format) -> NDArray[np.float64]:
-    """Return 2^(alignment exponent) of every code of a format of at most 16 bits; 0 for zeros, infinities and NaN."""
+    """Return 2^(alignment exponent) for every code of a format of at most 16 bits.
+
+    It is 0 for zeros, infinities and NaN.
+    """
     if fmt.bits > 16:
         raise ValueError(f"{fmt.name} given as operand of an engine with a window; give a format of at most 16 bits")
     values = np.abs(fmt.table)
@@ -259,14 +266,14 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
-    """Return the alignment exponents of a format, as bytes; NO_EXPONENT for zeros, infinities and NaN."""
+    """Return the alignment exponent of every code, as a byte. It is NO_EXPONENT for zeros, infinities and NaN."""
     powers = power_table(fmt)
     exponents = np.frexp(powers)[1] - 1
     return np.where(powers > 0, exponents, NO_EXPONENT).astype(np.int8)
 
 
 def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the exponents of the lowest bits of finite nonzero numbers."""
+    """Return the exponent of the lowest bit of each number. Numbers are finite and not zero."""
     significands, exponents = np.frexp(numbers)
     integers = np.abs(np.ldexp(significands, BINARY64.precision)).astype(np.int64)
     return np.frexp((integers & -integers).astype(np.float64))[1] - 1 + exponents - BINARY64.precision
@@ -274,21 +281,24 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8]:
-    """Return the exponents of the lowest bits of a format's numbers, as bytes; the largest byte for all other codes."""
+    """Return the exponent of the lowest bit of every code's number, as a byte.
+
+    It is the largest byte for zeros, infinities and NaN.
+    """
     some = power_table(fmt) > 0
     return np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1).astype(np.int8)
 
 
 @functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
-    """Return which codes of a format of at most 16 bits are finite."""
+    """Return a mask of the finite codes of a format of at most 16 bits."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
 
 
 @functools.lru_cache(maxsize=64)
 def bit_range(fmt: Format) -> tuple[int, int]:
-    """Return the exponents of the lowest and the highest bit of a format's numbers."""
+    """Return the exponents of the lowest and the highest bit that a number of the format can have."""
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code)))
     largest = fmt.max_magnitude
     if fmt.bits <= 16:  # a code that no cast produces may be larger: -128 of the integers
@@ -298,7 +308,10 @@ def bit_range(fmt: Format) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=64)
 def integer_table(fmt: Format) -> NDArray[np.int32]:
-    """Return the numbers of a narrow format without infinities and NaN, in units of its lowest bit."""
+    """Return every number of a narrow format as an integer, in units of the format's lowest bit.
+
+    The format has no infinities and no NaN.
+    """
     lowest, _ = bit_range(fmt)
     integers: NDArray[np.int32] = np.ldexp(fmt.table, -lowest).astype(np.int32)
     return integers

@@ -1,4 +1,4 @@
-"""Dot products and matrix products of codes, rounded after every step as the engine defines (numerics.md, sums)."""
+"""Dot products and matrix products of codes, rounded after every step of the engine (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class SumOptions(TypedDict, total=False):
-    """Types of the keyword arguments of `dot` and `matmul`, for editors."""
+    """Types of the keyword arguments of `dot` and `matmul`."""
 
     scale_a: ArrayLike | None
     scale_b: ArrayLike | None
@@ -44,7 +44,7 @@ class SumOptions(TypedDict, total=False):
 
 
 class EngineKernel:
-    """Engine prepared for the kernels of single steps: its result's rounding table, mode and decode table."""
+    """An engine in the terms of the kernels for single steps: its rounding table, mode and decode table."""
 
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
@@ -54,7 +54,7 @@ class EngineKernel:
         self.rounding = tuple(rounding)
 
     def addends(self, codes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return codes of addends as float64."""
+        """Return the numbers of addend codes, as float64."""
         return decode_to(codes, self._addend, np.float64)
 
     def outputs(self, *shape: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:
@@ -247,7 +247,6 @@ def matmul(
 
 
 def _broadcast(array: NDArray[Any], shape: tuple[int, ...], rows: int) -> NDArray[Any]:
-    """Return an array of vectors as (rows, k), or as (1, k) if there is only one vector."""
     depth = array.shape[-1]
     if array.size == depth:
         return array.reshape(1, depth)
@@ -255,7 +254,7 @@ def _broadcast(array: NDArray[Any], shape: tuple[int, ...], rows: int) -> NDArra
 
 
 def _batch(a: Operand, b: Operand) -> tuple[int, ...]:
-    """Return the leading axes of a product; raise ValueError for shapes that do not fit."""
+    """Return the leading axes of a product. Raises ValueError for shapes that do not fit."""
     if a.ndim >= 2 and b.ndim >= 2 and a.shape[-1] == b.shape[-2]:
         if a.ndim == b.ndim == 2:
             return ()
@@ -280,7 +279,7 @@ def _given(codes: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None:
-    """Refuse codes of another format, and warn about plain codes whose width fits several formats."""
+    """Raise an error for addend codes of another format. Warn about plain codes whose width fits several formats."""
     if named is not None and format(named) != fmt:
         raise ValueError(f"format_c {format(named).name} given, and the engine adds {fmt.name}; cast c to it first")
     if named is None and fmt.bits <= 16 and carried(c) is None:
@@ -294,7 +293,7 @@ def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None
 def _start(
     c: ArrayLike | None, named: Format | str | None, engine: Engine, shape: tuple[int, ...], batch: tuple[int, ...] = ()
 ) -> NDArray[np.float64]:
-    """Return the numbers from which sums of a shape start; leading axes broadcast to the batch."""
+    """Return the numbers from which sums start, in the shape of the result. Leading axes are broadcast."""
     if c is None:
         if named is not None:
             format(named)
@@ -331,7 +330,7 @@ def _random(
 
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:
-    """Return whether the whole sum is one chunk, because it is scaled before C is added."""
+    """Return whether the sum of all products is scaled before C is added. It is then one chunk."""
     return scaled and engine.step.scaling is Scaling.SUMS and engine.chunk.length is None and not engine.step.exact
 
 

@@ -1,4 +1,4 @@
-"""Rounding into accumulators inside float32 and float64, as the vector kernels of products take it."""
+"""Rounding to accumulator formats inside float32 and float64, for vector kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from fp9.rounding import Rounding
 
 
 def can_round(result: Format, rounding: Rounding) -> bool:
-    """Return whether the vector rounder supports the rounding: rtz or rne with subnormals, rne or rna without."""
+    """Return whether vector kernels support the rounding to this format.
+
+    They support rtz or rne with subnormals, and rne or rna without.
+    """
     if not isinstance(result, FixedFormat):
         return False
     known = {Rounding.RNE: True, Rounding.RNA: result.flushes, Rounding.RTZ: not result.flushes}
@@ -21,7 +24,7 @@ def can_round(result: Format, rounding: Rounding) -> bool:
 
 
 def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
-    """Return whether a carrier's normal numbers include an accumulator's numbers and the constants that round them."""
+    """Return whether the carrier's normal numbers include all numbers of a format and the constants that round them."""
     assert isinstance(result, FixedFormat)
     range_of = np.finfo(carrier)
     highest_start = int(range_of.maxexp) - int(range_of.nmant) - 3
@@ -30,7 +33,7 @@ def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
 
 @functools.lru_cache(maxsize=128)
 def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
-    """Return the rounding into a format inside float32 (to nearest) or float64."""
+    """Return the constants that round to a format inside float32 (to nearest) or float64."""
     assert isinstance(result, FixedFormat)
     fraction_bits = np.finfo(carrier).nmant
     integer = np.uint32 if carrier is np.float32 else np.int64
@@ -52,12 +55,12 @@ def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]])
 
 
 def tiny_below(result: Format) -> float:
-    """Return a bound above all numbers that may be tiny, before or after rounding."""
+    """Return a number that exceeds every result that may be tiny, before or after rounding."""
     return float(max(pow2(result.min_normal_exponent), result.value_of(result.smallest_code)))
 
 
 def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:
-    """Return limit, magic and steps for rounding the format's lowest numbers.
+    """Return limit, magic and steps for rounding in the format's lowest binades.
 
     Below `limit`, rounding adds and subtracts `magic`, or truncates to multiples of 1 / `steps`.
     """

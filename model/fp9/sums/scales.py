@@ -1,4 +1,4 @@
-"""Scales of operands: exponents of powers of two, or codes of a scale format, for each vector or each block of it."""
+"""Scales of operands. A vector, or each block of a vector, has one exponent of two or one code of a scale format."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 SCALE_LIMIT = 127
-"""Largest magnitude of a scale's exponent, as in E8M0."""
+"""Largest magnitude of a scale exponent, as in E8M0."""
 
 
 class Scales(NamedTuple):
-    """Factors of an operand, (..., rows, blocks or 1), and the powers of two that align them: 0 for zeros and NaN.
+    """Scales of an operand: `factors` (..., rows, blocks or 1), and the powers of two that align them.
 
-    If `format` is None, the factors are powers of two, 2^-127..2^127, and `powers` is the same array.
+    The power is 0 for zeros and NaN. If `format` is None, the factors are powers of two, 2^-127..2^127, and
+    `powers` is the same array.
     """
 
     factors: NDArray[np.float64]
@@ -30,7 +31,7 @@ class Scales(NamedTuple):
     format: Format | None
 
     def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Scales:
-        """Return scales with the same change applied to both arrays."""
+        """Apply a function to both arrays, and return the new scales."""
         factors = change(self.factors)
         return Scales(factors, factors if self.powers is self.factors else change(self.powers), self.format)
 
@@ -40,7 +41,7 @@ class Scales(NamedTuple):
         return self.format is None or bool(np.isfinite(self.factors).all())
 
     def widened(self, span: Span) -> Span:
-        """Return the span of a span's numbers times these scales."""
+        """Return the span of numbers after multiplication by these scales."""
         if self.format is not None and self.format.precision > 1:
             lowest, highest = bit_range(self.format)
             return span.scaled(lowest, highest + 1, self.format.precision)
@@ -50,7 +51,7 @@ class Scales(NamedTuple):
 
 
 def scaled(numbers: NDArray[Any], factors: NDArray[np.float64]) -> NDArray[Any]:
-    """Return numbers times scales, which broadcast, in the numbers' type; infinity times 0 gives `invalid_nan`."""
+    """Return numbers times factors, in the numbers' dtype. Infinity times 0 gives `invalid_nan`."""
     some_zero = not factors.all()
     with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
         products: NDArray[Any] = numbers * factors.astype(numbers.dtype)
@@ -70,11 +71,10 @@ def scale_rows(
     batch: tuple[int, ...] = (),
     blocks_first: bool = False,
 ) -> Scales | None:
-    """Return the scales of an operand as (*batch, *shape, 1), or (*batch, *shape, blocks) with `block`; None for no
-    scale.
+    """Return an operand's scales as (*batch, *shape, 1), or None without scales.
 
-    If `fmt` is None, scales are given as exponents of powers of two. Leading axes broadcast to `batch`. With
-    `blocks_first`, scales are given as (blocks, rows).
+    With `block` the shape is (*batch, *shape, blocks). If `fmt` is None, `scale` holds exponents of powers of
+    two. Leading axes broadcast to `batch`. With `blocks_first`, `scale` has the shape (blocks, rows).
 
     Raises ValueError for shapes, exponents and codes that do not fit. Raises TypeError for scales that are not
     integers, and for unsigned integers as exponents.
@@ -120,7 +120,7 @@ def _scales(array: NDArray[Any], fmt: Format | None) -> Scales:
 
 
 def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Return whether an array of a shape broadcasts to another shape."""
+    """Return whether an array of `shape` broadcasts to the shape `to`."""
     return len(shape) <= len(to) and all(
         given in (1, wanted) for given, wanted in zip(reversed(shape), reversed(to), strict=False)
     )

@@ -1,4 +1,4 @@
-"""The two sides of a product: rows of an operand that are summed along K, with the scales that multiply them."""
+"""The two sides of a product. A side has rows of an operand and the scales that multiply them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ Places = slice | NDArray[np.intp]
 """Indices of some rows or columns."""
 
 View = Callable[["NDArray[Any]"], "NDArray[Any]"]
-"""Function that selects part of an array of an operand's shape, as a matrix."""
+"""Function that selects a matrix from an array of an operand's shape."""
 
 
 @dataclass(eq=False)
 class Side:
-    """Rows of one operand, (rows, k), with their scales. A right side holds the operand's columns, as rows of its
-    `mT`.
+    """Rows of one operand, (rows, k), with their scales. The rows of a right side are columns of the operand.
 
     `scales` multiplies numbers, (rows, k or 1). `at_sums` multiplies sums of chunks, (rows or 1, chunks or 1).
     `groups` multiplies sums of groups, (rows or 1, groups or 1).
@@ -43,11 +42,11 @@ class Side:
     groups: Scales | None
 
     def rows(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array` as (rows, k), multiplied by the scales, contiguous."""
+        """Return an array of `Operand.array` as (rows, k), contiguous. Scales are applied."""
         return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
 
     def columns(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array` as (k, rows), multiplied by the scales; for sides that are matrices."""
+        """Return an array of `Operand.array` as (k, rows), for a side that is a matrix. Scales are applied."""
         factors = self._factors(what)
         return self._multiplied(self.view(self.operand.mT.array(what)), None if factors is None else factors.T)
 
@@ -64,29 +63,32 @@ class Side:
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:
-        """Return the numbers, row by row in memory."""
+        """Return the numbers, stored row by row."""
         return self.rows("float64")
 
     @functools.cached_property
     def powers(self) -> NDArray[np.float64]:
-        """Return the alignment powers, row by row in memory; shape (1, 1) if the engine has no window."""
+        """Return the alignment powers, stored row by row. The shape is (1, 1) if the engine has no window."""
         return self.rows("powers") if self.aligned else NO_POWERS
 
     @property
     def met_span(self) -> Span:
-        """Return the span of the numbers that occur; if scales multiply them, the span of all possible numbers."""
+        """Return the span of the numbers that occur.
+
+        If scales multiply them, return the span of all possible numbers.
+        """
         return self.span if self.scales is not None else self.operand.met_span
 
     @property
     def is_finite(self) -> bool:
-        """Return whether no number and no scale is infinite or NaN."""
+        """Return whether all numbers and scales are finite."""
         if self.scales is not None and not self.scales.is_finite:
             return False
         return self.operand.is_finite or bool(self.view(self.operand.array("finite")).all())
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """Return the rows of an operand that `view` selects, with `depth` products.
+    """Return the side of an operand that `view` selects, with `depth` products.
 
     `scales` (rows or 1, blocks) comes from `scale_rows`.
     """
@@ -101,7 +103,7 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
 
 
 def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
-    """Return some rows of an array, or its only row."""
+    """Return some rows of an array. If it has only one row, return that row."""
     return array if array.shape[0] == 1 else array[rows]
 
 

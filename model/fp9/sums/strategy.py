@@ -1,4 +1,4 @@
-"""Base class of strategies for matrix products: an engine and two prepared sides, whose rows are summed as numbers."""
+"""Base class of strategies for matrix products."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from fp9.system.parallel import PRODUCTS
 from fp9.system.scratch import scratch_copy, scratch_full
 
 PRODUCTS_OF_TILES = 1 << 28
-"""Number of products in a part, as `PRODUCTS`, for kernels of register tiles."""
+"""Number of products in a part, for kernels with register tiles. Other kernels use `PRODUCTS`."""
 
 EVERY = slice(None)
 INEXACT = np.uint8(Flags.INEXACT)
 
 
 def some_columns(array: NDArray[Any], columns: Places) -> NDArray[Any]:
-    """Return columns of a matrix, contiguous."""
+    """Return some columns of a matrix, as a contiguous array."""
     return array if columns is EVERY else np.ascontiguousarray(array[:, columns])
 
 
@@ -36,10 +36,9 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 
 
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
-    """Return rows of one matrix (rows, k), columns of another (k, columns), and the range of products begin..end-1 in
-    them.
+    """Return rows of one matrix (rows, k), columns of another (k, columns), and the product range begin..end-1.
 
-    If a copy is needed, only these products are copied.
+    If a copy is needed, only these products are copied. The range then starts at 0.
     """
     a, b = pair
     if isinstance(rows, slice) and columns is EVERY:
@@ -53,7 +52,7 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 
 
 class Flagged(NamedTuple):
-    """Sums as numbers, their flags, and which flags are not known; each (rows, n).
+    """Sums as numbers, their flags, and a mask of unknown flags. All have the shape (rows, n).
 
     Flags of infinite and NaN sums are never known.
     """
@@ -64,7 +63,7 @@ class Flagged(NamedTuple):
 
     @property
     def open(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return rows and columns of sums whose flags are not known."""
+        """Return the rows and columns of sums whose flags are unknown."""
         some = self.unsure | ~np.isfinite(self.numbers)
         if not some.any():
             return _NO_PLACES
@@ -73,7 +72,7 @@ class Flagged(NamedTuple):
 
 
 class FastSums(abc.ABC):
-    """Engine and two sides, a (m, k) and b (n, k), prepared for products of rows of a with all rows of b."""
+    """An engine and two sides, a (m, k) and b (n, k), prepared for products of rows of a with all rows of b."""
 
     carrier: type[np.floating[Any]] = np.float64
     part = PRODUCTS
@@ -87,19 +86,22 @@ class FastSums(abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for numbers in these ranges and at most 2^depth_bits products."""
+        """Return whether the kernel is bit-exact for all numbers in these ranges.
+
+        There are at most 2^depth_bits products.
+        """
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for these codes, given that engine and ranges fit."""
+        """Return whether the kernel is bit-exact for these codes. `fits` has already returned True."""
         return True
 
     @abc.abstractmethod
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        """Return accumulators (rows, columns) after the products begin..end-1, in place or in a new array."""
+        """Add the products begin..end-1 to accumulators (rows, columns), in place or in a new array."""
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the sums of some rows, starting from the numbers `start` (rows, n), as numbers."""
+        """Return the sums of some rows as numbers. They start from the numbers `start` (rows, n)."""
         if not self.joins:
             return self.accumulate(rows, EVERY, scratch_copy(start, self.carrier), 0, self.depth)
         totals = scratch_copy(start, start.dtype)
@@ -110,7 +112,7 @@ class FastSums(abc.ABC):
         return totals
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return totals (rows, columns) plus the sums of all chunks, in place or in a new array."""
+        """Add the sums of all chunks to totals (rows, columns), in place or in a new array."""
         for begin, end, scales in self._chunks(rows, columns):
             zeros = scratch_full(totals.shape, 0.0, self.carrier)
             parts = self.accumulate(rows, columns, zeros, begin, end)
@@ -118,7 +120,7 @@ class FastSums(abc.ABC):
         return totals
 
     def _chunks(self, rows: Places, columns: Places) -> Iterator[tuple[int, int, Pair]]:
-        """Yield begin and end of each chunk, and the scales of its sums for some rows and columns."""
+        """Yield for each chunk its range begin..end-1 of products, and the scales of its sums."""
         length = self.engine.chunk.length or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
@@ -132,7 +134,7 @@ class FastSums(abc.ABC):
         return False
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with flags for some rows and columns, starting from `start` (rows, columns)."""
+        """Return sums with flags for some rows and columns. They start from `start` (rows, columns)."""
         raise NotImplementedError(f"{type(self).__name__} has no flags")
 
     @functools.cached_property
@@ -141,22 +143,23 @@ class FastSums(abc.ABC):
 
 
 _JOINED_ROWS = 128
-"""Rows whose totals stay in the second-level cache from chunk to chunk."""
+"""Number of rows whose totals stay in the second-level cache from chunk to chunk."""
 
 
 def depth_bits(depth: int) -> int:
-    """Return the bits by which a sum of so many numbers may be longer than one number."""
+    """Return the number of bits by which a sum of `depth` numbers may be longer than one number."""
     return max(depth - 1, 0).bit_length()
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether a zero can raise the largest exponent, because its exponent is above a product's or an
-    addend's.
+    """Return whether a zero can raise the largest exponent.
+
+    This is so if the exponent of zeros is above the exponent of some product or addend.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent
 
 
 def range_bits(x: Span) -> int:
-    """Return the bits of the fixed-point numbers of a range of exponents."""
+    """Return the number of bits of a fixed-point number that covers a range of exponents."""
     return x.highest - x.lowest + 1

@@ -1,6 +1,6 @@
-"""Shared base of strategies with register tiles.
+"""Base class of strategies with register tiles.
 
-Sums outside the tiles' range are computed again by another strategy, which knows all flags.
+If sums leave the range of the tiles, another strategy computes them again.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Chunks(NamedTuple):
-    """Products of a chunk, the rounding of totals (None for a single chunk), and a bound above totals that may be
-    tiny.
+    """How products are summed in chunks.
+
+    `length` is the number of products in a chunk. `total` is the rounding of totals, or None for a single
+    chunk. `tiny` exceeds every total that may be tiny.
     """
 
     length: int
@@ -39,7 +41,10 @@ class Chunks(NamedTuple):
 
 
 Lost = NDArray[Any] | None
-"""Integers as wide as the carrier, set where a step is inexact; None if flags are not wanted."""
+"""Array of marks, which are set after inexact steps. It is None if flags are not wanted.
+
+A mark is an integer as wide as the numbers of the tile.
+"""
 
 
 def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -48,9 +53,7 @@ def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 class Tiled(FastSums):
-    """Strategy for sums of finite numbers; sums out of range, infinities and NaN are computed again by another
-    strategy.
-    """
+    """Strategy for finite sums in range. Another strategy computes all other sums."""
 
     part = PRODUCTS_OF_TILES
 
@@ -66,7 +69,10 @@ class Tiled(FastSums):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the sides fit: scales could move numbers out of their formats' ranges."""
+        """Return whether the strategy is bit-exact for these sides.
+
+        Scales are not supported, since they could move numbers out of the format's range.
+        """
         return a.scales is None and b.scales is None
 
     @abc.abstractmethod
@@ -87,11 +93,11 @@ class Tiled(FastSums):
 
     @functools.cached_property
     def _flagging(self) -> FastSums | None:
-        """Return the strategy for all numbers that has flags, or None."""
+        """Return a strategy that gives flags for all numbers, or None."""
         return first_fitting(STRATEGIES, self.engine, *self._given, self.joins, flags=True)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        """Return accumulators after the products begin..end-1, for all columns at once."""
+        """Add the products begin..end-1 to accumulators, for all columns at once."""
 
         def again(own: NDArray[np.intp], some: NDArray[np.intp], start: NDArray[Any]) -> NDArray[Any]:
             return self._others.accumulate(own, some, start.astype(self._others.carrier), begin, end)
@@ -99,9 +105,7 @@ class Tiled(FastSums):
         return self._mended(rows, acc, begin, end, Chunks(max(end - begin, 1)), again)
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return totals plus the sums of all chunks, for all columns at once; unscaled chunks are added inside the
-        tiles.
-        """
+        """Add the sums of all chunks to totals, for all columns at once. The tiles themselves add unscaled chunks."""
         if not self._chunks_in_tiles:
             return super().join(rows, columns, totals)
         chunks = self._joined_chunks
@@ -115,7 +119,7 @@ class Tiled(FastSums):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether flags are available.
+        """Return whether the strategy has flags.
 
         If chunks are added to a total and there is a window, both formats must have subnormal numbers.
         """
@@ -124,9 +128,7 @@ class Tiled(FastSums):
         return not self.joins or (self._chunks_in_tiles and stepped)
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with flags, for all columns at once; another strategy with flags computes what the tiles
-        cannot.
-        """
+        """Return sums with flags, for all columns at once. Another strategy computes what the tiles cannot."""
         redo = self._no_redo(rows, start)
         found, own = self._flagged(rows, start, redo), np.arange(self.a.shape[0])[rows]
         for some, of_columns in self._cells(redo):
@@ -139,7 +141,7 @@ class Tiled(FastSums):
         return found
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """Return sums with flags from the tiles, and set `redo` where the tiles are wrong."""
+        """Return sums with flags from the tiles. Set `redo` where they are wrong."""
         lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
         if self.joins:
             chunks, acc = self._joined_chunks, start
@@ -157,7 +159,6 @@ class Tiled(FastSums):
 
     @property
     def _joining(self) -> Any:
-        """Return the rounding of totals as `kernels.floats.joined` takes it."""
         (lowest, highest), output = bit_range(self.engine.result.format), self.engine.output
         narrow = lowest >= BINARY32.lowest_quantum and highest <= BINARY32.bias
         own = output.native_dtype == "float32" and self.engine.output_rounding is Rounding.RNE
@@ -172,7 +173,7 @@ class Tiled(FastSums):
         return int(tile_columns.py_func(self.b.itemsize))
 
     def _no_redo(self, rows: Places, acc: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which rows and panels the tiles cannot compute at all."""
+        """Return a mask of the rows and panels that the tiles cannot compute at all."""
         redo = np.zeros((acc.shape[0], -(-acc.shape[1] // self._panel)), dtype=np.bool_)
         redo |= self._special_rows[rows, None]
         return redo
@@ -186,7 +187,7 @@ class Tiled(FastSums):
         chunks: Chunks,
         again: Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[Any]], NDArray[Any]],
     ) -> NDArray[Any]:
-        """Return sums from the tiles; where they are wrong, from `again` (rows, columns, accumulators)."""
+        """Return sums from the tiles. `again` (rows, columns, accumulators) computes those that are wrong."""
         redo = self._no_redo(rows, acc)
         sums, own = self.tiles(rows, acc, begin, end, redo, chunks, None), np.arange(self.a.shape[0])[rows]
         for some, columns in self._cells(redo):
@@ -194,7 +195,10 @@ class Tiled(FastSums):
         return sums
 
     def _cells(self, redo: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield rows and columns that must be computed again; rows with all columns wrong are cleared in `redo`."""
+        """Yield the rows and columns of sums that must be computed again.
+
+        If a whole row is wrong, its entries in `redo` are cleared.
+        """
         columns, width = self.b.shape[1], self._panel
         everywhere = redo.all(axis=1)
         redo[everywhere] = False
@@ -211,7 +215,7 @@ def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
 
 
 class Stepwise(FastSums):
-    """Strategy with the general kernel, step by step: correct for all engines and numbers, and slow."""
+    """Strategy with the general kernel. It is correct for all engines and numbers, and slow."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -242,7 +246,7 @@ _ONE = np.ones((1, 1))
 def lowest_step(result: FixedFormat) -> int:
     """Return the exponent of the last place in the lowest binade.
 
-    Without subnormal numbers, return the exponent of the smallest power of two in the format. If zero takes the
+    Without subnormal numbers, return the exponent of the smallest power of two in the format. If zero uses the
     code of 2^lowest, this is the next power.
     """
     if result.subnormals:

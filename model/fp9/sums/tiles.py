@@ -1,4 +1,4 @@
-"""Matrix products with register tiles; sums out of the tiles' range are computed by a kernel for all numbers."""
+"""Strategies with register tiles for engines without a window. A general kernel computes sums out of range."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 
 
 class Rounded(Tiled):
-    """Strategy for steps of one or more products, rounded to nearest, whose sum the carrier holds exactly."""
+    """Strategy for steps of one or more products, rounded to nearest. The carrier holds each step's sum exactly."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -54,8 +54,9 @@ class Rounded(Tiled):
         self._lowest_bits = self._lowest_bits_below(coarse)
 
     def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
-        """Return exponents of lowest bits, a's (rows, k) and b's (k, columns); empty if products are multiples of
-        2^step.
+        """Return the exponents of the lowest bits of a (rows, k) and b (k, columns).
+
+        The arrays are empty if all products are multiples of 2^step.
         """
         a, b = self._given
         if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
@@ -71,8 +72,9 @@ class Rounded(Tiled):
         return int(np.finfo(self.carrier).nmant) - self.engine.result.format.fraction_bits
 
     def _step(self, exponent: int) -> chain_kernels.Step:
-        """Return the step 2^exponent with its ceiling; 2^drop times a multiple below it is also a number of the
-        carrier.
+        """Return the step 2^exponent with its ceiling.
+
+        If |x| is below the ceiling, the carrier also holds 2^drop x.
         """
         largest = min(float(self.engine.result.format.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
         exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
@@ -81,9 +83,9 @@ class Rounded(Tiled):
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
         """Return the exponents of the coarse and the fine step.
 
-        Multiples of the coarse step never reach the lowest binades. All numbers are multiples of the fine step;
-        rows and columns with finer numbers are marked special. The coarse step is no larger than needed to hold
-        all sums of the largest numbers, since fewer addends are multiples of a larger one.
+        Multiples of the coarse step never reach the lowest binades. All numbers are multiples of the fine step,
+        except in rows and columns that are marked special. A small coarse step is better, since more addends
+        are multiples of it. It must be large enough to hold all sums of the largest numbers.
         """
         result = self.engine.result.format
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
@@ -100,7 +102,7 @@ class Rounded(Tiled):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether most numbers are multiples of a power of two for which float64 holds the sums."""
+        """Return whether float64 holds the sums in units that divide the numbers of most rows."""
         usual = super().takes(engine, a, b, depth_bits)
         return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
 
@@ -118,7 +120,7 @@ class Rounded(Tiled):
 
 
 class RoundedNarrow(Rounded):
-    """Strategy for one product a step and a result of at most 11 bits, in float32.
+    """Strategy for steps of one product in float32. The result has at most 11 bits.
 
     Double rounding through float32 changes no sum. With two terms so short, a sum that float32 cannot hold is
     never close to half a unit of the result's last place. This includes subnormal numbers.
@@ -141,7 +143,10 @@ class RoundedNarrow(Rounded):
         return Tiled.takes(engine, a, b, depth_bits)
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """Return sums with flags; an unmarked sum is exact if float32 holds every partial sum."""
+        """Return sums with flags.
+
+        An unmarked sum is surely exact only if float32 holds every partial sum. Other flags are unknown.
+        """
         found = super()._flagged(rows, start, redo)
         some = (found.flags == 0) & ~found.unsure
         if some.any():
@@ -151,7 +156,7 @@ class RoundedNarrow(Rounded):
         return found
 
     def _are_held(self, rows: NDArray[np.intp], columns: NDArray[np.intp], c: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return for each cell whether float32 holds all partial sums of its products and c, (cells,)."""
+        """Return for each cell whether float32 holds all partial sums, (cells,). The addends are c."""
         a, b = (side.rows("lowest bits").min(axis=1).astype(np.int64) for side in self._given)
         last = np.minimum(a[rows] + b[columns], np.where(c == 0, BINARY32.bias, lowest_bits(np.where(c == 0, 1.0, c))))
         sizes = np.abs(self.a).sum(axis=1, dtype=np.float64)[rows] * np.abs(self.b).max(axis=0)[columns]
@@ -166,17 +171,13 @@ def _met_step(a: Side, b: Side) -> int:
 
 
 def _held_step(a: Side, b: Side, depth: int) -> int:
-    """Return the exponent of the smallest unit for which float64 holds all sums of `depth` products of the largest
-    numbers.
-    """
+    """Return the exponent of the smallest unit in which float64 holds sums of `depth` largest products."""
     longest = depth_bits(max(depth, BLOCK))
     return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """Return the exponent of a power of two that divides most products and accumulators, and for which float64 holds
-    sums.
-    """
+    """Return the exponent of a unit that divides most products and accumulators, and in which float64 holds sums."""
     places = min(_met_step(a, b), engine.result.format.quantum(engine.result.format.lowest_exponent))
     return max(places, _held_step(a, b, BLOCK))
 
@@ -193,9 +194,12 @@ TILED: tuple[type[FastSums], ...] = (
     Joined,
     GroupedTiles,
 )
-"""Tiled strategies in the order in which they are tried, before the strategies for all numbers."""
+"""Tiled strategies in the order in which they are tried. They come before the other strategies."""
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """Return the first strategy that fits, with flags if wanted; None if only the general kernel fits."""
+    """Return the first strategy that is bit-exact. Return None if only the general kernel is.
+
+    With `flags`, the strategy must have flags.
+    """
     return first_fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a, b, joins, flags)

@@ -1,1 +1,1 @@
-"""System services: atomic file writes, work on threads, caches, and errors for missing tools."""
+"""System services: atomic file writes, threads, caches, and errors for missing tools."""

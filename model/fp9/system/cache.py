@@ -1,4 +1,4 @@
-"""Cache folder for results that can be recomputed, such as measured circuits and compiled units, with a size limit.
+"""Cache folder for results that can be recomputed, such as measured circuits and compiled units. Its size is limited.
 
 The folder is `$FP9_CACHE` if set, else `~/.cache/fp9`, with a subfolder for each kind. An entry is a file or
 folder that is written atomically. Names that start with a dot are incomplete entries.
@@ -18,7 +18,7 @@ from pathlib import Path
 PLACE = "FP9_CACHE"
 BOUND = "FP9_CACHE_MB"
 DEFAULT_BOUND = 1024
-"""Default size limit in megabytes (2^20 bytes), if `$FP9_CACHE_MB` is not set."""
+"""Size limit in megabytes (2^20 bytes) if `$FP9_CACHE_MB` is not set."""
 
 KINDS = {
     "verilog": "Verilog of units, by the source that writes it",
@@ -30,7 +30,7 @@ KINDS = {
     "verilated": "units compiled for sweeps and proofs by simulation",
     "durations": "how long commands took",
 }
-"""Folders of the cache, with a description of their contents."""
+"""Subfolders of the cache, and what each contains."""
 
 _IN_USE = 3600.0
 """Seconds for which an entry counts as in use after its creation or last use."""
@@ -40,7 +40,7 @@ _ANEW: ContextVar[bool] = ContextVar("fp9 measures again", default=False)
 
 @dataclass(frozen=True)
 class Entry:
-    """Cache entry: path, size in bytes, and time of its creation or last use (seconds since the epoch)."""
+    """Cache entry. `size` is in bytes. `used` is the time of creation or last use, in seconds since the epoch."""
 
     path: Path
     size: int
@@ -48,13 +48,13 @@ class Entry:
 
 
 def root() -> Path:
-    """Return the cache's folder."""
+    """Return the path of the cache folder."""
     place = os.environ.get(PLACE)
     return Path(place) if place else Path.home() / ".cache" / "fp9"
 
 
 def folder(kind: str) -> Path:
-    """Return the folder of a kind of `KINDS`."""
+    """Return the subfolder for a kind of `KINDS`."""
     return root() / kind
 
 
@@ -78,7 +78,7 @@ def entries(kind: str) -> list[Entry]:
 
 
 def _entry(path: Path) -> Entry | None:
-    """Return the entry at a path; None if another process removed it meanwhile."""
+    """Return the entry at a path. Return None if another process has removed it."""
     try:
         parts = [path, *path.rglob("*")] if path.is_dir() else [path]
         return Entry(path, sum(part.stat().st_size for part in parts if part.is_file()), path.stat().st_mtime)
@@ -87,7 +87,7 @@ def _entry(path: Path) -> Entry | None:
 
 
 def touch(path: Path) -> None:
-    """Update the time of an entry's last use; do nothing if the cache is not writable."""
+    """Set the time of an entry's last use to now. Do nothing if the cache is not writable."""
     with contextlib.suppress(OSError):
         os.utime(path)
 
@@ -104,7 +104,7 @@ def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
 
 
 def keep_within_bound() -> list[Entry]:
-    """Remove the least recently used entries until the cache is within its limit, and return them.
+    """Remove the least recently used entries until the cache is within its limit. Return them.
 
     Entries used within the last hour stay, since another process may be about to read them.
     """
@@ -120,7 +120,7 @@ def keep_within_bound() -> list[Entry]:
 
 
 def _remove(path: Path) -> None:
-    """Remove an entry; it is renamed first, so that no process reads half of it."""
+    """Remove an entry. It is renamed first, so that no process reads a part of it."""
     gone = path.with_name(f".{path.name}.{os.getpid()}.gone")
     with contextlib.suppress(FileNotFoundError):
         path.rename(gone)
@@ -135,7 +135,7 @@ def _remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def recomputing(wanted: bool = True) -> Iterator[None]:
-    """Context in which cached results are recomputed and replaced instead of read."""
+    """Context in which cached results are not read. They are recomputed and replaced."""
     token = _ANEW.set(wanted)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Functions of third-party modules by name, `module:function`."""
+"""Look-up of functions in third-party modules by name, `module:function`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def named(name: str) -> Callable[..., Any]:
-    """Return the function that `module:function` names; the working folder is searched for the module too.
+    """Return the function that `module:function` names. The module may be in the working folder.
 
     Raises ValueError with one sentence for a name of another form, and for a module that cannot be imported. It
     also raises it for a function that is missing or cannot be called.

@@ -1,4 +1,4 @@
-"""Atomic file writes; links, pipes and devices are written through, and `-` is standard output."""
+"""Atomic file writes. Links, pipes and devices are written through. `-` is standard output."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import tempfile
 from pathlib import Path
 
 STANDARD_OUTPUT = "-"
-"""Name of standard output wherever a file is written."""
+"""Path that means standard output, wherever a file is written."""
 
 _DESCRIPTOR = re.compile(r"(/proc/[^/]+/fd|/dev/fd)/\d+")
 _LINKS = 40
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Write a file atomically: write a temporary file in its folder, then rename it; the folder is created if
-    missing.
+    """Write a file atomically. The folder is created if missing.
 
-    A symbolic link stays, and its target is written. An existing file keeps its mode and, if permitted, its owner.
-    Pipes, devices and open descriptors (`/dev/stdout`) are written directly. `-` is standard output. Raises
-    OSError, with the name of the file, if it cannot be written.
+    A temporary file in the folder is written first, then renamed. A symbolic link stays, and its target is
+    written. An existing file keeps its mode and, if permitted, its owner. Pipes, devices and open descriptors
+    (`/dev/stdout`) are written directly. `-` is standard output. Raises OSError, with the name of the file, if
+    it cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
@@ -54,7 +54,7 @@ def _write_to_standard_output(data: bytes) -> None:
 
 
 def _is_written_through(path: Path) -> bool:
-    """Return whether the path is not a regular file, so that a rename would replace it by one."""
+    """Return whether the path is not a regular file. A rename would replace such a path by a regular file."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -63,7 +63,7 @@ def _is_written_through(path: Path) -> bool:
 
 
 def _is_descriptor(path: Path) -> bool:
-    """Return whether a path leads to an open file of a process, which may be at any position."""
+    """Return whether a path is an open file descriptor of a process. Its file position need not be 0."""
     step = path.absolute()
     for _ in range(_LINKS):
         if _DESCRIPTOR.fullmatch(str(step)):
@@ -95,7 +95,7 @@ def _write_and_rename(path: Path, data: bytes) -> None:
 
 
 def _take_place(temporary: Path, path: Path) -> None:
-    """Rename, keeping mode and owner of an existing file, or with the default mode of a new one."""
+    """Rename the temporary file to `path`. Keep the mode and owner of an existing file, else set the default mode."""
     try:
         before = path.stat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Errors for missing tools, with instructions to install them."""
+"""Errors for missing tools. They say how to install the tool."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ DISTRIBUTION = "fp9"
 
 
 class MissingTool(RuntimeError):
-    """Error: a program, package or data file is not installed; the message is one sentence that says how to install
-    it.
+    """Error: a program, package or data file is not installed.
+
+    The message is one sentence that says how to install it.
     """
 
     @property
     def what(self) -> str:
-        """Return what is missing, without the install command, which would show a path of this machine on published
-        pages.
+        """Return what is missing, without the install command.
+
+        The command would show a local path on published pages.
         """
         return str(self).partition(";")[0]
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs the packages of an extra, from fp9's own origin.
+    """Return the command that installs the packages of an extra.
 
-    fp9 is on no package index. The command therefore names the source folder or the wheel that pip recorded (PEP
-    610). If nothing was recorded, it names the current source folder.
+    fp9 is on no package index. The command therefore names the source folder or the wheel that pip recorded
+    (PEP 610). If nothing was recorded, it names the current source folder.
     """
     editable, origin = _origin()
     return f"pip install {'-e ' if editable else ''}'{origin}[{extra}]'"
 
 
 def _origin() -> tuple[bool, str]:
-    """Return whether fp9 is editable, and its source folder or wheel; `.` if unknown or missing."""
+    """Return whether fp9 is editable, and its source folder or wheel. The latter is `.` if it is unknown or missing."""
     try:
         recorded = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:

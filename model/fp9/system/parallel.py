@@ -1,4 +1,4 @@
-"""Work in parts on threads: on all cores, with progress; an interrupt takes effect after the current parts."""
+"""Work in parts, on several threads and with progress. Ctrl-C takes effect after the current parts."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TypeVar
 Part = TypeVar("Part")
 
 Progress = Callable[[float], None]
-"""Callback with the fraction of work done, which rises to 1."""
+"""Function that is called with the fraction of work done, which rises to 1."""
 
 STREAMED = 1 << 20
-"""Elements of a part that is read and written once."""
+"""Number of elements in a part whose elements are read and written once."""
 
 CACHED = 1 << 16
-"""Elements of a part that stays, with its temporaries, in the second-level cache over several passes."""
+"""Number of elements in a part that is processed several times. It fits the second-level cache with temporaries."""
 
 PRODUCTS = 1 << 23
-"""Products in a part, some tens of milliseconds of work, so that an interrupt takes effect soon."""
+"""Number of products in a part. This is some tens of milliseconds of work, so that Ctrl-C takes effect soon."""
 
 WORTH_A_THREAD = 1 << 20
-"""Number of elements or products above which vector kernels gain from another thread."""
+"""Number of elements or products for which a further thread makes vector kernels faster."""
 
 
 def cores() -> int:
@@ -33,10 +33,10 @@ def cores() -> int:
 def run_parts(
     work: Callable[[Part], None], parts: Iterable[Part], threads: int | None, progress: Progress | None = None
 ) -> None:
-    """Call `work` for every part, on `threads` threads (None: one for each core).
+    """Call `work` for every part, on `threads` threads. None means one thread for each core.
 
-    `work` must release the GIL to gain from threads. Raises ValueError for less than one thread. An exception from
-    `work` is raised after the current parts have ended.
+    `work` must release the GIL to gain from threads. Raises ValueError for less than one thread. An exception
+    from `work` is raised after the current parts have ended.
     """
     slices = list(parts)
     count = _count(threads, len(slices))
@@ -62,10 +62,9 @@ def run_parts(
 
 
 def over_parts(size: int, threads: int | None, work: Callable[[slice], None], part: int = STREAMED) -> None:
-    """Call `work` with slices of `part` elements that cover range(size); large arrays use `threads` as in
-    `run_parts`.
+    """Call `work` with slices of `part` elements that cover range(size). Large arrays use threads as `run_parts` does.
 
-    Memory beside input and output is constant. Raises ValueError for less than one thread.
+    Memory use, apart from input and output, does not grow with `size`. Raises ValueError for less than one thread.
     """
     count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))
@@ -83,7 +82,7 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 def row_parts(
     rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
 ) -> list[slice]:
-    """Return slices of rows, each of about `part` products, and enough slices for the threads.
+    """Return slices of rows. Each has about `part` products, and there are enough slices for the threads.
 
     Each thread gets at least `worth` products.
     """
@@ -93,7 +92,7 @@ def row_parts(
 
 
 def _count(threads: int | None, wanted: int) -> int:
-    """Return the number of threads to use out of `wanted`; the system is queried only if this is more than one."""
+    """Return the number of threads, at most `wanted`. If `wanted` is 1, the system is not asked for its cores."""
     if threads is not None and threads < 1:
         raise ValueError(f"{threads} threads given; give 1 or more, or None for all cores")
     return 1 if wanted <= 1 else min(threads or cores(), wanted)

@@ -1,4 +1,4 @@
-"""Objects that packages above `fp9` register through entry points."""
+"""Look-up of objects that packages above `fp9` register through entry points."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 
 
 def plugin(group: str, name: str) -> Any:
-    """Return the object that an installed package registers as `name` in a group of entry points; None if there is
-    none.
-    """
+    """Return the object that a package registers as `name` in an entry point group. Return None if there is none."""
     found = list(entry_points(group=group, name=name))
     return found[0].load() if found else None

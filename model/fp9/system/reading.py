@@ -1,4 +1,4 @@
-"""Text files from users; input that is not UTF-8 or not TOML gives a one-sentence error with the file's name."""
+"""Reading of users' text files. A file that is not UTF-8 or not TOML gives a one-sentence error with its name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def not_text(error: UnicodeDecodeError) -> str:
-    """Return the error text for bytes that are not UTF-8."""
+    """Return the error message for a file that is not UTF-8."""
     return f"is not text in UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
 
 
 def toml_of(path: Path, what: str) -> dict[str, Any]:
-    """Return the table of a TOML file that describes `what`.
+    """Return the contents of a TOML file. `what` says in errors what the file describes.
 
     Raises ValueError if the file is not TOML, and OSError if there is no file.
     """

@@ -1,8 +1,8 @@
 """Large arrays in reused memory.
 
-The operating system clears each page of a new array. In a virtual machine this takes about 1.5 us for 4 KiB. For a
-product of 512 x 512 x 512, clearing takes as long as the sums. The C library returns memory to the system as soon
-as an array is freed.
+The operating system clears each page of a new array. In a virtual machine this takes about 1.5 us for 4 KiB.
+For a product of 512 x 512 x 512, clearing takes as long as the sums. Without reuse this happens for every
+array, since the C library returns freed memory to the system.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 SMALLEST, LARGEST = 1 << 16, 1 << 25
-"""Size limits in bytes of pooled arrays; the C library itself reuses smaller ones, and larger ones serve
-longer work.
+"""Size limits in bytes of arrays in the pool.
+
+The C library itself reuses smaller arrays. Larger arrays belong to work that takes longer.
 """
 
 KEPT = 1 << 26
-"""Most bytes in the pool."""
+"""Largest number of bytes in the pool."""
 
 
 def _references(slabs: list[NDArray[np.uint8]], place: int) -> int:
-    """Return the reference count of a slab; every array in its memory refers to it as its base."""
+    """Return a slab's reference count. Every array in the slab's memory refers to it as its base."""
     return sys.getrefcount(slabs[place])
 
 
@@ -35,14 +36,14 @@ _UNUSED = _references([np.empty(1, dtype=np.uint8)], 0)
 
 
 class _Slabs:
-    """Pool of memory slabs for arrays, most recently used last."""
+    """Pool of memory slabs. The most recently used slab is last."""
 
     def __init__(self) -> None:
         self._slabs: list[NDArray[np.uint8]] = []
         self._lock = threading.Lock()
 
     def give(self, size: int) -> NDArray[np.uint8]:
-        """Return unused memory of at least `size` bytes and at most twice that."""
+        """Return an unused slab of at least `size` bytes and at most twice that."""
         with self._lock:
             slabs = self._slabs
             fits = (i for i in range(len(slabs)) if size <= slabs[i].size <= 2 * size)
@@ -57,7 +58,7 @@ _SLABS = _Slabs()
 
 
 def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an uninitialised array; its memory is reused after the array and its views are freed."""
+    """Return an uninitialised array. Its memory is reused after the array and all its views are freed."""
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
     if not SMALLEST <= size <= LARGEST:

@@ -1,4 +1,4 @@
-"""Digests of Python sources: results of code are valid until one of its sources changes."""
+"""Digests of Python sources. A stored result is valid until a source of its code changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IMPORTS = re.compile(r"^\s*from ([\w.]+) import (\((?:[^)]*)\)|.*)|^\s*import (
 
 
 def digest(package: Path, sources: Iterable[Path]) -> str:
-    """Return the SHA-256 of Python sources and their paths in a package.
+    """Return a SHA-256 of source files and their paths relative to the package.
 
     Raises OSError if a source cannot be read.
     """
@@ -26,8 +26,8 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
     """Return the files of a module and of all modules that it imports from some packages, by module name.
 
-    Imports inside functions count. Imports for type checking alone, and imports of modules named by a string, do
-    not.
+    Imports inside functions are included. Imports for type checking alone, and imports of modules named by a
+    string, are not.
     """
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}
@@ -42,7 +42,6 @@ def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
 
 
 def _file(module: str, folders: dict[str, Path]) -> Path | None:
-    """Return the file of a module; None if the packages do not contain it."""
     top, *inner = module.split(".")
     if top not in folders:
         return None
@@ -51,7 +50,7 @@ def _file(module: str, folders: dict[str, Path]) -> Path | None:
 
 
 def _imports(text: str) -> Iterator[str]:
-    """Yield the modules that a text imports, and the names imported from each, since these may be modules too."""
+    """Yield imported modules, and names imported from modules, since these may be modules too."""
     for module, names, whole in _IMPORTS.findall(_TYPES_ALONE.sub("", text)):
         yield module or whole
         yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))

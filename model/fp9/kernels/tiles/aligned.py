@@ -57,8 +57,8 @@ def _tile(rows: int) -> Any:
     ) -> None:  # fmt: skip
         """Run one step on the accumulators of `rows` rows, and repeat this for `times` groups of rows.
 
-        With `Ends`, a step that fits the window is summed without alignment. With `Losses`, which follow, dropped
-        bits are marked.
+        With `Ends`, a step that fits the window is summed without alignment. With `Losses`, which follow,
+        dropped bits are marked.
         """
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
         ends, lost = others[:count_of_ends], others[count_of_ends:]

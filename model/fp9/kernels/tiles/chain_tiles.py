@@ -1,7 +1,6 @@
-"""Register tiles of matrix products without a window: fused multiply-adds, each followed by a rounding.
+"""Register tiles of matrix products without a window. Every fused multiply-add is followed by a rounding.
 
-A sum that neither overflows nor is in the lowest binades is rounded to p bits in two or three instructions.
-Rounding in the lowest binades takes ten.
+Usually a sum is rounded to p bits in two or three instructions. In the lowest binades this takes ten.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from fp9.kernels.compiled import inlined
 from fp9.kernels.tiles.vectors import VECTORS, Code, vector_function
 
 BLOCK = 64
-"""Products whose numbers are packed at once, rounded down to whole steps; at least one step."""
+"""Number of products that are packed at once, rounded down to whole steps. It is at least one step."""
 
 
 def none(_code: Code, x: Any) -> Any:
@@ -20,8 +19,9 @@ def none(_code: Code, x: Any) -> Any:
 
 
 def to_even(code: Code, x: Any, scale: Any) -> Any:
-    """Round `x` by adding and subtracting s, its power of two times 2^drop: the sum's last bit is the result's last
-    bit.
+    """Round `x` to nearest even by adding and subtracting s. `scale` is 2^drop.
+
+    s is the power of two of `x`, times 2^drop. The last bit of x + s is then the result's last bit.
     """
     sign_and_exponent = code.constant(-1 << code.fraction_bits)
     power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
@@ -29,7 +29,10 @@ def to_even(code: Code, x: Any, scale: Any) -> Any:
 
 
 def away(code: Code, x: Any, scale: Any) -> Any:
-    """Round `x` half away from zero: add half a last place to its magnitude and truncate; `scale` is 2^drop."""
+    """Round `x` to nearest, ties away from zero. `scale` is 2^drop.
+
+    Half a unit in the last place is added to the magnitude, which is then truncated.
+    """
     one = code.constant(1)
     drop = code.builder.sub(
         code.builder.lshr(code.as_bits(scale), code.constant(code.fraction_bits)),
@@ -41,9 +44,7 @@ def away(code: Code, x: Any, scale: Any) -> Any:
 
 
 def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
-    """Round as `floats.Rounder` does, also in the lowest binades: numbers below `limit` are rounded by adding
-    `magic`.
-    """
+    """Round as `floats.Rounder` does. Numbers below `limit` are rounded by adding and subtracting `magic`."""
     builder, bits = code.builder, code.as_bits(x)
     odd = builder.and_(builder.lshr(bits, drop), tie)
     usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
@@ -54,14 +55,14 @@ def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit
 
 
 def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
-    """Return the bits that a rounding changed."""
+    """Return the bits in which the rounded sum differs from the exact sum."""
     return code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
 
 
 def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
-    """Return the changed bits, negative for a sum that may be tiny.
+    """Return the bits that rounding changed. The result is negative if the sum may be tiny.
 
-    `doubt` is 1 where the carrier may have lost bits of such a sum.
+    `doubt` is 1 if the carrier may have lost bits of such a sum.
     """
     tiny, doubt = facts[-2:]
     size, bits = code.magnitude(exact), changed(code, exact, rounded)
@@ -72,7 +73,7 @@ def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
 
 
 def _carry(code: Code, rows: int, sides: tuple[Any, ...], row: Any, turns: tuple[Any, Any], rounding: Any) -> None:
-    """Update the accumulators of some rows from `acc` to `out`, step by step; `rounding(place, sum)` ends each step."""
+    """Load accumulators from `acc`, run all steps, and store them in `out`. `rounding(place, sum)` ends each step."""
     a, depth, b, acc, out, first = sides
     steps, products = turns
     width = VECTORS * code.lanes
@@ -101,16 +102,15 @@ def _carry(code: Code, rows: int, sides: tuple[Any, ...], row: Any, turns: tuple
 
 
 def _cells(code: Code, rows: int, row: Any) -> list[Any]:
-    """Return the indices of the vectors of a tile's rows in a panel."""
     width = VECTORS * code.lanes
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
     return [code.place(v, code.lanes, place) for place in places for v in range(VECTORS)]
 
 
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
-    """Return a tile that sets accumulators = round(accumulators + products) for whole steps, and marks inexact sums.
+    """Return a tile that runs whole steps: accumulators = round(accumulators + products). It marks inexact sums.
 
-    The products of a step are followed by `facts` scalars for the rounding, and by the arrays for marks.
+    After the products, the tile takes `facts` scalars for the rounding, and the arrays for marks.
     """
 
     def tile(
@@ -137,7 +137,10 @@ def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = Fals
 
 
 def watched_tile(rows: int) -> Any:
-    """Return a tile without rounding, from one panel to another, that returns whether a step was inexact."""
+    """Return a tile without rounding that reads one panel and writes another.
+
+    The tile returns whether a step was inexact.
+    """
 
     def tile(code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, row: Any, steps: Any) -> None:
         _carry(code, rows, (a, depth, b, acc, out, first), row, (steps, None), lambda _place, total: total)
@@ -147,8 +150,9 @@ def watched_tile(rows: int) -> Any:
 
 
 def directed_tiles(rows: int, mode: int) -> Any:
-    """Return tiles without rounding, from one panel to another, for a list of first rows; the carrier rounds up or
-    down.
+    """Return tiles without rounding that read one panel and write another, for a list of first rows.
+
+    The processor rounds up or down, as `mode` says.
     """
 
     def tiles(
@@ -164,7 +168,7 @@ def directed_tiles(rows: int, mode: int) -> Any:
 
 @inlined
 def pack(values, b, left):
-    """Copy columns of b from `left` on into the layout of a tile, with zeros after the last column."""
+    """Copy columns of b, from `left` on, into a tile. Columns after the last one are zeros."""
     count = min(values.shape[1], b.shape[1] - left)
     for k in range(b.shape[0]):
         own, x = values[k], b[k, left : left + count]

@@ -1,4 +1,4 @@
-"""Numba kernels of matrix products in register tiles, with the carrier's own fused multiply-add."""
+"""Numba kernels for matrix products in register tiles, with the processor's fused multiply-add."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9.kernels.tiles.chain_tiles import BLOCK, directed_tiles, none, pack, rou
 from fp9.kernels.tiles.vectors import DOWNWARD, UPWARD, WIDE, give_panel, take_panel, tile_columns
 
 _ROWS = 5 if WIDE else 2
-"""Rows of a tile."""
+"""Number of rows in a tile."""
 
 _plain_rows, _plain_row = (rounding_tile(rows, none) for rows in (_ROWS, 1))
 _watched_rows, _watched_row = (watched_tile(rows) for rows in (_ROWS, 1))
@@ -19,7 +19,7 @@ _down_rows, _down_row = (directed_tiles(rows, DOWNWARD) for rows in (_ROWS, 1))
 
 @kernel
 def plain(a, b, acc, begin, end):
-    """Set acc = acc + a[:, k] * b[k] for each k in order; each exact sum is rounded once, to the carrier."""
+    """Set acc = acc + a[:, k] * b[k] for each k in order. Each sum is rounded once, to the type of `acc`."""
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, values = np.zeros((m, width), acc.dtype), np.zeros((BLOCK, width), acc.dtype)
     for left in range(0, acc.shape[1], width):
@@ -36,7 +36,7 @@ def plain(a, b, acc, begin, end):
 
 
 _LOOK = 16
-"""Products between two reads of the processor's inexact flag."""
+"""Number of products between two reads of the processor's inexact flag."""
 
 
 @inlined
@@ -52,7 +52,7 @@ def _differing(found, lower, upper):
 
 @inlined
 def _tiles_at(listed, rows, found, every, lower, upper):
-    """Mark the sums of tiles that differ; `every` says which tiles are fully marked."""
+    """Mark the sums that differ between `lower` and `upper`. Set `every` for a tile if all its sums are marked."""
     for row in listed:
         own = slice(row, row + rows)
         every[row] = _differing(found[own], lower[own], upper[own])
@@ -60,7 +60,7 @@ def _tiles_at(listed, rows, found, every, lower, upper):
 
 @inlined
 def _flagged(a, values, panels, first, products, found, every):
-    """Update all rows from one panel to another, and mark sums with an inexact step."""
+    """Update all rows from the panel `start` to the panel `result`. Mark sums with an inexact step."""
     start, result, lower, upper = panels
     m = start.shape[0]
     whole, tiles, rows = m - m % _ROWS, 0, 0
@@ -87,8 +87,8 @@ def _flagged(a, values, panels, first, products, found, every):
 def plain_flagged(a, b, acc, inexact, begin, end):
     """Do the same as `plain`, and set which accumulators had an inexact step.
 
-    The first inexact step makes the sums rounded down and the sums rounded up different. Both are computed only if
-    the processor reports an inexact operation.
+    Sums rounded down and sums rounded up differ after the first inexact step. Both are computed only if the
+    processor reports an inexact operation.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)

@@ -1,4 +1,4 @@
-"""Numba kernel of matrix products whose steps sum even and odd products separately, then add both halves (CDNA3).
+"""Numba kernel for matrix products whose steps sum even and odd products separately, then add both sums (CDNA3).
 
 Each half is a step with a window and no addend (see `window_tiles`). In the arrays, even products come first.
 """
@@ -48,14 +48,14 @@ def _power(exponent):
 
 @inlined
 def _exponent(s, x):
-    """Return the exponent of a number's binade; for zero and subnormal numbers, the result's lowest exponent."""
+    """Return the exponent of a number's binade, or `s.lowest` if that is larger."""
     field = (float64_bits(x) >> np.int64(_FRACTION_BITS)) & np.int64(_EXPONENT_FIELD)
     return max(field - np.int64(_BIAS), np.int64(s.lowest))
 
 
 @inlined
 def _joined(s, even, odd, top, c):
-    """Return the sum of both halves and C, floored to `interleaved` fraction bits, and whether bits were dropped.
+    """Return even + odd + C, floored to `interleaved` fraction bits, and whether bits were dropped.
 
     `top` is the larger exponent of the halves.
     """
@@ -106,9 +106,9 @@ def _tile(rows: int) -> Any:
         first: Any, half: Any, rest: Any, window: Any, lowest: Any, even: Any, odd: Any, tops_even: Any, tops_odd: Any,
         *lost: Any,
     ) -> None:  # fmt: skip
-        """Sum both halves of a step, and find their largest exponents, for `rows` rows, `times` times.
+        """Sum both halves of a step for `rows` rows, and find their largest exponents.
 
-        `lost`, if any, holds the fields of `Losses`.
+        This is repeated for `times` groups of rows. `lost`, if any, holds the fields of `Losses`.
         """
         width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
         other = (
@@ -139,7 +139,7 @@ _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 @called
 def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo, losses, marks):
-    """Run one step on all rows of a panel; `losses`, if any, are the fields of `Losses`, which include `marks`."""
+    """Run one step on all rows of a panel. `losses` holds the fields of `Losses`, or is empty."""
     half = (last - first + 1) // 2
     numbers = (first, half, last - first - half, s.window, s.lowest, sums[0], sums[1], tops[0], tops[1])
     times = panel.shape[0] // ROWS
@@ -155,7 +155,7 @@ def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo
 
 @kernel
 def halves(s, t, a, power_a, b, power_b, acc, out, begin, end, redo, lost):
-    """Run steps of s.products products in float64; even products come first in each step.
+    """Run steps of s.products products in float64. The arrays hold a step's even products first.
 
     The arguments are as in `aligned`.
     """

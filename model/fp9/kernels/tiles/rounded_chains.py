@@ -1,8 +1,8 @@
-"""Numba kernels of matrix products in register tiles: steps of one or more products, rounded after each step.
+"""Numba kernels for matrix products in register tiles. Each step is followed by a rounding.
 
-Bounds show whether a block of K can reach a limit of the result format. Sums of magnitudes bound overflow. A
-common power of two that divides all numbers bounds the lowest binades. Tiles that may reach the lowest binades are
-computed row by row, with a rounding that handles them.
+Before a block of products, bounds show whether a result can overflow or reach the lowest binades. The sum of
+magnitudes bounds overflow. A power of two that divides all numbers bounds the lowest binades. If a tile may
+reach the lowest binades, its rows are computed one by one with a slower rounding.
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ from fp9.kernels.tiles.chain_tiles import BLOCK, at_edge, away, changed_or_tiny,
 from fp9.kernels.tiles.vectors import WIDE, give_panel, join_panel, marks_of, take_panel, tile_columns
 
 _ROWS = 4 if WIDE else 2
-"""Rows of a tile; most matrices have a multiple of these."""
+"""Number of rows in a tile. Most matrices have a multiple of it."""
 
 NEAREST_EVEN, NEAREST_AWAY = range(2)
 
 
 @inlined
 def block_of(products):
-    """Return the number of products in a block of whole steps."""
+    """Return the number of products in a block, which has whole steps."""
     return max(BLOCK // products, 1) * products
 
 
 class Step(NamedTuple):
-    """Power of two `unit`, its exponent, and the ceiling below which sums of its multiples are exact."""
+    """A power of two `unit`, its exponent, and a `ceiling`.
+
+    Sums of multiples of `unit` are exact as long as their magnitudes stay below `ceiling`.
+    """
 
     exponent: int
     unit: Any
@@ -38,7 +41,7 @@ class Step(NamedTuple):
 
 
 class Rounded(NamedTuple):
-    """Step sizes, and a rounding to nearest to p bits inside a wider float; numbers in the carrier's types."""
+    """Step sizes, and constants that round to nearest inside a wider float. Numbers have the wider float's type."""
 
     products: int
     mode: int
@@ -51,7 +54,7 @@ class Rounded(NamedTuple):
 
 
 _FACTS = 8
-"""Number of scalars that a tile at an edge needs."""
+"""Number of scalars for the rounding in the lowest binades."""
 
 _even, _even_steps = (rounding_tile(_ROWS, to_even, 1, several) for several in (False, True))
 _away, _away_steps = (rounding_tile(_ROWS, away, 1, several) for several in (False, True))
@@ -113,7 +116,7 @@ def _are_set(marks, row, columns):
 
 @inlined
 def _marked(tile, mode, some, marks, row, columns):
-    """Run a tile, and update marks unless they are None or all set."""
+    """Run a tile. It updates `marks` unless they are None or all set."""
     if marks is None:
         tile(mode, some)
     else:
@@ -138,9 +141,9 @@ def _marked_at_edge(edge, some, marks):
 
 @inlined
 def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, marks, columns):
-    """Run steps of a tile that starts at a given row and column of a.
+    """Run the steps of one tile. `place` is its first column and row of a.
 
-    With `single`, for tiles at an edge or incomplete tiles, rows are computed one by one.
+    With `single`, rows are computed one by one. This serves incomplete tiles and tiles in the lowest binades.
     """
     first, row = place
     if single:
@@ -154,7 +157,7 @@ def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, m
 
 @inlined
 def _reach(low_a, low_b, lowest):
-    """Return whether a product has bits below 2^lowest; `low_b` is empty if none has."""
+    """Return whether a product has bits below 2^lowest. `low_b` is empty if no product can."""
     met = False
     for k in range(low_b.size):
         met |= np.int16(low_a[k]) + np.int16(low_b[k]) < lowest
@@ -163,9 +166,9 @@ def _reach(low_a, low_b, lowest):
 
 @inlined
 def _block(tile, edge, s, t, a, low_a, bounds, packed, panel, first, last, redo, fine, marks, columns):
-    """Run the steps of a block of K on all rows of a panel.
+    """Run a block of products on all rows of a panel.
 
-    `fine` says which rows have numbers that are not multiples of the coarse step.
+    `fine` marks rows in which some number is not a multiple of the coarse step.
     """
     values, low_b = packed
     top = panel.dtype.type(0.0)
@@ -190,9 +193,7 @@ def _block(tile, edge, s, t, a, low_a, bounds, packed, panel, first, last, redo,
 
 @inlined
 def _look(s, panel, redo, fine):
-    """Find the rows with numbers finer than the coarse step (`fine`), and with numbers finer than supported
-    (`redo`).
-    """
+    """Mark rows with numbers below the coarse step in `fine`, and rows with numbers below the fine step in `redo`."""
     for i in range(panel.shape[0]):
         fine[i] = _is_finer(s.coarse.unit, panel[i]) or _has_minus_zero(panel[i])
         redo[i] |= _is_finer(s.fine.unit, panel[i])
@@ -257,15 +258,16 @@ def _blocks(tile, edge, s, t, sides, acc, out, begin, end, redo, length, join, t
 
 @kernel
 def rounded(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
-    """Set out = round(acc + a[:, k] * b[k]) for each k in order, all finite; sums are rounded to the carrier, then by
-    `t`.
+    """Set out = round(acc + a[:, k] * b[k]) for each k in order. All numbers are finite.
 
-    `t` is a `floats.Rounder`. `low_a` and `low_b` are bytes, the exponents of the lowest bits of a and b. They
-    have the shapes (m, 0) and (0, n) if no product has bits below the coarse step. `bounds` (m,) are the largest
-    sums of a's magnitudes over `block_of` products. `redo` (m, panels) is set where sums may have overflowed;
-    these sums are wrong. `length`, `join`, `tiny` and `lost` are as in `aligned.aligned`, with two differences. No
-    mark is set if the carrier cannot hold a sum that was rounded to an accumulator. Marks of inexact sums that may
-    be tiny are negative.
+    Sums are rounded to the carrier (the accumulators' type), then by the `floats.Rounder` `t`. `low_a` and
+    `low_b` are the exponents of the lowest bits of a and b, as bytes. They have the shapes (m, 0) and (0, n) if
+    no product has bits below the coarse step. `bounds` (m,) are the largest sums of a's magnitudes over
+    `block_of` products. `redo` (m, panels) is set where sums may have overflowed; these sums are wrong.
+
+    `length`, `join`, `tiny` and `lost` are as in `aligned.aligned`, with two differences. No mark is set if the
+    carrier cannot hold a sum that was rounded to an accumulator. Marks of inexact sums that may be tiny are
+    negative.
     """
     sides = (a, low_a, bounds, b, low_b)
     _blocks(_one_product, _one_at_edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost)
@@ -273,6 +275,9 @@ def rounded(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length
 
 @kernel
 def rounded_steps(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
-    """Do the same as `rounded` with s.products products a step; their sum with the accumulator is exact."""
+    """Do the same as `rounded`, with s.products products in a step.
+
+    The products of a step and the accumulator are summed exactly.
+    """
     sides = (a, low_a, bounds, b, low_b)
     _blocks(_several_products, _several_at_edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost)

@@ -1,8 +1,7 @@
-"""Vectors as values: straight-line code for vector registers, written in LLVM instructions.
+"""Builder of vector code in LLVM instructions.
 
-LLVM compiles a plain loop to half-wide registers and stores its sums at every iteration. A function of vectors
-(`vector_function`) determines what stays in registers. Its Python body runs once, at compile time, and emits the
-code.
+LLVM compiles a plain loop to half-wide registers and stores its sums at every iteration. `vector_function`
+instead decides what stays in registers. Its Python body runs once, at compile time, and emits the code.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ make_array: Any = _arrayobj.make_array
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _FLOATS = {4: (ir.FloatType(), "f32"), 8: (ir.DoubleType(), "f64")}
 TOWARD_ZERO, TO_NEAREST, UPWARD, DOWNWARD = range(4)
-"""Rounding modes of sums and products, as `llvm.set.rounding` numbers them."""
+"""Rounding modes, with the numbers that `llvm.set.rounding` uses."""
 
 
 def _has_wide_registers() -> bool:
@@ -40,12 +39,12 @@ def _has_wide_registers() -> bool:
 
 
 WIDE = _has_wide_registers()
-"""Whether the machine has 32 vector registers of 64 bytes; otherwise 16 registers of 32 bytes are assumed."""
+"""Whether the machine has 32 vector registers of 64 bytes. Otherwise fp9 assumes 16 registers of 32 bytes."""
 
 REGISTER_BYTES = 64 if WIDE else 32
 """Size of a vector register in bytes."""
 VECTORS = 4
-"""Vectors in a row of a tile."""
+"""Number of vectors in a row of a tile."""
 
 
 @inlined
@@ -55,7 +54,7 @@ def tile_columns(itemsize: int) -> int:
 
 
 class Code:
-    """Builder of instructions on vectors of `lanes` floats of one type, and on integers of the same width."""
+    """Builder of instructions on vectors of `lanes` floats, and on vectors of integers of the same width."""
 
     def __init__(self, builder: Any, itemsize: int) -> None:
         self.builder = builder
@@ -73,36 +72,36 @@ class Code:
         return ir.Constant(vector, [value] * vector.count)
 
     def splat_integer(self, number: Any) -> Any:
-        """Return a 64-bit integer in all lanes, truncated to the lanes' width."""
+        """Return a vector whose lanes all hold a 64-bit integer, truncated to the lanes' width."""
         return self.splat(self.builder.trunc(number, self.int.element) if self.bits < 64 else number)
 
     def splat(self, scalar: Any, lanes: int | None = None) -> Any:
-        """Return a scalar in all lanes."""
+        """Return a vector whose lanes all hold a scalar."""
         vector = ir.VectorType(scalar.type, lanes or self.lanes)
         nothing, first = ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(_I32, vector.count), None)
         one = self.builder.insert_element(nothing, scalar, ir.Constant(_I32, 0))
         return self.builder.shuffle_vector(one, nothing, first)
 
     def part(self, vector: Any, number: int) -> Any:
-        """Return one part of a longer vector, sign-extended to integers of this width."""
+        """Return one part of a longer vector, with its integers sign-extended to the lanes' width."""
         places = [number * self.lanes + lane for lane in range(self.lanes)]
         chosen = ir.Constant(ir.VectorType(_I32, self.lanes), places)
         return self.builder.sext(self.builder.shuffle_vector(vector, vector, chosen), self.int)
 
     def as_bits(self, numbers: Any) -> Any:
-        """Return the patterns of numbers."""
+        """Return the bit patterns of numbers, as integers."""
         return self.builder.bitcast(numbers, self.int)
 
     def as_numbers(self, bits: Any) -> Any:
-        """Return the numbers of patterns."""
+        """Return the numbers that have these bit patterns."""
         return self.builder.bitcast(bits, self.float)
 
     def magnitude(self, numbers: Any) -> Any:
-        """Return the magnitudes of numbers."""
+        """Return |numbers|."""
         return self.as_numbers(self.builder.and_(self.as_bits(numbers), self.constant((1 << (self.bits - 1)) - 1)))
 
     def truncated(self, numbers: Any) -> Any:
-        """Return numbers truncated to integers."""
+        """Return numbers truncated toward zero, as integers."""
         return self._called(f"llvm.trunc.v{self.lanes}{self._suffix}", numbers)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
@@ -118,7 +117,7 @@ class Code:
         return self._called(f"llvm.smin.v{x.type.count}i{x.type.element.width}", x, y)
 
     def saturating_sum(self, x: Any, y: Any) -> Any:
-        """Return sums of integers, saturated to their type."""
+        """Return x + y for integers. The sum saturates at the ends of their type."""
         return self._called(f"llvm.sadd.sat.v{x.type.count}i{x.type.element.width}", x, y)
 
     def _called(self, name: str, *arguments: Any) -> Any:
@@ -131,44 +130,44 @@ class Code:
         return ir.Constant(_I64, value)
 
     def as_index(self, number: Any) -> Any:
-        """Return a signed integer of this width as an index."""
+        """Return a signed integer of any width as an index."""
         return self.builder.sext(number, _I64) if self.bits < 64 else number
 
     def place(self, row: Any, stride: int | Any, offset: Any = 0) -> Any:
-        """Return row * stride + offset; each argument is an index or a Python integer."""
+        """Return row * stride + offset. Each argument is an index or a Python integer."""
         row, stride, offset = (self.index(x) if isinstance(x, int) else x for x in (row, stride, offset))
         return self.builder.add(self.builder.mul(row, stride), offset)
 
     def behind(self, pointer: Any, place: Any, scalar: Any) -> Any:
-        """Return the pointer to element `place`, counted in scalars of a type."""
+        """Return a pointer to element `place` after `pointer`. Elements have the type `scalar`."""
         return self.builder.gep(pointer, [place], source_etype=scalar)
 
     def load(self, pointer: Any, place: Any, of: Any) -> Any:
-        """Load a scalar or vector from element `place`, counted in scalars."""
+        """Load a scalar or vector that starts at element `place`."""
         scalar = getattr(of, "element", of)
         value = self.builder.load(self.behind(pointer, place, scalar), typ=of)
         value.align = _size(scalar)
         return value
 
     def store(self, value: Any, pointer: Any, place: Any) -> None:
-        """Store a vector at element `place`, counted in scalars."""
+        """Store a vector from element `place` on."""
         scalar = value.type.element
         stored = self.builder.store(value, self.behind(pointer, place, scalar))
         stored.align = _size(scalar)
 
     def variable(self, value: Any) -> Variable:
-        """Return a register that can change in loops."""
+        """Return a variable, which may change inside loops."""
         return Variable(self.builder, value)
 
     @contextlib.contextmanager
     def loop(self, count: Any) -> Iterator[Any]:
-        """Emit the code inside the `with` block as a loop over the indices below `count`."""
+        """Emit a loop. The `with` block emits its body and gets the index, which runs from 0 to `count` - 1."""
         with cgutils.for_range(self.builder, count) as loop:
             yield loop.index
 
 
 class Variable:
-    """Value that code can set again."""
+    """A value that emitted code can read and set."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self._builder, self._type = builder, value.type
@@ -192,12 +191,12 @@ Body = Callable[..., None]
 
 
 def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watched: bool = False) -> Any:
-    """Return a Numba function emitted by `body(code, *arguments)`; arrays become pointers, numbers stay numbers.
+    """Return a Numba function whose code `body(code, *arguments)` emits. Arrays become pointers. Numbers stay numbers.
 
-    `carrier` is the index of the argument whose type determines the vector width. `rounding` is the rounding mode
-    of sums and products. It is set around a function that is not inlined, so that LLVM moves no instruction
-    across. If `watched`, the function returns whether an operation was inexact; always True on machines that
-    cannot tell.
+    `carrier` is the index of the argument whose type determines the vector width. `rounding` is the rounding
+    mode of sums and products. It is set around a function that is not inlined, so that LLVM does not move
+    instructions across the change. If `watched`, the function returns whether an operation was inexact. It
+    always returns True on machines without such a status flag.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -229,7 +228,7 @@ def _pointer_or_number(context: Any, builder: Any, kind: Any, value: Any) -> Any
 
 
 def _defined(module: Any, name: str, body: Body, itemsize: int, arguments: list[Any]) -> Any:
-    """Return the function of a body in a module; emit it at the first call."""
+    """Return the function of a body in a module. Emit it if the module does not have it yet."""
     name = f"{name}.{8 * itemsize}.{len(arguments)}"
     if name in module.globals:
         return module.globals[name]
@@ -248,11 +247,11 @@ def _declared(module: Any, name: str, result: Any, *arguments: Any) -> Any:
 
 
 _INEXACT = 1 << 5
-"""Inexact flag in x86's register MXCSR; operations set it and never clear it."""
+"""Inexact flag in x86's register MXCSR. Operations set the flag and never clear it."""
 
 
 def _watched(builder: Any, call: Callable[[], Any]) -> Any:
-    """Return whether the operations of a call were inexact, from the processor's status flag."""
+    """Emit a call. Return whether one of its operations was inexact, from the processor's status flag."""
     if not binding.get_process_triple().startswith("x86_64"):
         call()
         return ir.Constant(ir.IntType(1), 1)
@@ -278,10 +277,10 @@ def _set_rounding(builder: Any, mode: int) -> None:
 
 @inlined
 def take_panel(panel, acc, left):
-    """Copy columns of accumulators from `left` on into a panel, with zeros after the last column.
+    """Copy columns of `acc`, from `left` on, into a panel. Columns after the last one are zeros.
 
-    The loops use slices. An index such as `left + j` could be negative for all that LLVM knows; it would then load
-    numbers one by one.
+    The loops use slices. LLVM cannot know that an index such as `left + j` is never negative. It would then
+    load numbers one by one.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
@@ -294,7 +293,7 @@ def take_panel(panel, acc, left):
 
 @inlined
 def give_panel(panel, acc, left):
-    """Copy a panel back to the columns of accumulators from `left` on."""
+    """Copy a panel to the columns of `acc` from `left` on."""
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
         own, x = panel[i], acc[i, left : left + count]
@@ -304,7 +303,7 @@ def give_panel(panel, acc, left):
 
 @inlined
 def join_panel(totals, parts, t, tiny, lost):
-    """Set totals = round(totals + parts), both panels, rounded by `joined`, and clear the parts.
+    """Set totals = round(totals + parts) for two panels, and clear the parts. `joined` does the rounding.
 
     `lost` is a result of `marks_of`.
     """
@@ -320,7 +319,10 @@ def join_panel(totals, parts, t, tiny, lost):
 
 @inlined
 def mark_joined(lost, row, part, t, tiny):
-    """Mark sums of two numbers that rounding changes; the mark is negative if the sum's magnitude is at most `tiny`."""
+    """Mark in `lost` the sums `row` + `part` that rounding changes.
+
+    A mark is negative if the magnitude of the sum is at most `tiny`.
+    """
     for j in range(row.size):
         total, error = two_sum(np.float64(part[j]), row[j])
         if error != 0.0 or joined(np.float64(part[j]), row[j], t) != total:
@@ -328,7 +330,7 @@ def mark_joined(lost, row, part, t, tiny):
 
 
 def marks_of(lost: Any, panel: Any) -> Any:
-    """Return a panel of integers, set where a step was inexact; None if `lost` is None.
+    """Return a panel of integers for marks, set to zero. Return None if `lost` is None.
 
     Otherwise `lost` is a tuple whose last element is the array for all panels.
     """
@@ -336,7 +338,7 @@ def marks_of(lost: Any, panel: Any) -> Any:
 
 
 def marks_of_row(marks: Any, row: int) -> Any:
-    """Return one row of the marks, or None."""
+    """Return the marks of one row. Return None if `marks` is None."""
     raise NotImplementedError("a part of kernels")
 
 

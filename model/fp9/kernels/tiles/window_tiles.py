@@ -1,9 +1,10 @@
-"""One step with an alignment window as vectors: a float accumulator aligns, or no alignment is needed.
+"""One step with an alignment window, in vector code.
 
-Let p be the number of the carrier's fraction bits. A sum of magnitudes that starts at 2^p units and stays below
-twice that has one unit as its last bit. With rounding toward zero, one fused multiply-add then multiplies, aligns,
-truncates and adds. The sum of all magnitudes and the sum of the negative products' magnitudes give the result.
-Exponents are bytes; as many are compared at a time as a register holds.
+Alignment uses an ordinary float addition. Let p be the number of the carrier's fraction bits. A sum of
+magnitudes starts at 2^p window units and stays below twice that, so that its last bit is one unit. With
+rounding toward zero, one fused multiply-add then multiplies, aligns, truncates and adds. The result follows
+from two sums: of all magnitudes, and of the negative products' magnitudes. Exponents are bytes, and a whole
+register of them is compared at a time.
 
 If the window holds all bits of a step's products and accumulators, nothing is truncated. The products are then
 summed directly.
@@ -24,20 +25,19 @@ from fp9.kernels.compiled import inlined
 from fp9.kernels.tiles.vectors import VECTORS, WIDE, Code, Variable
 
 SAFE_EXPONENT = 90
-"""Exponent limit of these kernels: nonzero products are above 2^-90, and magnitudes below 2^90, far from float32's
-limits.
+"""Exponent limit of these kernels. Nonzero products are above 2^-90, and magnitudes below 2^90.
 
-The byte of a zero plus the exponent of any other factor is below -90.
+These limits are far from float32's. The byte for zero plus the exponent of any other factor is below -90.
 """
 ROWS = 3 if WIDE else 1
-"""Rows of a tile."""
+"""Number of rows in a tile."""
 BYTE, _I64 = ir.IntType(8), ir.IntType(64)
 PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
-"""Planes of a packed b: its numbers, the magnitudes of negative numbers, and the magnitudes of positive numbers."""
+"""Planes of a packed b: numbers, magnitudes of negative numbers, and magnitudes of positive numbers."""
 
 
 class Window(NamedTuple):
-    """One step of a tile: its start in the packed values, its number of products, and window parameters, as indices."""
+    """One step of a tile, as indices: its first product, its number of products, and the window's parameters."""
 
     b: Any
     power_b: Any
@@ -49,14 +49,17 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Exponents of the highest and lowest bits of each row's products in a step, or bounds of them."""
+    """Highest and lowest exponents of the bits of each row's products in a step. They may be bounds."""
 
     highest: Any
     lowest: Any
 
 
 class Losses(NamedTuple):
-    """Exponents of lowest bits of a (bytes, a's shape) and of a packed b, and integer marks of truncated bits."""
+    """Arrays for marking truncated bits.
+
+    `low_a` (bytes, a's shape) and `low_b` (packed) are the exponents of the lowest bits. `marks` holds integers.
+    """
 
     low_a: Any
     low_b: Any
@@ -65,9 +68,9 @@ class Losses(NamedTuple):
 
 def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
                 acc: Any, out: Any, losses: Losses | None = None) -> list[Any]:  # fmt: skip
-    """Write the sums of one step of `rows` rows to `out`, and return the largest exponents of the products.
+    """Write the sums of one step to `out` for `rows` rows. Return the products' largest exponents.
 
-    `acc` holds the addends; None means no addend.
+    `acc` holds the addends. None means no addend.
     """
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
@@ -116,7 +119,10 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
 
 
 def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window, acc: Any) -> None:
-    """Add one step of `rows` rows to their accumulators; the window holds all bits, so these sums are exact."""
+    """Add the products of one step to the accumulators of `rows` rows.
+
+    The window holds all bits, so the sums are exact.
+    """
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
@@ -138,22 +144,22 @@ def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window
 
 
 class _Exponents:
-    """Exponents (bytes) of the products of some rows, which start at `left`, with all columns of a panel."""
+    """Exponents (bytes) of products, for some rows of a and all columns of a panel."""
 
     def __init__(self, code: Code, power_a: Any, left: list[Any], power_b: Any, count: Any) -> None:
         self._code, self._power_a, self._left, self._power_b, self._count = code, power_a, left, power_b, count
         self._vector = ir.VectorType(BYTE, VECTORS * code.lanes)
 
     def tops(self) -> list[Variable]:
-        """Return the largest exponent of each row and column."""
+        """Return the largest exponent for each row and column."""
         return self._ends(NO_EXPONENT, self._code.larger)
 
     def bottoms(self) -> list[Variable]:
-        """Return the smallest exponent of each row and column."""
+        """Return the smallest exponent for each row and column."""
         return self._ends(-NO_EXPONENT - 1, self._code.smaller)
 
     def raise_to(self, tops: list[Variable], zero: Any) -> None:
-        """Raise the largest exponents to `zero` where a product is zero, if zeros have an exponent."""
+        """Raise the largest exponent to at least `zero` if a product is zero."""
         code, builder = self._code, self._code.builder
         with builder.if_then(builder.icmp_signed("!=", zero, code.index(NO_EXPONENT))):
             own = code.splat(builder.trunc(zero, BYTE), self._vector.count)
@@ -173,8 +179,10 @@ class _Exponents:
 
 
 def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the start value of sums, the addend's magnitude, the same if negative else 0, and the last place's
-    exponent.
+    """Return the start values of both sums, and the exponent of a window unit.
+
+    The four results are the start value, the addend's magnitude, that magnitude if the addend is negative (else
+    0), and the exponent.
     """
     builder, fraction, field = code.builder, code.constant(code.fraction_bits), code.exponent_field
     bias = field >> 1
@@ -193,7 +201,7 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) ->
 
 
 def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends) -> Any:
-    """Return whether the window holds all bits of the products of `rows` rows and of their accumulators."""
+    """Return whether the window holds all bits of products and accumulators, for `rows` rows."""
     builder, width = code.builder, VECTORS * code.lanes
     bias, fraction = code.index(code.exponent_field >> 1), code.index(code.fraction_bits)
 
@@ -221,7 +229,7 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
 
 @inlined
 def pack(values, powers, b, power_b, left):
-    """Copy columns of b from `left` on into the layout of a tile, with zeros after the last column."""
+    """Copy columns of b, from `left` on, into a tile. Columns after the last one are zeros."""
     zero = b.dtype.type(0.0)
     count = min(values.shape[2], b.shape[1] - left)
     for k in range(b.shape[0]):
@@ -236,7 +244,7 @@ def pack(values, powers, b, power_b, left):
 
 @inlined
 def pack_bytes(lows, low_b, left):
-    """Copy exponents of lowest bits as `pack` does; columns after the last keep the exponent of a zero."""
+    """Copy the exponents of lowest bits into a tile. Columns after the last one have the exponent of zero."""
     count = min(lows.shape[1], low_b.shape[1] - left)
     for k in range(low_b.shape[0]):
         own, low = lows[k], low_b[k, left : left + count]
@@ -245,7 +253,7 @@ def pack_bytes(lows, low_b, left):
 
 
 def losses_of(lost: Any, lows: Any, marks: Any) -> Any:
-    """Return a tile's `Losses` as a tuple; empty if no marks are wanted (see `vectors.marks_of`)."""
+    """Return a tile's `Losses` as a tuple. It is empty if no marks are wanted (see `vectors.marks_of`)."""
     raise NotImplementedError("a part of kernels")
 
 
@@ -266,7 +274,7 @@ def _ends(powers, lows):
 
 @inlined
 def ends_of_steps(power_a, low_a, begin, end, length, products):
-    """Return the highest and lowest exponents of a's rows in every step, (steps, 2, rows)."""
+    """Return the highest and lowest exponents of each row of a in every step, (steps, 2, rows)."""
     steps = -(-length // products) * -(-(end - begin) // length)
     ends = np.empty((steps, 2, power_a.shape[0]), np.int64)
     step = 0
@@ -281,10 +289,9 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 @inlined
 def ends_of_columns(ends, power_b, low_b):
-    """Write the highest and lowest exponents over some columns of b, for each product of a step, into `ends` (2,
-    products).
+    """Write the highest and lowest exponents over the packed columns of b into `ends` (2, products).
 
-    Return the highest and lowest exponent of all. The exponents are bytes.
+    Return the highest and lowest exponent overall. The exponents are bytes.
     """
     highest, lowest = _ends(power_b[0], low_b[0])
     for k in range(power_b.shape[0]):
@@ -298,7 +305,7 @@ def ends_of_columns(ends, power_b, low_b):
 def ends_of_products(of_rows, power_a, low_a, of_columns, highest_b, lowest_b, near, highest, lowest):
     """Write the highest and lowest exponent of each row's products.
 
-    They are bounded from the operand ranges; if the bound exceeds `near`, they are computed product by product.
+    The operand ranges give a bound. If the bound exceeds `near`, the exponents are computed product by product.
     """
     for i in range(highest.size):
         top, low = of_rows[0, i] + highest_b, of_rows[1, i] + lowest_b
