@@ -1,4 +1,4 @@
-"""Encode and cast arrays with one rounding from the source value, at memory speed (numerics.md, conversion)."""
+"""Encode and cast arrays at memory speed. Each source value is rounded once (numerics.md, conversion)."""
 
 from __future__ import annotations
 

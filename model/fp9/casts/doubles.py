@@ -68,7 +68,7 @@ def _wide_target(fmt: Format, policy: CastPolicy, flags: bool) -> WideTarget | N
 
 
 _MOST_BITS = BINARY64.precision - 1
-"""Maximum significand width for which rounding from float64 drops at least one bit."""
+"""Maximum width of target significands. Rounding from float64 then drops at least one bit."""
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:

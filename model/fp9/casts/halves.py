@@ -52,7 +52,8 @@ def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | N
 def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """Return a plan for hif8 targets, or None if it does not apply.
 
-    hif8 has at most 3 fraction bits, so bfloat16 rounded to odd suffices for every rounding except sr and hybrid.
+    hif8 has at most 3 fraction bits. Therefore bfloat16 rounded to odd suffices for every rounding except sr and
+    hybrid.
     """
     tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:

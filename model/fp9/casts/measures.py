@@ -46,7 +46,7 @@ class Finfo:
 
     @property
     def tiny(self) -> float:
-        """Return `smallest_normal`, under its older name."""
+        """Return `smallest_normal` under the older name that NumPy also has."""
         return self.smallest_normal
 
 

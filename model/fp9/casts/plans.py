@@ -119,7 +119,10 @@ def odd_is_safe(grid: Grid) -> bool:
 def fixed_rounding(
     request: Request, grid: Grid, edges: Edges
 ) -> Callable[[Supplied, slice, NDArray[np.uint32], NDArray[Any]], None]:
-    """Return a function of (supplied, part, float32 patterns, codes) that rounds to a fixed-field format."""
+    """Return a function that rounds float32 patterns to a fixed-field format.
+
+    The function's arguments are (supplied, part, float32 patterns, codes).
+    """
     from fp9.kernels import round32 as fast_kernels  # slow to load
 
     complement = request.fmt.twos_complement

@@ -76,7 +76,7 @@ def rounding_rows(fmt: Format) -> Rows:
 
 @functools.lru_cache(maxsize=1024)
 def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
-    """Return the format's limits, and the oracle's results for overflow, infinities and NaN of each sign.
+    """Return the format's limits, and the codes that the oracle gives for overflow, infinities and NaN of each sign.
 
     Raises ValueError if the policy requires a code that the format does not have.
     """
@@ -165,7 +165,7 @@ def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
 
 
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
-    """Return float32 if it holds every number of the format times 2**scale exactly, else float64."""
+    """Return float32 if it represents every number of the format times 2**scale exactly, else float64."""
     low, high = scales
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) + low
     fits = floor_log2(fmt.max_magnitude) + high <= BINARY32.bias and lowest >= BINARY32.lowest_quantum

@@ -23,7 +23,7 @@ def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
 
 
 def exponent(amax: Fraction, element: Format, rule: str) -> int:
-    """Return the exponent of a power-of-two scale before it is clipped to its format."""
+    """Return the exponent of a power-of-two scale. The exponent is not yet clipped to the scale's format."""
     top, largest = floor_log2(element.max_magnitude), element.max_magnitude
     match rule:
         case "floor":
@@ -79,7 +79,7 @@ def bfloat16(x: Fraction) -> Fraction:
 def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
     """Return the code of x / scale, rounded to nearest, ties to even, and saturated.
 
-    The number is rounded as sign and magnitude.
+    Sign and magnitude are rounded separately.
     """
     return with_sign(nearest(abs(x) / scale, fmt), x < 0, fmt)
 

@@ -31,7 +31,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Binade:
-    """Source patterns in [first, end) and their field F."""
+    """Source patterns from `first` up to but not including `end`, with their field F."""
 
     first: int
     end: int

@@ -20,7 +20,7 @@ def windowed_step(
 ) -> tuple[int, Flags]:
     """Return code and flags of one step of an engine with a window.
 
-    The step is inexact if non-zero bits were dropped, by alignment or rounding.
+    The step is inexact if alignment or rounding dropped non-zero bits.
     """
     if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
         return rounded(engine, [*products, c], bits)

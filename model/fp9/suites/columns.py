@@ -47,7 +47,7 @@ def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
 def sign_bits(formats: Sequence[Format]) -> NDArray[np.uint32]:
     """Return the sign bit of each format's codes.
 
-    Clearing or inverting the bit below the sign turns every special code into an ordinary number.
+    To make an ordinary number from a special code, clear or invert the bit below the sign.
     """
     return np.array([1 << (fmt.bits - 1) for fmt in formats], dtype=np.uint32)
 
@@ -65,12 +65,12 @@ def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
 
 
 def concatenated(parts: Sequence[Inputs]) -> Inputs:
-    """Return the operations of all parts, concatenated."""
+    """Return the operations of all parts in one set of columns."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return one random index for each distinct non-zero number."""
+    """Return one index for each distinct non-zero number. Among equal numbers, the index is random."""
     order = rng.permutation(len(numbers))
     found, first = np.unique(numbers[order], return_index=True)
     drawn: NDArray[np.int64] = order[first[found != 0]]
@@ -102,7 +102,10 @@ def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def classes(fmt: Format) -> tuple[int, ...]:
-    """Return codes of both signs: zero, smallest, around the smallest normal number, one, largest, infinity and NaN."""
+    """Return one code of each class, with both signs.
+
+    The classes are zero, smallest, around the smallest normal number, one, largest, infinity and NaN.
+    """
     magnitudes = [0, fmt.smallest_code, fmt.max_code]
     normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])
     magnitudes += [normal, int(encode([1.0], fmt, "rtz")[0])]
@@ -173,7 +176,7 @@ def crossed_codes(fmt: Format) -> NDArray[Any]:
 def addend(
     result: FixedFormat, product: NDArray[np.float64], difference: Codes, fraction: Codes, negative: Codes
 ) -> NDArray[np.uint32]:
-    """Return codes whose exponent is `difference` above the product's, clipped to the result format."""
+    """Return codes of addends whose exponent exceeds the product's by `difference`, clipped to the result format."""
     finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
     field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias
     field = np.clip(field, 0, (1 << result.exponent_bits) - 1)

@@ -29,7 +29,7 @@ _MOST = 1 << 8
 
 
 def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return indices of random operations that together hit every cover point of every family."""
+    """Return indices of random operations that together hit every cover point."""
     taken: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
     for numbers in _families(unit, columns):
         missing = np.where(np.isin(numbers, numbers[taken]), 0, numbers)

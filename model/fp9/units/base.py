@@ -200,7 +200,7 @@ def check_rounding(unit: str, engine: Engine) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raise ValueError if the name is not a valid module name in Verilog, SystemVerilog and VHDL."""
+    """Raise ValueError if Verilog, SystemVerilog or VHDL does not accept the name as a module name."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"name {name!r} given; give letters, digits and underscores, a letter first")
     language = language_of(name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 
 OMIT_IF_DEFAULT = {"omit": "if default"}
-"""Field metadata: a unit's description omits the option if it has its default value."""
+"""Field metadata. A unit's description omits fields that have this metadata and their default value."""
 
 
 HANDSHAKE = ("in_valid", "in_ready", "out_valid", "out_ready")
@@ -14,7 +14,7 @@ HANDSHAKE = ("in_valid", "in_ready", "out_valid", "out_ready")
 
 
 class Handshake(Enum):
-    """The handshake between a unit and its neighbours."""
+    """The handshake at the inputs and outputs of a unit."""
 
     READY = "ready"
     """valid and ready on both sides: the unit stalls until its result is accepted"""
@@ -62,9 +62,9 @@ class Clocking:
     handshake: Handshake = field(default=Handshake.READY, metadata=OMIT_IF_DEFAULT)
     reset: Reset = field(default=Reset.SYNC, metadata=OMIT_IF_DEFAULT)
     reset_data: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """Whether reset clears every register. If false, it clears only the stages' valid bits and the unit's state."""
+    """Whether reset clears every register. Otherwise reset clears only the stages' valid bits and the unit's state."""
     enable: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """Whether the unit has an input `enable`. While it is 0, only a reset changes registers."""
+    """Whether the unit has an input `enable`. While `enable` is 0, only a reset changes registers."""
 
 
 def non_defaults(clocking: Clocking) -> dict[str, object]:

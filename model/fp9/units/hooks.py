@@ -16,7 +16,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 HOOKS: dict[str, Hook[..., Any]] = {}
-"""Every hook of the loaded packages, by name."""
+"""All hooks of the loaded packages, by name."""
 
 
 class Hook(Generic[P, R]):
@@ -37,11 +37,11 @@ class Hook(Generic[P, R]):
         HOOKS[name] = self
 
     def register(self, kind: type[Unit], function: Callable[Concatenate[Any, P], R]) -> None:
-        """Add a row for a kind."""
+        """Add a function for a kind of unit."""
         self.rows[kind] = function
 
     def of(self, kind: type[Unit]) -> Callable[Concatenate[Any, P], R] | None:
-        """Return the function for a kind, or None if the table has none."""
+        """Return the function for a kind of unit, or None if there is none."""
         return next((self.rows[each] for each in kind.__mro__ if each in self.rows), self._otherwise)
 
     def __call__(self, unit: Unit, *args: P.args, **kwargs: P.kwargs) -> R:

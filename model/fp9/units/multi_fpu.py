@@ -86,9 +86,9 @@ COMPARISONS = (_O.EQ, _O.LT, _O.LE, _O.EQ_SIGNALING, _O.LT_QUIET, _O.LE_QUIET)
 SIGNALING = (_O.LT, _O.LE, _O.EQ_SIGNALING)
 """Comparisons for which every NaN raises `invalid`. In other comparisons only a signalling NaN does."""
 PRODUCTS = (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.MUL)
-"""Operations that read b."""
+"""Operations that read the operand b."""
 SINGLES = (_O.MUL, _O.CONVERT, _O.CLASSIFY)
-"""Operations that do not read c."""
+"""Operations that do not read the operand c."""
 
 GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
     FpuGroup.ADDMUL: (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.ADD, _O.SUB, _O.MUL),
@@ -220,7 +220,7 @@ class MultiFpu(Unit):
         return "source_format" if operand in "ab" else "result_format"
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """Return the cast policy of results in a format."""
+        """Return the cast policy for results in the format `target`."""
         narrow = target.bits == NARROW_BITS
         return CastPolicy(rounding, overflow if narrow else Overflow.DIRECTED, nan_sign=NanSign.LOST)
 

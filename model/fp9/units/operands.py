@@ -47,7 +47,7 @@ def operand_ports(
 
 
 def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int = OPERAND_BITS) -> None:
-    """Raise ValueError if a format cannot be an operand."""
+    """Raise ValueError if a format is not allowed for an operand."""
     for f in formats:
         if not f.signed or f.bits > most:
             raise ValueError(f"{unit}: {field}={f.name} given; give signed formats of at most {most} bits")

@@ -85,7 +85,7 @@ def build(described: Mapping[str, object], where: str = "unit") -> Unit:
 
 
 def dumps(spec: Unit) -> str:
-    """Return the unit as TOML text. `load` reads it back to an equal unit."""
+    """Return the unit as TOML text. `load` makes an equal unit from this text."""
     return "".join(f"{field} = {value_text(value)}\n" for field, value in as_table(spec).items())
 
 
@@ -133,7 +133,7 @@ def _value(text: str) -> object:
 
 
 def ordered_fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
-    """Return the fields in the order of a specification file: register options come last."""
+    """Return the fields in the order of a specification file. Register options come last."""
     return tuple(sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only)))
 
 

@@ -38,7 +38,7 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Return whether no fault was found."""
+        """Return whether the check found no fault."""
         return not self.faults and not self.wrong
 
 

@@ -48,7 +48,7 @@ class FileFormat:
 
 
 def port_dtype(port: Port) -> np.dtype[Any]:
-    """Return the smallest unsigned NumPy dtype for a port of at most 64 bits."""
+    """Return the smallest unsigned NumPy dtype that holds a port's values. Ports have at most 64 bits."""
     return np.dtype(
         np.uint8 if port.width <= 8 else np.uint16 if port.width <= 16 else np.uint32 if port.width <= 32 else np.uint64
     )

@@ -52,7 +52,7 @@ class VectorSet:
 
     @property
     def columns(self) -> tuple[Port, ...]:
-        """Return the ports in the order of a line."""
+        """Return the ports in the order in which a line holds their values."""
         return (*self.unit.inputs, *self.unit.outputs)
 
 

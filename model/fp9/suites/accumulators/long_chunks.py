@@ -62,7 +62,7 @@ def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) ->
 def _summed(
     table: ProductTable, wanted: NDArray[np.float64], products: int, rng: np.random.Generator
 ) -> Iterator[Inputs]:
-    """Yield the columns of `products` products that together approximate the wanted sums.
+    """Yield the columns of successive products whose sum approximates `wanted`.
 
     Each product is the largest that does not exceed the remaining difference.
     """

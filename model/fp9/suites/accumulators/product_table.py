@@ -1,4 +1,4 @@
-"""A table of a unit's products, sorted by size, to find factors for a wanted sum."""
+"""A table of a unit's products, sorted by size. It finds factors whose product is near a given number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ORDINARY = (2.0**-3, 2.0**3)
 
 
 class ProductTable:
-    """All products of positive finite factors."""
+    """A table of all products of positive finite factors."""
 
     def __init__(self, unit: Dot) -> None:
         self._unit = unit
@@ -31,9 +31,10 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Return columns with the largest product that does not exceed each wanted magnitude. Also return its value.
+        """Return columns with the largest product that does not exceed each magnitude in `wanted`. Also return the
+        products.
 
-        If zero, infinity or NaN is wanted, the product is zero, infinity or NaN. The other lanes multiply zeros.
+        For zero, infinity or NaN in `wanted`, the product is zero, infinity or NaN. The other lanes multiply zeros.
         """
         finite = np.isfinite(wanted)
         size = np.abs(np.where(finite, wanted, 0.0))

@@ -45,11 +45,11 @@ _SMOKE = 960
 """Number of blocks in a smoke suite."""
 
 _RARE = 1 / 16
-"""Share of random operations that may have infinities, NaN and numbers of any exponent."""
+"""Share of random operations with arbitrary codes, including infinities and NaN."""
 
 
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
-    """Return the operations of every family with random signs. Rules alternate unless a family selects one."""
+    """Return all corner operations of a quantiser, with random signs. Rules alternate unless a case needs one rule."""
     if unit.block.tensor:
         return _with_tensors(unit, corner_blocks(unit, rng), rng)
     parts = [
@@ -283,9 +283,9 @@ def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with amax in a random lane. The other numbers are powers of two or near them.
+    """Return blocks whose numbers have every exponent difference to amax, in every lane.
 
-    In every lane the numbers have every distance from amax.
+    The lane of amax is random. The other numbers are powers of two or near them.
     """
     source, length = unit.source, unit.block.length
     count = _NEAR * _APART

@@ -45,7 +45,7 @@ _EACH = 8
 _PLACES = 24
 
 _ENDS = 600
-"""Number of blocks at the ends of the ranges."""
+"""Number of blocks at the ends of FP32's range."""
 
 _DRAWN, _KEPT = 20_000, 1_500
 
@@ -61,7 +61,7 @@ _SPREAD = 9
 
 
 def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return the blocks of every family."""
+    """Return all corner blocks of a quantiser with a tensor scale."""
     families = (_one_bit, _beside_middles, _ends, _tiny, _specials)
     parts = [*_at_steps(unit, rng), *(family(unit, rng) for family in families)]
     if any(rule.tries for rule in unit.rules):
@@ -223,7 +223,9 @@ def _alone(
 
 
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with tensor scales at both ends of FP32's range, and amax at every distance."""
+    """Return blocks with tensor scales near both ends of FP32's range, and amax from far below to far above
+    the scale.
+    """
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = rng.choice(walking_fractions(TENSOR_SCALE), count)
     top = TENSOR_SCALE.max_code >> bits

@@ -21,7 +21,7 @@ _COUNT = 3000
 """Number of operations for each pair of formats."""
 
 _APART = 8
-"""Maximum distance in bits between the smallest and the largest remaining product."""
+"""Maximum exponent difference between the smallest and the largest product that remains after cancellation."""
 
 
 def cancellation_in_steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:

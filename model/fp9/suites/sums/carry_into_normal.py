@@ -30,11 +30,11 @@ _FIRST, _APART = 2, 2
 """Distance from the sum's leading bit down to the largest product, and maximum distance from there to the others."""
 
 _BEYOND = 1 / 8
-"""Maximum excess of the sum over a power of two, relative to that power."""
+"""Maximum amount by which the sum exceeds a power of two, relative to that power."""
 
 
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats whose products are small enough without scales."""
+    """Yield operations for every pair of formats whose products, without scales, reach the smallest normal number."""
     lowest = fixed(unit.engine.result.format).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:
         return

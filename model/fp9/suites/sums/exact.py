@@ -38,7 +38,7 @@ from fp9.suites.sums.scale_columns import drawn_scales
 from fp9.units import Dot, Mac, MacOp, code_tables, product_range
 
 COUNT = 4000
-"""Number of random operations per family."""
+"""Number of random operations for each corner case."""
 
 
 def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
@@ -55,7 +55,7 @@ def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return sums of several products and an addend."""
+    """Return the corner operations of exact sums of several products and an addend."""
     cancelling = _cancelling(unit, rng)
     small = smallest_factors(unit, COUNT, rng)
     drawn = finite_factors(unit, COUNT, rng)
@@ -235,7 +235,7 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return zero products with every pattern of signs, loaded, accumulated, and added after CLEAR."""
+    """Return zero products with every pattern of signs. They are loaded, accumulated, and added after CLEAR."""
     lanes = unit.products
     patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
     parts = [sequence(unit, [(MacOp.LOAD, None)] * 4) for _ in patterns]

@@ -165,7 +165,7 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends with the product's significand and the opposite sign, at every distance from the product.
+    """Return addends with the product's significand and the opposite sign, at every exponent difference.
 
     A shifter that drops a bit of the shift distance makes the terms cancel.
     """
@@ -221,7 +221,7 @@ SHARES: dict[Family, float] = {
     ends: 0.08,
     extremes: 0.04,
 }
-"""Maximum share of the operations for each family."""
+"""Largest share of the operations that each function may use."""
 
 ADDENDS_SHARE = 0.2
 
@@ -246,7 +246,7 @@ def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pai
 
 
 def crossed(*axes: Any) -> tuple[Codes, ...]:
-    """Return every combination of codes, with one column for each axis."""
+    """Return all combinations of the given codes, with one column for each argument."""
     grid = np.meshgrid(*(np.asarray(axis) for axis in axes), indexing="ij")
     return tuple(axis.reshape(-1).astype(np.uint32) for axis in grid)
 

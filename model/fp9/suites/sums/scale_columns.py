@@ -19,7 +19,7 @@ _NEAR, _APART = 4, 0.25
 """Maximum difference of block scale exponents within an operand, and share of block scales that ignore it."""
 
 _RARE = 1 / 32
-"""Share of operations with a random scale code, including NaN."""
+"""Share of operations whose scale is a random code, including NaN."""
 
 
 def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
@@ -55,7 +55,7 @@ def scales_of_one(unit: Dot, count: int) -> Inputs:
 
 
 def reach_of_scales(unit: Dot) -> tuple[int, int]:
-    """Return the lowest and highest sum of both scale exponents, for scales that are powers of two."""
+    """Return the lowest and the highest sum of both scale exponents. The scales must be powers of two."""
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
     one = fmt.code_of(Fraction(1))

@@ -1,9 +1,9 @@
 """Corner operations of several products: each lane alone, and interactions of lanes.
 
-The families are:
+The cases with interactions are:
 
 - products that cancel fully or except for one bit,
-- products at every distance from the largest product,
+- products with every exponent difference to the largest product,
 - equal products with every pattern of signs,
 - zeros of every sign,
 - several infinities and NaN in one operation.
@@ -67,7 +67,7 @@ def placed(
 def families(
     a: Format, b: Format, engine: Engine, result: FixedFormat, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
-    """Yield the columns of every family in which lanes interact. Together they have about `count` operations.
+    """Yield the columns of all cases in which lanes interact. Together they have about `count` operations.
 
     Each item consists of a and b, shape (n, products), and c in the result's format.
     """
@@ -115,7 +115,7 @@ def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Gen
 
 
 def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return a large product in one lane and smaller products of all sizes in the others."""
+    """Return a large product in one lane, and smaller products of all sizes in the other lanes."""
     rows, first = np.arange(count), rng.integers(0, products, count)
     parts = []
     for fmt in (a, b):
@@ -180,7 +180,10 @@ def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArr
 
 
 def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
-    """Return random factors whose product has the wanted exponent. If it is too low, return the smallest factors."""
+    """Return random factors whose product has the given exponent.
+
+    If no product has such a low exponent, return the smallest factors.
+    """
     x, y, exponents = by_exponent(a, b)
     first, after = np.searchsorted(exponents, wanted, "left"), np.searchsorted(exponents, wanted, "right")
     place = np.minimum(first + rng.integers(0, np.maximum(after - first, 1)), len(x) - 1)
@@ -215,7 +218,7 @@ def _powers_around(
 
 
 def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return two products at every distance, up to the loss of the smaller one. The other lanes are zero.
+    """Return two products with every exponent difference up to the loss of the smaller one. The other lanes are zero.
 
     In every third operation, a third product cancels the first exactly or nearly, so that the smaller one decides.
     """

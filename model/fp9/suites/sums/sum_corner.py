@@ -1,6 +1,6 @@
-"""Corner operations of sums: the families of module `product_and_addend`, applied to a unit's ports.
+"""Corner operations of sums: the cases of module `product_and_addend`, applied to a unit's ports.
 
-Every family is used for every pair of operand formats. Every code of each operand also occurs with a partner of 1.
+Every case is used for every pair of operand formats. Every code of each operand is also multiplied by 1.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ OPERATIONS = 20_000
 """Approximate number of corner operations for a unit with one product and one pair of formats."""
 
 _FURTHER = 3_000
-"""Approximate number of additional operations for each further pair of formats or extra biases."""
+"""Approximate number of operations to add for each further pair of formats or extra biases."""
 
 _NANS = 1500
 """Approximate number of operations with a NaN addend."""
 
 
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
-    """Return every family for every pair of formats, and every code in all formats.
+    """Return the corner operations of every pair of formats, and every code in all formats.
 
     If extra biases are ports, some combinations of biases occur. `part` is the number of operations relative to a
-    unit without state. With several products, a random lane holds the operands of a family with one product. The
-    families of module `several_products` use all lanes.
+    unit
+    without state. If a unit has several products, a case for one product uses a random lane. The cases of module
+    `several_products` use all lanes.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -104,7 +105,7 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 
 
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Yield further families: terms with opposite signs at every distance, sums next to special codes, and specials.
+    """Yield further cases: opposite terms with every exponent difference, sums next to special codes, and specials.
 
     The opposite terms are product and addend, or two products. Special operands are in one lane.
     """
@@ -176,7 +177,7 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
-    """Return every code of each operand with a partner of 1, and every pair of significands.
+    """Return every code of each operand, multiplied by 1, and every pair of significands.
 
     The addend is zero. The calls for the pairs of formats divide the codes of a format among themselves.
     """
