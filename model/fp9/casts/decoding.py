@@ -21,8 +21,7 @@ def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
     """Return `codes` as the format's unsigned integers, without a copy if possible.
 
     Raises TypeError for other dtypes and for unsigned integers that are narrower than a code. Raises ValueError for
-    codes
-    that do not exist and for arrays whose dtype belongs to another format.
+    codes that do not exist and for arrays whose dtype belongs to another format.
     """
     array = stored_codes(codes, fmt)
     if array.dtype == fmt.dtype and fmt.bits == 8 * array.itemsize and not fmt.padding:

@@ -44,9 +44,8 @@ def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
     """Return sort keys of the total order (IEEE 754-2019 section 5.10): a precedes b if its key is smaller.
 
     The order is -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN. NaN codes with the same sign
-    are
-    ordered by their bits. Codes with the same meaning have the same key. The result has the shape of `codes`. Keys
-    of different formats are not comparable.
+    are ordered by their bits. Codes with the same meaning have the same key. The result has the shape of `codes`.
+    Keys of different formats are not comparable.
     """
     found = format(fmt)
     array = as_codes(codes, found)

@@ -42,8 +42,7 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
     """Return the columns of a suite. Each column has shape (n,). Equal arguments give equal columns.
 
     `count` is the number of random operations. The other suites have a fixed size. Raises ValueError for an unknown
-    suite,
-    for a count below 1 or above `most_drawn`, and for a count if the suite takes none.
+    suite, for a count below 1 or above `most_drawn`, and for a count if the suite takes none.
     """
     if suite not in SUITES:
         raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")

@@ -35,10 +35,8 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner operations of a cast, then sequences for the running maximum.
 
     Each case occurs under the selections that affect it. All lanes carry the same operations, each lane one step
-    later than
-    the previous lane. The scale is random. The source's exponent compensates for the scale if possible, so that the
-    intended
-    rounding happens.
+    later than the previous lane. The scale is random. The source's exponent compensates for the scale if possible,
+    so that the intended rounding happens.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)

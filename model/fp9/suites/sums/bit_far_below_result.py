@@ -42,8 +42,7 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
     """Return sums of an addend and two powers of two. Only the lower power of two is discarded by rounding.
 
     The higher power of two is one product, or the sum of all products but one. Every bit position of the addend is
-    used for
-    the higher power of two. The exponent difference between the two powers takes every value.
+    used for the higher power of two. The exponent difference between the two powers takes every value.
     """
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)

@@ -93,8 +93,7 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
     """Return one or two power-of-two products with every exponent difference. The other lanes are zero.
 
     The addend is zero, or negates one product or both, exactly or within one ulp. The sum of both scale exponents
-    is in
-    `reach`.
+    is in `reach`.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])

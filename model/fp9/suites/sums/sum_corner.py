@@ -46,9 +46,8 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
     """Return the corner operations of every pair of formats, and every code in all formats.
 
     If extra biases are ports, some combinations of biases occur. `part` is the number of operations relative to a
-    unit
-    without state. If a unit has several products, a case for one product uses a random lane. The cases of module
-    `several_products` use all lanes.
+    unit without state. If a unit has several products, a case for one product uses a random lane. The cases of
+    module `several_products` use all lanes.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))

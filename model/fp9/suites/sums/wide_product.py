@@ -26,8 +26,7 @@ def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> 
     """Return the corner operations of one product whose operands and addend have the same wide format.
 
     Half of the `operations` have walking significands or selected last product bits, because a circuit multiplies
-    and
-    shifts all these bits.
+    and shifts all these bits.
     """
     share = operations // 16
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
