@@ -222,9 +222,7 @@ def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
 
 @functools.lru_cache(maxsize=64)
 def _code_limits(fmt: Format) -> _CodeLimits | None:
-    """Return the limits of a format. Return None if the codes of zero and subnormal numbers are not contiguous
-    from 0.
-    """
+    """Return the limits of a format, or None if the codes of zero and subnormal numbers are not contiguous."""
     integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
     if fmt.bits > 16:
         normal = fmt.code_of(Fraction(fmt.smallest_normal))

@@ -31,8 +31,7 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Return columns with the largest product that does not exceed each magnitude in `wanted`. Also return the
-        products.
+        """Return columns with the largest product that does not exceed each magnitude in `wanted`, and the products.
 
         For zero, infinity or NaN in `wanted`, the product is zero, infinity or NaN. The other lanes multiply zeros.
         """

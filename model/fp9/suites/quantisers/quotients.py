@@ -223,9 +223,7 @@ def _alone(
 
 
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with tensor scales near both ends of FP32's range, and amax from far below to far above
-    the scale.
-    """
+    """Return blocks with tensor scales near both ends of FP32's range. Amax is below, near or above the scale."""
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = rng.choice(walking_fractions(TENSOR_SCALE), count)
     top = TENSOR_SCALE.max_code >> bits

@@ -34,7 +34,10 @@ _BEYOND = 1 / 8
 
 
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats whose products, without scales, reach the smallest normal number."""
+    """Yield operations for every pair of formats whose products reach the smallest normal result and below.
+
+    Yields nothing for units with one product or with scales.
+    """
     lowest = fixed(unit.engine.result.format).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:
         return
