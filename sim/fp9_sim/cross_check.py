@@ -1,7 +1,7 @@
 """Cross-check of a unit's vectors by the independent reference model, in exact fractions.
 
 A kernel and a circuit with the same bug agree with each other. `fp9.reference` computes the operations from the
-specification alone. Its process can load neither the kernel nor the golden model.
+specification alone. The process of the reference model can load neither the kernel nor the golden model.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _CHANGED = ("status", "--porcelain", "--untracked-files=no", "--")
 def provenance() -> dict[str, str]:
     """Return the date, the command, the git revision and the tool versions.
 
-    The revision is "unknown" outside a repository. It ends in "+" if the working tree has changes.
+    The revision is "unknown" outside a repository. The revision ends in "+" if the working tree has changes.
     """
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -32,13 +32,13 @@ _FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST
 _DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
 
 _TELL_VECTORS, _LOOP = "-fopt-info-vec-optimized", f"{_SHIM}:"
-"""g++ option that lists vectorised loops, and the text with which a line about the shim's loop begins."""
+"""g++ option that reports vectorised loops, and the first characters of a report about the shim's loop."""
 
 _FOR_VECTORS = "-fno-tree-pre"
 """g++ option for a second compilation, used if the loop was not vectorised.
 
-It disables partial redundancy elimination, which can prevent vector code. It is not the default, because some
-units need that optimisation.
+The option disables partial redundancy elimination, which can prevent vector code. The first compilation does
+not use it, because some units need this optimisation.
 """
 
 _WORTH_AGAIN = 200_000
@@ -62,7 +62,7 @@ _ARGUMENTS = (
 )
 
 _UNCHECKED = ("-Wno-lint", "-Wno-style")
-"""Verilator options for Verilog that Yosys wrote. They turn lint warnings off."""
+"""Verilator options for Verilog that Yosys wrote. The options turn lint warnings off."""
 
 _HEADER = "runtime.h"
 """Precompiled header of Verilator's runtime. Reading it as source takes longer than compiling most units."""

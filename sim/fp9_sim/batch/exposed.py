@@ -38,7 +38,8 @@ write_verilog -noattr exposed.v
 
 
 class Exposed(NamedTuple):
-    """A unit's Verilog with exposed registers. It is combinational, and has the same module name and no clock.
+    """A unit's Verilog with exposed registers. The Verilog is combinational, with the same module name and without a
+    clock.
 
     Its ports are the unit's ports, the handshake, and the registers. `before` holds the ports of the registers'
     current values, `after` those of their next values.
@@ -50,7 +51,7 @@ class Exposed(NamedTuple):
 
 
 NO_REGISTERS = Exposed("", (), ())
-"""Empty value for a unit whose registers are not exposed."""
+"""Value of `Exposed` for a unit whose registers are not exposed."""
 
 
 def recipe() -> list[str]:

@@ -18,7 +18,9 @@ leaves.
 """
 
 LANES = "lanes.h"
-"""Header that the shim includes. It holds the evaluation of a design without state; otherwise it is empty."""
+"""Header that the shim includes. For a design without state it holds the evaluation. For any other design it is
+empty.
+"""
 
 
 SIDE_BY_SIDE = 256

@@ -1,8 +1,9 @@
-"""The cocotb test bench of every unit. It drives the vectors in a run's folder and writes the outputs there.
+"""The cocotb test bench of every unit. The bench drives the vectors in a run's folder and writes the outputs
+there.
 
 The bench knows a unit only by its specification (see `fp9_sim.benches.exchange.Order`). The test fails on a
-mismatch,
-on a handshake violation, and if nothing was checked. `fp9_sim.regress` reads the details from the folder.
+mismatch, on a handshake violation, and if nothing was checked. `fp9_sim.regress` reads the details from the
+folder.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
 
 
 def prefix_of(vectors: VectorSet) -> int:
-    """Return the number of operations in the short passes that precede the full pass. It is a multiple of the block
-    size.
+    """Return the number of operations in the short passes that precede the full pass. The number is a multiple of the
+    block size.
     """
     count, group = min(len(vectors), PREFIX), vectors.unit.group
     return max(count - count % group, group)

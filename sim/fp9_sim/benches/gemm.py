@@ -1,8 +1,8 @@
-"""The cocotb test bench of tiles. It drives the steps in a run's folder with pauses, and writes the result rows there.
+"""The cocotb test bench of tiles. The bench drives the steps in a run's folder, with pauses, and writes the result
+rows there.
 
-The order holds the steps, the number of rows and the seed of the pauses. It also limits the clocks without
-progress.
-The outcome holds the rows with their `out_last`, and the number of clocks.
+The order holds the steps, the number of rows and the seed of the pauses. The order also limits the number of
+clocks without progress. The outcome holds the rows with their `out_last`, and the number of clocks.
 
 Signals are driven at the falling edge of the clock and read after they have settled, as in
 `fp9_sim.benches.streams`.

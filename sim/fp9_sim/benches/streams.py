@@ -44,7 +44,7 @@ def pauses(rng: random.Random, stalls: bool) -> Iterator[bool]:
 
 
 class Driver:
-    """Driver of the unit's inputs. It offers an operation until the unit takes it."""
+    """Driver of the unit's inputs. The driver offers an operation until the unit takes it."""
 
     def __init__(self, dut: Any, vectors: VectorSet, operations: Sequence[Operation], pauses: Iterator[bool]) -> None:
         self.valid, self.ready = pin(dut, "in_valid"), _ready(dut, vectors.unit, "in_ready")
@@ -71,7 +71,7 @@ class Driver:
 
 
 class Monitor:
-    """Monitor of the unit's outputs. It checks that a waiting result stays unchanged until the monitor takes it."""
+    """Monitor of the unit's outputs. The monitor checks that a waiting result stays unchanged until it is taken."""
 
     def __init__(self, dut: Any, vectors: VectorSet, pauses: Iterator[bool]) -> None:
         self.valid, self.ready = pin(dut, "out_valid"), _ready(dut, vectors.unit, "out_ready")

@@ -1,4 +1,4 @@
-"""The record of a unit's area and delay. It names the circuit, the cell libraries and the tools."""
+"""The record of a unit's area and delay. The record names the circuit, the cell libraries and the tools."""
 
 from __future__ import annotations
 

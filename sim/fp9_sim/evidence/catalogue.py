@@ -1,6 +1,6 @@
 """All claims about units that are kept as records, because measuring them takes hours.
 
-Checks that take minutes have no record. They run again each time.
+Checks that take minutes have no record and run again each time.
 """
 
 from __future__ import annotations

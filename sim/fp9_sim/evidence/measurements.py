@@ -1,7 +1,9 @@
-"""Records of cost studies and of comparisons with other implementations: their files, and the commands to repeat them.
+"""Records of cost studies and of comparisons with other implementations: their files, and the commands to repeat
+them.
 
-The record of a study follows the schema and names the circuit of each variant. The record of a comparison is not
-about one fp9 circuit. Its format depends on the program that wrote it. Comparisons lie in folders of `records/`.
+The record of a study follows the schema and names the circuit of each variant. The record of a comparison is
+not about one fp9 circuit. The format of such a record depends on the program that wrote it. Comparisons lie in
+folders of `records/`.
 """
 
 from __future__ import annotations

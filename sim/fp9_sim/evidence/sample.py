@@ -1,4 +1,4 @@
-"""A spot check of a unit's evidence: a sample of it is measured again. This takes about a minute."""
+"""A spot check of a unit's evidence: a sample of it is measured again. The check takes about a minute."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _cross_checked(unit: Unit, seed: int, whole: bool) -> tuple[str, bool]:
 
 
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:
-    """Decide one random case of the unit's proofs. Its negative control must be refuted."""
+    """Decide one random case of the unit's proofs. The solver must refute the control of the case."""
     try:
         cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]
     except ValueError:

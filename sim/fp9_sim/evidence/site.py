@@ -51,11 +51,9 @@ def names() -> set[str]:
 def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[str, str]]:
     """Yield the path and text of each page that the records in `folder` allow. The default units are the catalogue.
 
-    The energy study is left out if a unit has no energy record. Its accuracy is left out if the training runs have
-    no
-    record. With `units`, other studies, the claims of papers and the chart of third-party areas are left out.
-    Raises
-    ValueError if a file is no record, and MissingTool without WaveDrom.
+    The energy study is left out if a unit has no energy record. The study shows no accuracy if the training runs
+    have no record. With `units`, other studies, the claims of papers and the chart of third-party areas are left
+    out. Raises ValueError if a file is no record, and MissingTool without WaveDrom.
     """
     every = list(CATALOGUE.values() if units is None else units)
     yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)

@@ -155,9 +155,8 @@ def certified_names() -> set[str]:
 def certified(items: Iterable[Item]) -> list[str]:
     """Return the names of the certified units. A unit is certified if all its claims hold.
 
-    A claim holds if its record is valid. It also holds if a proof shows that the circuit equals the recorded
-    circuit. A
-    single surviving mutant keeps a unit from being certified.
+    A claim holds if its record is valid. A claim also holds if a proof shows that the circuit equals the recorded
+    circuit. A single surviving mutant keeps a unit from being certified.
     """
     holds: dict[str, bool] = {}
     for item in items:

@@ -1,8 +1,9 @@
-"""Update of records. It compares circuits with certified circuits, then measures stale and missing records.
+"""Update of records. The update compares circuits with certified circuits, then measures stale and missing
+records.
 
-The caller limits the hours. A record is written only when it is complete, so an interrupted update continues at the
-next call. Proofs, mutants, areas and energies run in parallel, on this machine or on a Dask cluster. Sweeps run one
-after the other, because each uses all workers.
+The caller limits the number of hours. A record is written only when it is complete, so an interrupted update
+continues at the next call. Proofs, mutants, areas and energies run in parallel, on this machine or on a Dask
+cluster. Sweeps run one after the other, because each uses all workers.
 """
 
 from __future__ import annotations

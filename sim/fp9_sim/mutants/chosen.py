@@ -43,7 +43,8 @@ class Choice:
         return net
 
     def instead(self, name: str, chosen: int, bits: Sequence[Bit], others: Sequence[Bit]) -> list[int]:
-        """Add multiplexers and return their output nets. They carry `others` if the mutant is selected, else `bits`.
+        """Add multiplexers and return their output nets. The nets carry `others` if the mutant is selected, else
+        `bits`.
 
         `name` becomes the name of the added cells.
         """

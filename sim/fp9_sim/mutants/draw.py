@@ -83,7 +83,9 @@ def _inserted(unit: Unit, drawn: list[str], folder: Path) -> GateNetlist:
 
 
 def _change(line: str) -> str:
-    """Shorten a line of Yosys' mutant list to its mode, cell, port and bit. A named wire is added."""
+    """Shorten a line of Yosys' mutant list to its mode, cell, port and bit. The name of the wire follows if it has
+    one.
+    """
     words = line.split()
     options = {word: words[i + 1] for i, word in enumerate(words) if word.startswith("-") and i + 1 < len(words)}
     place = f"{options['-mode']} at {options['-cell']} {options['-port']}[{options['-portbit']}]"

@@ -16,9 +16,8 @@ from fp9_sim.records import MUTATION
 class Kind:
     """A kind of mutants. `says` describes it, `claim` is the claim of its records, and `seeds` are the records' seeds.
 
-    `draw` takes a unit, the Verilog of its circuit, one of the `levels`, a count and seeds. It yields one set of
-    mutants
-    for each seed. `tools` returns the versions of the tools that determine the mutants of a seed.
+    `draw` takes a unit, the Verilog of its circuit, one of the `levels`, a count and seeds. `draw` yields one set
+    of mutants for each seed. `tools` returns the versions of the tools that determine the mutants of a seed.
     """
 
     name: str

@@ -1,8 +1,7 @@
 """Mutants of a unit's mapped netlist: nets stuck at 0 or 1, and pairs of exchanged nets.
 
-They model a manufacturing defect, or a wrong wire in a netlist. One netlist holds all mutants with the same level
-and
-seed, and an input selects one of them. Multiplexers drive the changed nets.
+These mutants model a manufacturing defect, or a wrong wire in a netlist. One netlist holds all mutants with the
+same level and seed, and an input selects one of them. Multiplexers drive the changed nets.
 
     stuck at v:  net = select == i ? v   : output of its cell
     exchanged:   net = select == i ? output of the other net's cell : output of its cell

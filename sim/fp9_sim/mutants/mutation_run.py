@@ -31,7 +31,7 @@ from fp9_sim.netlists.solvers.solver import State, Verdict
 from fp9_sim.provenance import provenance
 
 DRAWN = 240
-"""Default number of mutants for each seed. It is the total over all levels of a kind."""
+"""Default number of mutants for each seed. The mutants are divided among the levels of a kind."""
 
 REQUIRED = {"smoke": 0.95, "corner": 1.0}
 """The measured suites, with the mutation score that each must reach."""

@@ -45,7 +45,7 @@ def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
     """Return mutants already proven equivalent for this Verilog and these tool versions.
 
-    They are reusable, because equivalence does not depend on the suites. A damaged record counts as empty.
+    The proofs are reusable, because equivalence does not depend on the suites. A damaged record counts as empty.
     """
     try:
         record = read(folder or SOURCE, unit.name, kind)
@@ -73,7 +73,7 @@ def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple
 
 
 def of_todays_suites(unit: Unit, record: dict[str, Any]) -> bool:
-    """Return whether a record covers the unit's current suites. It compares the suites' `sha256` digests."""
+    """Return whether a record covers the unit's current suites. The suites' `sha256` digests are compared."""
     kept = {suite["suite"]: suite.get("sha256") for suite in record["suites"]}
     return all(kept.get(suite) == suite_digest(unit, suite) for suite in REQUIRED)
 

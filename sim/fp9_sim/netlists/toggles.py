@@ -1,9 +1,9 @@
 """Toggle counts of a unit's nets, with and without zero-operand gating. The share of zero operands is given.
 
-Every submodule is mapped to two-input gates separately, so that each net belongs to one submodule. A net toggles if
-its settled value differs from the previous clock cycle. Glitches, wires, loads and the clock are not counted.
-Toggles
-are therefore not power. They show which parts are active, and compare two netlists of one unit.
+Every submodule is mapped to two-input gates separately, so that each net belongs to one submodule. A net
+toggles if its settled value differs from the previous clock cycle. Glitches, wires, loads and the clock are not
+counted. Toggles are therefore not power. Toggles show which parts are active, and compare two netlists of one
+unit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SystemVerilog assertions about a unit's handshake. They are bound to every instance of the unit."""
+"""SystemVerilog assertions about a unit's handshake. The assertions are bound to every instance of the unit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9_sim.packages.verilog_bench import filled, width
 def assertions(unit: Unit) -> str:
     """Return the module `NAME_sva` and its bind statement.
 
-    It asserts that waiting results stay stable, and that no result is lost, repeated or reordered.
+    The module asserts that waiting results stay stable, and that no result is lost, repeated or reordered.
     """
     waits = unit.handshake is Handshake.READY
     edge = f" or {'posedge' if unit.reset.active else 'negedge'} {unit.reset.port}" if unit.reset.is_async else ""

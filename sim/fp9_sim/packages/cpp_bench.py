@@ -11,7 +11,7 @@ from fp9_sim.packages.verilog_bench import MAX_SHOWN, PATIENCE, STALLED, filled,
 
 
 def cpp_bench(vectors: VectorSet) -> str:
-    """Return a C++ test bench for these vectors. Its argument is the path of the hex file NAME.vec."""
+    """Return a C++ test bench for these vectors. The argument of the program is the path of the hex file NAME.vec."""
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
     return filled(_HEAD, _words(vectors)) + filled(drive, _clocked_words(vectors) | {"drive": _drive(unit)})

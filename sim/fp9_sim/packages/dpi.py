@@ -1,4 +1,4 @@
-"""A test bench that compares a unit with its golden model through DPI-C. It drives random operations."""
+"""A test bench that compares a unit with its golden model through DPI-C. The bench drives random operations."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ EXAMPLE_COUNT = 2_000
 
 
 def bench(unit: Unit) -> str:
-    """Return the SystemVerilog test bench `NAME_dpi_tb`. It compares random operations with the golden model.
+    """Return the SystemVerilog test bench `NAME_dpi_tb`. The bench compares random operations with the golden model.
 
-    Its clock is an input (`clock`), so that Verilator runs it without coroutines.
+    The clock is an input (`clock`), so that Verilator runs the bench without coroutines.
     """
     outputs = [port.name for port in unit.outputs]
     lines = [

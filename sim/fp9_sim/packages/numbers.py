@@ -105,7 +105,7 @@ _INFINITY, _NAN = "63'h7ff0000000000000", "64'h7ff8000000000000"
 
 
 def verilog_functions(unit: Unit) -> str:
-    """Return a Verilog function for each format. It converts a code and a bias difference to binary64 bits."""
+    """Return a Verilog function for each format. A function converts a code and a bias difference to binary64 bits."""
     parts = [_VERILOG_NUMBER]
     for fmt, name in functions(unit).items():
         lines = _verilog_fields(name, fmt) if isinstance(fmt, FixedFormat) else _verilog_table(name, fmt)
@@ -166,7 +166,7 @@ def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
 
 
 def cpp_functions(unit: Unit) -> str:
-    """Return a C++ function for each format. It converts a code and a bias difference to a double."""
+    """Return a C++ function for each format. A function converts a code and a bias difference to a double."""
     parts = []
     for fmt, name in functions(unit).items():
         lines = _cpp_fields(fmt) if isinstance(fmt, FixedFormat) else _cpp_table(fmt)

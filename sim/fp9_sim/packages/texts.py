@@ -94,7 +94,9 @@ def _separated(line: str, *, last: bool) -> str:
 
 
 def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: str) -> str:
-    """Return a Makefile that lints and simulates the unit with Icarus and Verilator. It does not need Python."""
+    """Return a Makefile that lints and simulates the unit with Icarus and Verilator. The Makefile does not need
+    Python.
+    """
     bound = f"--assert tb/{unit.name}_sva.sv " if unit.stages else ""
     reads = [
         "\tyosys -q -p 'read_verilog $(RTL); hierarchy -check -top $(TOP)'",

@@ -1,4 +1,4 @@
-"""The self-checking Verilog test bench of a package. It is Verilog-2005 and runs in any simulator."""
+"""The self-checking Verilog test bench of a package. The bench is Verilog-2005 and runs in any simulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9_sim.benches.exchange import prefix_of
 from fp9_sim.packages.numbers import verilog_functions, verilog_shown
 
 MAX_SHOWN = 10
-"""Largest number of mismatches that a test bench prints. It counts all mismatches."""
+"""Largest number of mismatches that a test bench prints. The bench counts all mismatches."""
 
 STALLED = 4096
 """Number of vectors in a stream with stalls. More would take event-driven simulators minutes without new situations."""
@@ -52,7 +52,9 @@ def connections(unit: Unit) -> str:
 
 
 def verilog_bench(vectors: VectorSet) -> str:
-    """Return the test bench `NAME_tb` for these vectors. It reads them from the memory file that +vectors names."""
+    """Return the test bench `NAME_tb` for these vectors. The bench reads the vectors from the memory file that
+    +vectors names.
+    """
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
     return filled(_HEAD, _words(vectors)) + filled(drive, _words(vectors) | _clocked_words(vectors))

@@ -55,7 +55,7 @@ _OPERATIONS = ", its addend the accumulator, or c with LOAD; CLEAR gives +0 and 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about a unit. It holds if every case is proven."""
+    """A statement about a unit. The claim holds if every case is proven."""
 
     name: str
     proves: str

@@ -1,10 +1,9 @@
 """Proofs by cones: lemmas about the logic between cut points of a netlist.
 
 A cut point is a net, also within a pipeline step. A lemma names nets by step and name, such as
-`place.product0_placed`. It states what the circuit computes for some nets. Its inputs are the unit's ports and
-other
-named nets, which may take any value. `Circuit.check` verifies that the lemmas together determine the outputs. Every
-net and assumption that a lemma uses must be the conclusion of an earlier lemma.
+`place.product0_placed`. A lemma states what the circuit computes for some nets. The inputs of a lemma are the
+unit's ports and other named nets, which may take any value. `Circuit.check` verifies that the lemmas together
+determine the outputs. Every net and assumption that a lemma uses must be the conclusion of an earlier lemma.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Proof of the handshake of pipelined units, by temporal induction over all input sequences after reset.
 
-A counter in the proof module holds the number of operations inside the unit. The invariant of the induction is that
-the counter equals the number of occupied stages. The unit may refuse an operation only when it is full and no
-result
-leaves. It may offer a result only when an operation is inside, and must offer one when it is full. An offered
-result
-must stay unchanged until it is taken.
+A counter in the proof module holds the number of operations inside the unit. The invariant of the induction is
+that the counter equals the number of occupied stages. The unit may refuse an operation only when it is full and
+no result leaves. The unit may offer a result only when an operation is inside, and must offer one when it is
+full. An offered result must stay unchanged until it is taken.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """Return the only case. Its control claims that one operation less fits, which a full unit refutes."""
+    """Return the only case. The control of the case claims that one operation less fits, which a full unit refutes."""
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 

@@ -34,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Kept:
-    """A stored verdict. Its seconds cover all attempts; `limit` is the longest time limit so far."""
+    """A stored verdict. The verdict's seconds cover all attempts. `limit` is the longest time limit so far."""
 
     part: Part
     verdict: Verdict

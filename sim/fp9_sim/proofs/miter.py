@@ -1,4 +1,4 @@
-"""The top module of an obligation. It connects the unit, with free or fixed inputs, to a specification."""
+"""The top module of an obligation. The module connects the unit, with free or fixed inputs, to a specification."""
 
 from __future__ import annotations
 

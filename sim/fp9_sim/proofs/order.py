@@ -26,7 +26,7 @@ ASSUMES = ("the first clock is a reset", "registers read the stage before theirs
 
 
 def order_cases() -> tuple[Case, ...]:
-    """Return the only case. Its specification is the expected tag; its control expects inverted tags."""
+    """Return the only case. The specification is the expected tag. The control expects inverted tags."""
     return (Case("order", {}, "tag", "~tag"),)
 
 

@@ -116,9 +116,8 @@ def oblige_part(
 class Netlist:
     """The steps of a unit, with their inputs and outputs. Bits are Yosys' net numbers.
 
-    `drives` maps every net, an input port or `step.field`, to its bits. `outputs` maps output ports to their bits.
-    For
-    each step, `pins` holds the inputs, `gives` the outputs and `modules` the module name.
+    `drives` maps every net to its bits. A net is an input port or `step.field`. `outputs` maps output ports to
+    their bits. For each step, `pins` holds the inputs, `gives` the outputs and `modules` the module name.
     """
 
     unit: Unit

@@ -15,7 +15,9 @@ from fp9_rtl.tools.yosys import run_yosys
 
 TAG_BITS = 4
 UNSTALLED = "unstalled"
-"""Name of a copy of the unit whose stages are always occupied. It shows which values registers take without a stall."""
+"""Name of a copy of the unit whose stages are always occupied. The copy shows which values registers take without
+a stall.
+"""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -42,14 +44,12 @@ class Tagged:
     """A unit whose data registers hold tags. `design` is Yosys JSON, `stages` its data registers, first stage first.
 
     `state` holds the registers that depend on themselves. `handshaken` holds the registers whose next value also
-    depends
-    on the handshake. It maps each to the number of bits that decide the next value, which are the outputs
-    `next_NAME`.
+    depends on the handshake. The mapping gives the number of bits that decide the next value. These bits are the
+    outputs `next_NAME`.
 
     The design has the output `occupied` (a bit for each stage), and the outputs `tag_NAME` and `takes_NAME` for
-    each
-    register. Its inputs are `tag` and `cut`, which has `cut_bits` bits. In the module `UNSTALLED` the input `full`
-    replaces the valid registers.
+    each register. Its inputs are `tag` and `cut`, which has `cut_bits` bits. In the module `UNSTALLED` the input
+    `full` replaces the valid registers.
     """
 
     design: str
@@ -204,7 +204,7 @@ class Netlist:
             )
 
     def _feeding(self, name: str) -> set[str]:
-        """Return the data registers and inputs that a register reads. They determine its stage."""
+        """Return the data registers and inputs that a register reads. These determine the register's stage."""
         reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "out_ready"}
         return reads - self.state - self.control
 

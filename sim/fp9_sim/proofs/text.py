@@ -1,10 +1,9 @@
 """Proof that generated Verilog is equivalent to the circuit from which it was written, for all input sequences.
 
-Yosys reads the Verilog as any tool does. It also converts the circuit directly, without names or modules. Both
-become
-graphs of AND gates and registers that start at 0. ABC compares them: by SAT for combinational circuits, otherwise
-by
-induction over clock cycles. In a control, one operator of the Verilog is changed, and ABC must refute it.
+Yosys reads the Verilog as any tool does. Yosys also converts the circuit directly, without names or modules.
+Verilog and circuit become graphs of AND gates and registers that start at 0. ABC compares them: by SAT for
+combinational circuits, otherwise by induction over clock cycles. In a control, one operator of the Verilog is
+changed, and ABC must refute it.
 """
 
 from __future__ import annotations

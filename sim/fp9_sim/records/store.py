@@ -1,4 +1,4 @@
-"""Storage of records in files `records/CLAIM/UNIT.json`. One JSON Schema describes all of them."""
+"""Storage of records in files `records/CLAIM/UNIT.json`. One JSON Schema describes all records."""
 
 from __future__ import annotations
 

@@ -108,13 +108,10 @@ def regress(
     """Simulate a unit's Verilog with vectors in cocotb and compare the results.
 
     `vectors` is a vector set or the path of a vector file. `seed` selects the stalls and resets of a unit with
-    stages;
-    `stalls=False` streams at full rate. `waves` is an output file, .vcd, or .fst with Icarus. Builds in `build_dir`
-    are
-    reused. `verilog` replaces the generated Verilog. It is a module with the unit's name and ports, and takes
-    `latency`
-    clocks, by default the unit's stages. With `elastic`, its handshake decides when it takes operations and gives
-    results. `coverage` is the path of an XML file for functional coverage.
+    stages; `stalls=False` streams at full rate. `waves` is an output file, .vcd, or .fst with Icarus. Builds in
+    `build_dir` are reused. `verilog` replaces the generated Verilog. The replacement is a module with the unit's
+    name and ports. It takes `latency` clocks, by default the unit's stages. With `elastic`, its handshake decides
+    when it takes operations and gives results. `coverage` is the path of an XML file for functional coverage.
 
     Raises ValueError without vectors, for vectors of another unit, and for an unknown simulator or waveform format.
     Raises MissingTool if the simulator is not installed. Raises SimulatorError if it refuses the design or gives no

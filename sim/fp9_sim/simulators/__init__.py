@@ -1,7 +1,7 @@
 """The simulators: how they are found, built for and run.
 
-Public modules: `find` (a simulator and its version), `build` (a design for it), `child` (a step of its runner) and
-`objects` (shared compiled parts). They are independent, so that finding a simulator loads no runner.
+Public modules: `find` (a simulator and its version), `build` (a design for it), `child` (a step of its runner)
+and `objects` (shared compiled parts). The modules are independent, so that finding a simulator loads no runner.
 """
 
 __all__ = ["build", "child", "find", "objects", "style"]

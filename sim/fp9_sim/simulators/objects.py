@@ -1,8 +1,8 @@
-"""Compiled parts of Verilator's runtime. They are compiled once for each set of options, and all builds share them.
+"""Compiled parts of Verilator's runtime. The parts are compiled once for each set of options, and all builds share
+them.
 
-They do not depend on the design, and compiling them takes most of the time of a small build. They are cached next
-to
-compiled units. The first process that needs a part compiles it, and other processes wait.
+The parts do not depend on the design, and compiling them takes most of a small build's time. The parts are
+cached next to compiled units. The first process that needs a part compiles it, and other processes wait.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fp9.system.cache import folder, keep_within_bound, touch
 
 _OBJECTS = "verilated*.o"
 _AHEAD = 3600.0
-"""Copied object files get a date this many seconds in the future. It is longer than any build.
+"""Copied object files get a date this many seconds in the future. This time is longer than any build.
 
 `make` compiles an object file again if it is older than the makefile, which Verilator writes later.
 """

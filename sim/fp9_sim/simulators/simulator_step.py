@@ -1,6 +1,6 @@
 """A step of cocotb's Python runner as a program: `python simulator_step.py JOB.json` (see `child`).
 
-It is started by its path, not as a module, so that it imports only the runner.
+The program is started by its path, not as a module, so that it imports only the runner.
 """
 
 from __future__ import annotations

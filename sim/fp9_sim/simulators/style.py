@@ -18,7 +18,8 @@ _STYLE = (
 )
 """Verilator's style warnings.
 
-They do not include warnings that change the circuit, nor combinational loops, which may not settle.
+The list leaves out warnings that change the circuit. It also leaves out combinational loops, which may not
+settle.
 """
 
 _LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")

@@ -60,7 +60,7 @@ def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahe
 
 
 def processes(count: int) -> ProcessPoolExecutor:
-    """Return a pool of local processes. They stop at Ctrl-C if this process stops at Ctrl-C."""
+    """Return a pool of local processes. The processes stop at Ctrl-C if this process stops at Ctrl-C."""
     # Forking a process whose threads are at work is not safe; a fresh one compiles nothing again.
     return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_stop_at_once)
 

@@ -19,10 +19,12 @@ from fp9.vectors.sets import port_dtype
 Columns = dict[str, "NDArray[Any]"]
 
 EXHAUSTIVE_LIMIT = 1 << 38
-"""Largest number of operations that a sweep enumerates: 64 times 2^32. This takes some hours on one machine."""
+"""Largest number of operations that a sweep enumerates: 64 times 2^32. Such a sweep takes some hours on one
+machine.
+"""
 
 SHARD = 1 << 24
-"""Number of operations in an enumerated shard. They take some seconds, which a killed sweep loses."""
+"""Number of operations in an enumerated shard. A shard takes some seconds, which a killed sweep loses."""
 
 DRAWN_SHARD = 1 << 20
 """Largest number of operations in a stratified shard. The shard is held in memory."""

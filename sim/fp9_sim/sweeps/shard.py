@@ -1,4 +1,4 @@
-"""Work on one shard: the compiled unit and the golden model compute the same inputs. It can run in any worker."""
+"""Work on one shard: the compiled unit and the golden model compute the same inputs. Any worker can do this work."""
 
 from __future__ import annotations
 

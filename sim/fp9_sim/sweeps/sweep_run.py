@@ -29,9 +29,8 @@ Progress = Callable[[str, int, int], None]
 class Sweep:
     """The outcome of a sweep. `record` is the run that was added to the file `path`.
 
-    `simplest` holds reduced operations from reset whose last operation fails. It is empty if the sweep passed.
-    `rate` is
-    the number of operations per second.
+    `simplest` holds reduced operations from reset whose last operation fails. `simplest` is empty if the sweep
+    passed. `rate` is the number of operations per second.
     """
 
     unit: Unit

@@ -1,4 +1,4 @@
-"""A graph of two-input ANDs with structural hashing. It can be written as Verilog."""
+"""A graph of two-input ANDs with structural hashing. The graph can be written as Verilog."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Extraction of the gates between the steps of a circuit into two modules.
 
-The module ENTER holds the gates before the steps, and LEAVE holds the gates that drive the outputs. The circuit is
-then a chain of modules. It may have gates outside its steps, such as an accumulator's input selection.
+The module ENTER holds the gates before the steps, and LEAVE holds the gates that drive the outputs. A circuit
+with gates outside its steps, such as an accumulator's input selection, then becomes a chain of modules.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def _read(
 
 
 def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return a module with the gates that drive the nets `given`. These nets are its outputs.
+    """Return a module with the gates that drive the nets `given`. These nets are the module's outputs.
 
-    Everything that the gates read is its input `i`.
+    Everything that the gates read becomes the input `i`.
     """
     cells: dict[str, dict[str, Any]] = {}
     reads: dict[Any, None] = {}

@@ -34,7 +34,7 @@ write_verilog -noattr circuit.v
 def keeps_registers(unit: Unit) -> bool:
     """Return whether the circuit keeps its registers.
 
-    It does if an operation depends on earlier operations, or if operand gating holds earlier operands.
+    Registers are kept if an operation depends on earlier operations, or if operand gating holds earlier operands.
     """
     return unit.has_state or holds(unit)
 

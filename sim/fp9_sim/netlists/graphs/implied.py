@@ -14,7 +14,7 @@ Known = Mapping[int, int]
 
 
 class Implied:
-    """The cone of a literal. It ends at the `free` nodes, which may take any value."""
+    """The cone of a literal. The cone ends at the `free` nodes, which may take any value."""
 
     def __init__(self, graph: AndGraph, literal: Literal, free: Collection[int]) -> None:
         self._graph, self.literal = graph, literal

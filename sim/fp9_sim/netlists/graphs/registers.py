@@ -1,10 +1,9 @@
 """The three kinds of registers in a netlist: pipeline registers, state, and registers that hold don't-care values.
 
 A register of the third kind takes a new value from the inputs or keeps its old value. An example is an operand
-register of a gated product. If the old value is a don't-care, the register is not state. It is read as a wire, and
-a
-free input replaces the old value. In a comparison each circuit has its own free inputs, because the old values may
-differ.
+register of a gated product. If the old value is a don't-care, the register is not state. Such a register is
+read as a wire, and a free input replaces the old value. In a comparison each circuit has its own free inputs,
+because the old values may differ.
 
     D = new or X     Q = D     X: anything
 """

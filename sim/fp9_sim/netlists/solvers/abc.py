@@ -1,7 +1,7 @@
 """ABC as a solver for AND graphs.
 
-It proves that a literal is never 1, by SAT or, with registers, by invariants. It also proves that two literals are
-always equal, by merging equal internal nodes.
+ABC proves that a literal is never 1. It uses SAT for combinational graphs and invariants for graphs with
+registers. ABC also proves that two literals are always equal, by merging equal internal nodes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
 """Names under which ABC may be installed."""
 
 _CONFLICTS = 1_000_000
-"""ABC's limit of SAT conflicts. It is so high that the time limit always applies first."""
+"""ABC's limit of SAT conflicts. The limit is so high that the time limit always applies first."""
 
 
 def program() -> str | None:
@@ -39,7 +39,7 @@ def version() -> dict[str, str]:
 def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: float) -> Verdict:
     """Decide whether the two literals of every pair are equal for all inputs. Without ABC the verdict is unfinished.
 
-    The counterexample maps input names to 0 or 1. Inputs without effect are left out.
+    The counterexample maps input names to 0 or 1. Inputs that the counterexample does not need are left out.
     """
     started = time.perf_counter()
     command = f"cec -T {max(1, int(timeout))} -C {_CONFLICTS} first.blif second.blif"

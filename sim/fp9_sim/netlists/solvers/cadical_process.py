@@ -1,8 +1,9 @@
-"""CaDiCaL as a program: `python cadical_process.py SECONDS [processor]`. It reads clauses and writes a model as JSON.
+"""CaDiCaL as a program: `python cadical_process.py SECONDS [processor]`. The program reads clauses and writes a
+model as JSON.
 
-With `processor` the limit counts processor seconds. The program is started by its path, not as a module, so that it
-imports only the solver. PySAT takes ten times as long to start as Python. An alarm ends the program even if its
-parent has ended.
+With `processor` the limit counts processor seconds. The program is started by its path, not as a module, so
+that it imports only the solver. PySAT takes ten times as long to start as Python. An alarm ends the program
+even if its parent has ended.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""Proof by case split that a literal is never 1. It is used if no solver decides the whole problem.
+"""Proof by case split that a literal is never 1. The case split is used if no solver decides the whole problem.
 
-A case fixes the values of some nodes. Unit propagation turns their consequences into constants. A shift by a known
-distance then consists of wires only, and two similar shifters share more nodes. CaDiCaL decides whether the literal
-can be 1 in what remains. A case that takes too long is split at a select node into two cases, 0 and 1. The cases
-therefore cover all values.
+A case fixes the values of some nodes. Unit propagation turns their consequences into constants. A shift by a
+known distance then consists of wires only, and two similar shifters share more nodes. CaDiCaL decides whether
+the literal can be 1 in what remains. A case that takes too long is split at a select node into two cases, 0 and
+1. The cases therefore cover all values.
 
-Decisions, such as the path that a circuit takes, are split first and have a short time limit. Bits of numbers, such
-as shift distances, have a longer limit. They are split in data-flow order. The widest stage of a shifter comes
-first,
-so that a case is a range of distances.
+Decisions, such as the path that a circuit takes, are split first and have a short time limit. Bits of numbers,
+such as shift distances, have a longer limit. These bits are split in data-flow order. The widest stage of a
+shifter comes first, so that a case is a range of distances.
 
 The cache stores the verdict about each set of clauses. An interrupted proof continues from there.
 """
@@ -46,9 +45,8 @@ def never(
     """Decide whether a literal is 0 for all inputs.
 
     At first the nodes in `free` may take any value. If the literal can then be 1, the logic before these nodes is
-    included. Nodes in `among` are split first. The counterexample maps input names to 0 or 1. Inputs without effect
-    are
-    left out.
+    included. Nodes in `among` are split first. The counterexample maps input names to 0 or 1. Inputs that the
+    counterexample does not need are left out.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)

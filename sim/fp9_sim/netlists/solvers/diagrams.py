@@ -23,7 +23,7 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict, at_once,
 
 _BLIF = "wrong.blif"
 _NODES = 50_000_000
-"""Largest number of diagram nodes. They take about two gigabytes of memory."""
+"""Largest number of diagram nodes. The nodes take about two gigabytes of memory."""
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:

@@ -1,4 +1,5 @@
-"""Equivalence of a mutant with the original circuit. Both are in one netlist, and a select input chooses between them.
+"""Equivalence of a mutant with the original circuit. Both circuits are in one netlist, and a select input chooses
+between them.
 
 The methods follow each other until one decides:
 
@@ -10,15 +11,13 @@ proves
 4. The proof is repeated while the nodes of a minimum cut may take any values.
 5. A proof by cases covers the logic after the point where the circuits differ (module `cases`).
 
-The two parts are the inputs for which a difference propagates far, such as special operands, and all other inputs.
-In
-the first part some input bits are constant (module `reach`), so that little logic is left. In the second part it is
-enough that the difference ends early.
+The two parts are the inputs for which a difference propagates far, such as special operands, and all other
+inputs. In the first part some input bits are constant (module `reach`), so that little logic is left. In the
+second part it is enough that the difference ends early.
 
 Equivalent means: equal outputs and next states from equal states (module `pair`). If this fails, only reachable
-states are compared (module `sequences`). Two kinds of register bits need not agree: bits that affect no output and
-no
-other register, and bits that hold don't-care values (module `registers`).
+states are compared (module `sequences`). Two kinds of register bits need not agree: bits that affect no output
+and no other register, and bits that hold don't-care values (module `registers`).
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _ABC_PARTS = (0.1, 0.4, 0.5)
 """Shares of ABC's time for SAT, SAT in two parts, and merging of internal nodes."""
 
 _CUT_AT = (0.5, 0.35)
-"""Highest levels allowed for a minimum cut, as fractions of the longest path. They are tried in order."""
+"""Highest levels allowed for a minimum cut, as fractions of the longest path. The levels are tried in order."""
 
 _CUT_MOST = 120
 
@@ -67,7 +66,7 @@ The first is for a bit that affects nothing, the second for registers that hold 
 class Comparison:
     """Comparison of mutants with the original circuit, in one netlist with a unit's ports and the input `select`.
 
-    `operations` are columns of the unit's inputs. They are the first simulated patterns.
+    `operations` are columns of the unit's inputs, which are simulated first.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:

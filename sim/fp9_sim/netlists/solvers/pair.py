@@ -26,7 +26,7 @@ KEPT, KEPT_BY_MUTANT = "kept", "kept_by_mutant"
 """In a counterexample, the names of the inputs that replace don't-care register values of the two circuits."""
 
 _PATTERNS = 1 << 15
-"""Largest number of operations in the first simulation. They are a random sample."""
+"""Largest number of operations in the first simulation. The operations are a random sample."""
 
 _DECIDE = """\
 read_verilog proof.v

@@ -48,7 +48,7 @@ def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
 
 
 def _control(certified: Aiger, other: Aiger, timeout: float) -> State:
-    """Return the state of the control. It is enough that one copy with an inverted cell is refuted."""
+    """Return the state of the control. The control is refuted if at least one copy with an inverted cell is refuted."""
     count = len(other.ands)
     places = dict.fromkeys(count * part // (_CONTROLS + 1) for part in range(_CONTROLS, 0, -1))
     for place in places if count else ():

@@ -27,7 +27,7 @@ from fp9_sim.netlists.solvers import abc
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 STEPS = 96
-"""Number of operations in a simulated sequence. It exceeds the longest chunk."""
+"""Number of operations in a simulated sequence. A sequence is longer than the longest chunk."""
 
 _Sequences = dict[str, NDArray[Any]]
 
@@ -76,7 +76,7 @@ class Sequences:
             sequences = self._beside(verdict.counterexample)
 
     def _steps(self, number: int, sequences: _Sequences) -> Iterator[Planes]:
-        """Yield the differences at each step: for every net, a bit for each sequence."""
+        """Yield at each step a bit plane for every net. A bit is 1 if the circuits differ for a sequence."""
         d, q = np.array(self._registers, dtype=np.int64).reshape(-1, 2).T
         rows, ones = np.array(self._gates, dtype=np.int64), ~np.uint64(0)
         words = -(-next(iter(sequences.values())).shape[1] // WORD)

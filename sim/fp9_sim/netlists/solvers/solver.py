@@ -1,4 +1,4 @@
-"""Proof obligations for Yosys' SAT solver. They are proven, refuted with a counterexample, or unfinished."""
+"""Proof obligations for Yosys' SAT solver. An obligation is proven, refuted with a counterexample, or unfinished."""
 
 from __future__ import annotations
 
@@ -96,9 +96,8 @@ def combinational(unit: str, proof: str) -> Obligation:
 def by_induction(design: str, proof: str, steps: int, *, control: bool = False) -> Obligation:
     """Return the obligation that `ok` is 1 in every clock cycle after reset.
 
-    It is proven by temporal induction over `steps` clocks. `design` is Yosys JSON, `proof` is Verilog. A `control`
-    must be
-    refuted within these clocks, so it has no induction step.
+    The proof is a temporal induction over `steps` clocks. `design` is Yosys JSON, `proof` is Verilog. A `control`
+    must be refuted within these clocks, so it has no induction step.
     """
     script = _INDUCT.format(steps=steps, only=" -tempinduct-baseonly" * control)
     return Obligation(script, {"unit.json": design, "proof.v": proof})
@@ -107,7 +106,7 @@ def by_induction(design: str, proof: str, steps: int, *, control: bool = False) 
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
     """Try to decide the files of `combinational` within two seconds, before methods with a long set-up.
 
-    This is enough for refutations and for proofs about simple circuits.
+    Two seconds are enough for refutations and for proofs about simple circuits.
     """
     return run(PREPARE + _DECIDE, files, min(timeout, _AT_ONCE))
 

@@ -5,7 +5,7 @@ Importing the real pytest takes most of the time of a short run.
 
 
 class Failed(Exception):
-    """Replacement for pytest's exception. It is never raised here."""
+    """Replacement for pytest's exception. This exception is never raised here."""
 
 
 class raises:

@@ -1,4 +1,4 @@
-"""Specification of a running maximum. It is not below any magnitude, and equals one of them."""
+"""Specification of a running maximum. The maximum is not below any magnitude, and equals one of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9_sim.proofs.miter import Case
 
 
 def amax_case(unit: Cast) -> Case:
-    """Return the only case. Its control ignores the last lane."""
+    """Return the only case. The control of the case ignores the last lane."""
     return Case("amax", {}, _largest(unit, unit.lane_names("x")), _largest(unit, unit.lane_names("x")[:-1]))
 
 

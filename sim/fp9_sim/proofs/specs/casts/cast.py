@@ -1,4 +1,4 @@
-"""Specification of a cast. It compares the operand with the thresholds of `fp9.thresholds`.
+"""Specification of a cast. The specification compares the operand with the thresholds of `fp9.thresholds`.
 
 Stochastic rounding has no thresholds; the module `stochastic_spec` specifies it.
 """
@@ -22,7 +22,7 @@ Table = ThresholdTable | HybridTable
 
 
 def cast_cases(unit: Cast) -> Iterator[Case]:
-    """Yield one case for each combination of lane, target, rounding and overflow policy. It covers both signs.
+    """Yield one case for each combination of lane, target, rounding and overflow policy. Each case covers both signs.
 
     There is one control for each target and rounding.
     """
@@ -84,7 +84,7 @@ def broken(table: Table) -> Table:
 def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
     """Return a copy of the steps in which one step starts one source ulp later.
 
-    This is step `index`, or the nearest step before it that is longer than one source ulp.
+    The changed step is `index`, or the nearest step before it that is longer than one source ulp.
     """
     while index + 1 < len(steps) and steps[index + 1].first == steps[index].first + 1:
         index -= 1
@@ -98,8 +98,8 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
     """Return Verilog lines for the lane's sign, its magnitude, its magnitude times 2^scale, and its random bits.
 
-    A scaled magnitude above the source's range becomes the largest number. One below the range becomes the smallest
-    nonzero number. Every target format rounds these like the exact value.
+    A scaled magnitude above the source's range becomes the largest number. A scaled magnitude below the range
+    becomes the smallest nonzero number. Every target format rounds these like the exact value.
     """
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]
@@ -152,7 +152,9 @@ def _monotone(table: ThresholdTable, name: str) -> list[str]:
 
 
 def _ladder(steps: Sequence[Step], width: int) -> str:
-    """Return a Verilog expression that compares `m` with all steps. Its value is the code of the last step reached."""
+    """Return a Verilog expression that compares `m` with all steps. The value of the expression is the code of the
+    last step reached.
+    """
     rungs = "".join(f"m >= {width}'d{step.first} ? 8'd{step.code} : " for step in reversed(steps[1:]))
     return f"{rungs}8'd{steps[0].code}"
 

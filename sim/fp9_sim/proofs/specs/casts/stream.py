@@ -42,7 +42,9 @@ _TRACKED, _BEHIND = "block", "behind the block"
 
 
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the only case. Its control claims that only one operation fits, which a second operation refutes."""
+    """Return the only case. The control of the case claims that only one operation fits, which a second operation
+    refutes.
+    """
     most = unit.group + unit.stages - 1
     return (Case("handshake", {}, _handshake(unit, most), _handshake(unit, 1)),)
 

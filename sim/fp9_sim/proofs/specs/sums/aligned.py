@@ -25,7 +25,7 @@ _PRODUCTS, _SUM, _TOP = "align_products", "normalise_products.product", "align_p
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit.
 
-    They cover a window of products, truncated toward zero, without subnormals.
+    The lemmas cover a window of products, truncated toward zero, without subnormals.
     """
     engine = unit.engine
     if (

@@ -24,9 +24,8 @@ from fp9_sim.proofs.specs.sums.window import after, entering
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit.
 
-    They cover an accumulator of scaled blocks without chunks, with at most two stages. The operands need an
-    infinity.
-    Without one, the simpler circuit passes the zero of a product differently.
+    The lemmas cover an accumulator of scaled blocks without chunks, with at most two stages. The operands need an
+    infinity. Without one, the simpler circuit passes the zero of a product differently.
     """
     whole = unit.has_state and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))

@@ -42,9 +42,8 @@ _HELD = "chunk.payload"
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit.
 
-    They cover chunks of at least two steps with one product each. The sum must be exact before rounding, and the
-    only
-    format has no subnormal numbers.
+    The lemmas cover chunks of at least two steps with one product each. The sum must be exact before rounding, and
+    the only format has no subnormal numbers.
     """
     engine = unit.engine
     if not unit.has_state or unit.engine.steps_of_chunk < 2 or engine.step.products > 1 or unit.stages > _STAGES:

@@ -1,8 +1,8 @@
 """Specification of exact fixed-point sums, in parts: products, their positions, the sum, its rounding.
 
-Tables of the formats' exact values give the products. Every product is shifted into a fixed-point field. The addend
-is shifted into a window around the field (`fp9_rtl.sums.fixed.sum`). All terms are then integers. They are added
-exactly, and the sum is rounded once.
+Tables of the formats' exact values give the products. Every product is shifted into a fixed-point field. The
+addend is shifted into a window around the field (`fp9_rtl.sums.fixed.sum`). All terms are then integers. The
+integers are added exactly, and the sum is rounded once.
 """
 
 from __future__ import annotations

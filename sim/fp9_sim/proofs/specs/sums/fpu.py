@@ -34,7 +34,7 @@ _ALONE = "!multiply.product1_nan && multiply.product1_zero && multiply.product1_
 
 
 def is_offered(unit: Fpu) -> bool:
-    """Return whether the cases cover a unit. It must be combinational and have flags."""
+    """Return whether the cases cover a unit. The unit must be combinational and have flags."""
     return not unit.stages and unit.flags
 
 

@@ -22,7 +22,7 @@ from fp9_sim.proofs.specs.sums.round import PLACE
 def is_normal(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit.
 
-    Its products and results have no subnormal numbers, and results round to nearest, ties away.
+    The unit's products and results have no subnormal numbers. Results round to nearest, ties away.
     """
     engine = unit.engine
     fmt = engine.result.format

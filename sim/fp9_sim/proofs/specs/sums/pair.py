@@ -75,7 +75,9 @@ def _terms(unit: Dot) -> Iterator[str]:
 
 
 def _cut(unit: Dot) -> Iterator[str]:
-    """Yield Verilog that truncates the two smaller terms to the window, with sticky bits and wires for lost bits."""
+    """Yield Verilog that truncates the two smaller terms to the window. It also has sticky bits, and wires for lost
+    bits.
+    """
     window, p = window_bits(unit.engine.result.format), unit.engine.result.format.precision
     for name in ("second", "low"):
         yield f"  wire {PLACE} {name}_distance = first_place - {name}_place;"

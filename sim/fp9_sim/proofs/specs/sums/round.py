@@ -1,4 +1,6 @@
-"""Specification of rounding. It converts the exact magnitude of a sum to a code, by the position of the leading bit."""
+"""Specification of rounding. The specification converts the exact magnitude of a sum to a code, by the position of
+the leading bit.
+"""
 
 from __future__ import annotations
 

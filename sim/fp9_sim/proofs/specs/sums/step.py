@@ -1,4 +1,6 @@
-"""Proof of units with an accumulator or stages. They are compared with a combinational unit on the same operands."""
+"""Proof of units with an accumulator or stages. These units are compared with a combinational unit on the same
+operands.
+"""
 
 from __future__ import annotations
 

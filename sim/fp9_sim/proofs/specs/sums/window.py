@@ -1,9 +1,9 @@
 """Specification of dot products in a window, in parts: products, alignment, their sum, its rounding.
 
 Tables of the formats' exact values give the products. The window starts at the largest exponent of all nonzero
-terms,
-as the accumulator model states. Every term loses its bits below the window. The remaining terms are integers. They
-are added exactly, for any number of terms, and the sum is rounded once. The first part separates special operands.
+terms, as the accumulator model states. Every term loses its bits below the window. The remaining terms are
+integers. The integers are added exactly, for any number of terms, and the sum is rounded once. The first part
+separates special operands.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _NO_NUMBER = "!align.invalid || align.nan"
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas cover a unit.
 
-    They cover a window of all terms, truncated toward zero and without scales. The window must hold all bits that
-    rounding reads. No pipeline register may lie within a step.
+    The lemmas cover a window of all terms, truncated toward zero and without scales. The window must hold all bits
+    that rounding reads. No pipeline register may lie within a step.
     """
     engine = unit.engine
     plain = (
