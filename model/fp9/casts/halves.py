@@ -78,8 +78,7 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """Return a plan for codes and flags that looks up 16-bit sources in a table, or None if it does not apply.
 
-    Other sources are first rounded to odd in bfloat16. Targets must have at least two bits fewer than the table's
-    type.
+    Other sources are first rounded to odd in bfloat16, which must have at least two bits more than the target.
     """
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
     if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:

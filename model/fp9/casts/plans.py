@@ -95,7 +95,7 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
 def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
     """Return a float32 rounding kernel that also counts statistics, or None.
 
-    It exists for fast roundings, where a second pass over the array would take noticeable time.
+    The kernel saves a second pass over the array, which would take noticeable time after a fast rounding.
     """
     from fp9.kernels.counts import encode_nearest_even_counted  # slow to load
 

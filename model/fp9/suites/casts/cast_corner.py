@@ -135,7 +135,7 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
 def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return walking fractions at every exponent of a target and in the source's subnormal range.
 
-    Every other exponent has a few of them. Both signs occur, and selections are random.
+    At exponents outside these ranges, only a few fractions occur. Both signs occur, and selections are random.
     """
     source = fixed(unit.source)
     low = min(fmt.smallest for fmt in unit.targets) / 8

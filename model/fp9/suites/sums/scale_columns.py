@@ -86,7 +86,7 @@ def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> 
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Add scales to operations without scales, and multiply the addends by the same factor.
+    """Add scales to operations without scales, and move the addends by the exponent of the scales.
 
     A third have scales of 1, a third have powers of two, and a third have random scales.
     """
