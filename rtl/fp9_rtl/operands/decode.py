@@ -147,13 +147,13 @@ class OperandDecoder(wiring.Component):
         Only -128 is larger than these normal numbers. It is the next power of two. If the significand has a bit
         above its exponent, -128 is twice the lowest normal number.
         """
-        magnitude, beyond = Signal(len(self._code), name="integer"), Signal()
+        code, magnitude, beyond = self.code[: fmt.bits], Signal(fmt.bits, name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
         exponent_beyond = 1 if self._places_above else 2
         m.d.comb += [
-            magnitude.eq(Mux(self._code[-1], -self._code, self._code)),
+            magnitude.eq(Mux(code[-1], -code, code)),
             beyond.eq(magnitude[-1]),
-            fraction.eq(magnitude[:top]),
+            fraction.eq(Cat(Const(0, self._fraction_bits - top), magnitude[:top])),
             subnormal.eq(~magnitude[top] & ~beyond),
             exponent.eq(top - fmt.bias - 1 + self._offset + Mux(beyond, exponent_beyond, magnitude[top])),
         ]

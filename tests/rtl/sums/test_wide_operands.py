@@ -30,6 +30,12 @@ def test_wide_operands_pass_every_check(fmt: str, shape: tuple[str, str, int]) -
     check_unit(unit(kind, (fmt,), (fmt, "hif8"), engine, stages), 1, CIRCUITS)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("narrow", ["int8(bias=0)", "e2m1", "e5m2"])
+def test_narrow_operands_share_a_port_with_wide_ones(narrow: str) -> None:
+    check_unit(unit("fma", (narrow, "fp16"), ("bf16", narrow), "fma_fp32"), 1, CIRCUITS)
+
+
 @pytest.mark.parametrize(("fmt", "dtype"), [("fp16", np.float16), ("bf16", ml_dtypes.bfloat16)])
 def test_golden_model_rounds_the_exact_sum_once(fmt: str, dtype: type) -> None:
     """A product of 16-bit numbers and FP32 are exact in float64 where their sum needs at most 53 bits."""
