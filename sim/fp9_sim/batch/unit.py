@@ -30,14 +30,11 @@ class Verilated:
     """A compiled unit. Call it with one array of shape (n,) for each input; it returns one for each output.
 
     Arrays with the port's own type (the smallest unsigned type) are not copied. Other arrays are converted. The GIL
-    is
-    released while the unit runs. A unit with stages takes one operation a clock. A unit with state (`mac`) starts
-    from
-    reset at every call and takes the operations in order.
+    is released while the unit runs. A unit with stages takes one operation a clock. A unit with state (`mac`)
+    starts from reset at every call and takes the operations in order.
 
     With `streams`, the operations are divided into that many sequences of similar length. All sequences run in
-    parallel
-    from reset. A sequence starts only at an operation that does not depend on earlier ones.
+    parallel from reset. A sequence starts only at an operation that does not depend on earlier ones.
     """
 
     def __init__(self, unit: Unit, library: Path, threads: int, streams: int = 1) -> None:
@@ -57,8 +54,7 @@ class Verilated:
         """Return the outputs of the operations. Element i belongs to operation i.
 
         Raises ValueError for missing or unknown ports, arrays of unequal length, and values outside a port's type.
-        Raises
-        SimulatorError if the unit stops giving results or ends the simulation.
+        Raises SimulatorError if the unit stops giving results or ends the simulation.
         """
         columns = self._columns(inputs)
         count = len(columns[0])
@@ -150,17 +146,14 @@ def verilated(
     """Compile a unit's Verilog, or take it from the cache, and load it.
 
     `threads` is the number of cores, by default all cores of the process. Only a combinational unit or several
-    streams
-    use more than one. `verilog` replaces the generated Verilog. `streams` is the number of parallel sequences of a
-    unit
-    with stages; Yosys then exposes the unit's registers. Without `streams`, the unit runs with its clock.
-    `operations`
-    is the expected number of operations. If it is small, the compiler optimises less. Compiled units are cached in
-    `$FP9_CACHE`/verilated, or in ~/.cache/fp9/verilated.
+    streams use more than one. `verilog` replaces the generated Verilog. `streams` is the number of parallel
+    sequences of a unit with stages; Yosys then exposes the unit's registers. Without `streams`, the unit runs with
+    its clock. `operations` is the expected number of operations. If it is small, the compiler optimises less.
+    Compiled units are cached in `$FP9_CACHE`/verilated, or in ~/.cache/fp9/verilated.
 
     Raises MissingTool if a tool is missing, and SimulatorError if Verilator refuses the design. Raises ValueError
-    for
-    registers that cannot be exposed and for fewer than 2 streams. Raises OSError if the cache cannot be written.
+    for registers that cannot be exposed and for fewer than 2 streams. Raises OSError if the cache cannot be
+    written.
     """
     if streams is not None and streams < 2:
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")

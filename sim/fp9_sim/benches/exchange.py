@@ -40,9 +40,8 @@ class Order:
     """What the bench must do: the vectors to drive, and whether to stall and to measure coverage.
 
     `seed` determines stalls and resets. For a unit with stages, `latency` is the number of clocks from an operation
-    to
-    its result without stalls. An `elastic` unit takes operations and gives results at any time, at most `latency`
-    clocks apart without stalls.
+    to its result without stalls. An `elastic` unit takes operations and gives results at any time, at most
+    `latency` clocks apart without stalls.
     """
 
     vectors: VectorSet

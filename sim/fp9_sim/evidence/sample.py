@@ -51,8 +51,7 @@ def samples(unit: Unit, seed: int, limit: float, whole: bool = False) -> Iterato
     - The suite must kill some random mutants.
 
     `seed` selects the operations, the case and the mutants. `limit` is the time limit of the case in seconds.
-    Raises the
-    errors of `verilated` and of the mutation run.
+    Raises the errors of `verilated` and of the mutation run.
     """
     rng = np.random.default_rng(seed)
     ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (

@@ -27,8 +27,8 @@ class Item:
     """A claim about a unit and the state of its record. `seconds` estimates the time to measure the record again.
 
     If the claim knows its undecided cases, the estimate is their time. Otherwise it is the time of the unit's
-    earlier
-    record, the median over units of the same kind, or the median over all records. Without any record it is None.
+    earlier record, the median over units of the same kind, or the median over all records. Without any record it is
+    None.
     """
 
     unit: Unit

@@ -95,10 +95,8 @@ def update(
     """Measure stale and missing records, most valuable first, and yield each outcome.
 
     `limit` is the time limit for one case of a proof, in seconds. A measurement starts only if it is expected to
-    fit
-    into `hours`. The work is done by `workers` processes (default: one for each core), or by the workers of the
-    Dask
-    scheduler at `scheduler`.
+    fit into `hours`. The work is done by `workers` processes (default: one for each core), or by the workers of the
+    Dask scheduler at `scheduler`.
 
     Raises ValueError if another update uses the folder, if the scheduler does not answer or if a worker was killed.
     Raises OSError if the folder cannot be written.

@@ -55,9 +55,8 @@ DRAWN_LAST = replace(
     claim=MUTATION["held-out"],
     seeds=(41,),
 )
-"""Held-out mutants: the suites were written without knowledge of them. If a suite changes because of them, choose a
-new
-seed.
+"""Held-out mutants: the suites were written without knowledge of them. If a suite changes because of them, choose
+a new seed.
 """
 
 KINDS = {

@@ -1,9 +1,8 @@
 """Mutation testing of vectors: measure the share of single errors that a suite kills.
 
-The kind of mutants (module `kinds`) decides where the errors are: in operators of the Verilog, in two-input gates
-or
-in library cells. SAT and ABC compare each surviving mutant with the circuit. Equivalent mutants are left out of the
-score.
+The kind of mutants (module `kinds`) decides where the errors are: in operators of the Verilog, in two-input
+gates or in library cells. SAT and ABC compare each surviving mutant with the circuit. Equivalent mutants are
+left out of the score.
 """
 
 from __future__ import annotations
@@ -65,9 +64,8 @@ class MutationScore:
     """The result of a mutation run: mutants of one unit and kind, and the score of each suite.
 
     `drawn` is the number of mutants over all seeds. `unnoticed` holds mutants that no suite killed, with inputs
-    that
-    kill them. `undecided` holds mutants whose proof did not end. `reused` counts the `equivalent` mutants that were
-    proven earlier. `seconds` is the time of the run.
+    that kill them. `undecided` holds mutants whose proof did not end. `reused` counts the `equivalent` mutants that
+    were proven earlier. `seconds` is the time of the run.
     """
 
     unit: str
@@ -111,11 +109,9 @@ def score(
     """Measure the mutation score of a unit's suites, with `drawn` mutants for each seed.
 
     Each level of the kind gets the same number of mutants. A mutant that several seeds select counts once. The
-    default
-    seeds are the kind's own. `timeout` limits the seconds of one comparison with the circuit, and again the seconds
-    for
-    its cases. `proven` holds equivalent mutants of the same Verilog (`recorded.proven`); they are not compared
-    again.
+    default seeds are the kind's own. `timeout` limits the seconds of one comparison with the circuit, and again the
+    seconds for its cases. `proven` holds equivalent mutants of the same Verilog (`recorded.proven`); they are not
+    compared again.
 
     Raises ValueError if the circuit fails a vector, or if `drawn` is 0 or above 255 for each level.
     """

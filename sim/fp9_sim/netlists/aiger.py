@@ -50,9 +50,8 @@ class Aiger:
     """An AIGER circuit. A literal is twice a variable, plus 1 for its inverse. Variable 0 is the constant 0.
 
     Variables are numbered in the order inputs, registers, ANDs. `following` holds one literal for each register:
-    its next
-    value. `initial` holds the reset values. `names` holds lines that name inputs (`i0 a[0]`), registers and
-    outputs.
+    its next value. `initial` holds the reset values. `names` holds lines that name inputs (`i0 a[0]`), registers
+    and outputs.
     """
 
     inputs: int

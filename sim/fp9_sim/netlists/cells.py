@@ -66,8 +66,7 @@ class CellNetlist:
     """Cells in the order of evaluation. Net 0 is constant 0, net 1 is constant 1.
 
     `inputs` and `outputs` map each port to its nets, least significant bit first. Nets with numbers from
-    `bits_from` on
-    are the stored bits of registers.
+    `bits_from` on are the stored bits of registers.
     """
 
     cells: tuple[Placed, ...]

@@ -118,8 +118,8 @@ class GateNetlist:
         """Run operations from reset, one a clock. Return a mask of the circuits that give a wrong output.
 
         `circuits` holds bit planes of the inputs in which the circuits differ. The other inputs, the expected
-        outputs and
-        their masks are columns of operations. A result comes `latency` clocks after its operation.
+        outputs
+        and their masks are columns of operations. A result comes `latency` clocks after its operation.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)

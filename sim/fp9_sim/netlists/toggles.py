@@ -81,8 +81,7 @@ def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> t
     A product is zero with probability `zeros`: one of its operands, chosen at random, is +0. All other operands are
     random finite codes. So is the addend of a unit without an accumulator. The formats are the first that the unit
     offers, and a `mac` accumulates. Raises ValueError for a unit without the option, a share outside 0..1, or a
-    count
-    below 1.
+    count below 1.
     """
     summed = sum_of(unit)
     if summed is None:

@@ -39,8 +39,7 @@ def write_package(unit: Unit, folder: Path, suite: str = "corner", seed: int = 0
     """Write a unit's package into a folder and return the paths, README.md first.
 
     All files are generated before the first is written. Raises ValueError for a unit without hardware and for an
-    unknown
-    suite. Raises MissingTool without Yosys, and OSError if the folder cannot be written.
+    unknown suite. Raises MissingTool without Yosys, and OSError if the folder cannot be written.
     """
     made = files(unit, generate(unit, suite, seed=seed))
     for path, content in made.items():

@@ -62,8 +62,7 @@ class ConeLemma(Lemma):
     """A lemma about a cone of logic.
 
     If `at` is given, decision diagrams decide the lemma. `at` then maps each word to the position of its first bit
-    in the
-    variable order.
+    in the variable order.
     """
 
     at: Mapping[str, int] = field(default_factory=dict)
@@ -232,8 +231,7 @@ def flattened(unit: Unit, verilog: str) -> Circuit:
     """Return the gates of a unit's Verilog and the nets of its steps.
 
     The handshake is removed and pipeline registers become wires, as in `netlists.function`. A register that depends
-    on
-    its own value becomes an input.
+    on its own value becomes an input.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
         folder = Path(name)

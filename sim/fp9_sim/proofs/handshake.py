@@ -40,8 +40,7 @@ def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list
     """Return the first Verilog lines of an obligation about a pipelined unit, and the unit's connections by port.
 
     `inputs` and `outputs` are declarations of further ports. Clock, active-high reset, enable and both streams have
-    fixed
-    names. A handshake signal that the unit does not have is a constant 1.
+    fixed names. A handshake signal that the unit does not have is a constant 1.
     """
     control = {port.name for port in unit.control_ports}
     ports = [

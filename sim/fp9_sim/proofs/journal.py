@@ -1,9 +1,8 @@
 """The journal of proofs: one line of JSON for each verdict. An interrupted proof continues from it.
 
-The key of a verdict covers the solver's exact input and the tool versions. A line is used if it ends in a newline
-and
-its digest matches. An incomplete last line, left by a killed process, is removed. A case that timed out is decided
-again if the new time limit is longer.
+The key of a verdict covers the solver's exact input and the tool versions. A line is used if it ends in a
+newline and its digest matches. An incomplete last line, left by a killed process, is removed. A case that timed
+out is decided again if the new time limit is longer.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ class Journal:
     """The verdicts about one Verilog text. Several processes and threads may write to it at the same time.
 
     `complaints` lists write errors and damaged lines, which are ignored. `tools` holds the versions of all tools
-    that
-    decided a case. Within `cache.recomputing` the journal is not read.
+    that decided a case. Within `cache.recomputing` the journal is not read.
     """
 
     def __init__(self, path: Path) -> None:

@@ -22,10 +22,8 @@ def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -
     """Estimate the seconds for a unit's undecided cases. Return None if no similar case is known.
 
     The estimate for a case is the mean time of similar cases. Similar cases belong to the same claim, and their
-    names
-    differ only in formats and lanes. Without such cases it is the mean over the claim. Times come from the journal
-    and
-    from `records`, which are pairs of a kind of unit and a proof record.
+    names differ only in formats and lanes. Without such cases it is the mean over the claim. Times come from the
+    journal and from `records`, which are pairs of a kind of unit and a proof record.
 
     Raises ValueError for a unit without claims.
     """

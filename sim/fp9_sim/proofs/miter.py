@@ -16,8 +16,7 @@ class Case:
     """One proof obligation. `specification` is Verilog that reads the ports and drives `ok`.
 
     `fixed` holds values of input ports. `control` is the specification with one deliberate error. The solver must
-    refute
-    it, which shows that the obligation can fail.
+    refute it, which shows that the obligation can fail.
     """
 
     name: str
@@ -67,8 +66,7 @@ def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, i
     """Return how a case selects value `index` of a select port: fixed port values, and a condition on free ports.
 
     Codes above the last value also select the last value. The case of the last value therefore leaves the port free
-    under
-    a condition.
+    under a condition.
     """
     if not width:
         return {}, "1'b1"

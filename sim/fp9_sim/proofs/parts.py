@@ -45,16 +45,12 @@ class Lemma:
     """A statement about a group of steps, for all values that satisfy `assumes`.
 
     `lines` are Verilog lines that the conditions read. `says` maps each net or output that the lemma determines to
-    the
-    condition that determines it. `gives` holds further conditions that later lemmas may assume. `control` is a
-    pair: a
-    part of the specification, and the erroneous text that replaces it.
+    the condition that determines it. `gives` holds further conditions that later lemmas may assume. `control` is a
+    pair: a part of the specification, and the erroneous text that replaces it.
 
     `adds` maps the terms of a long sum to their signs. Decision diagrams then take each term as its ones'
-    complement, so
-    that signs matter only at the end. With `alike`, the specification has the same internal nets as the circuit,
-    and the
-    solver merges them.
+    complement, so that signs matter only at the end. With `alike`, the specification has the same internal nets as
+    the circuit, and the solver merges them.
     """
 
     name: str
@@ -157,8 +153,7 @@ class Netlist:
         """Return the Verilog of an obligation: the steps, and the specification `text`.
 
         The inputs are the nets that the steps and `text` read. For a term in `adds` the input is the term's ones'
-        complement,
-        which still takes every value.
+        complement, which still takes every value.
         """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))

@@ -93,10 +93,8 @@ def prove(
     """Decide every claim about `unit`, for the given Verilog or for the Verilog generated for the unit.
 
     `timeout` is the time limit of a case in seconds. `jobs` is the number of solvers that run in parallel. Verdicts
-    in
-    the cached journal are reused, except within `fp9.system.cache.recomputing`. A case that timed out under a
-    shorter
-    limit is decided again.
+    in the cached journal are reused, except within `fp9.system.cache.recomputing`. A case that timed out under a
+    shorter limit is decided again.
 
     Raises ValueError for a unit without claims and for unreadable Verilog. Raises MissingTool if Yosys is not
     installed.

@@ -44,8 +44,7 @@ class TextRecord:
     """The outcome of comparing a circuit with its Verilog, and the digests of both.
 
     `state` is the outcome, and `control` is the outcome of the control. The Verilog's digest ignores comments,
-    because
-    they do not change the circuit.
+    because they do not change the circuit.
     """
 
     unit: str

@@ -1,9 +1,8 @@
 """The function of a unit as a class of equivalent circuits.
 
-The file `records/functions/UNIT.json` holds the class; the certified circuit lies next to it. A circuit's form is
-the
-digest of its cells. A form belongs to the class in three cases: it is the certified circuit's form, its canonical
-digest is that of a member, or an equivalence proof was recorded.
+The file `records/functions/UNIT.json` holds the class; the certified circuit lies next to it. A circuit's form
+is the digest of its cells. A form belongs to the class in three cases: it is the certified circuit's form, its
+canonical digest is that of a member, or an equivalence proof was recorded.
 """
 
 from __future__ import annotations
@@ -96,8 +95,7 @@ def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
     """Compare a unit's current circuit with the certified circuit. If they are equivalent, record it as a member.
 
     Return the comparison, or None if there is no certified circuit or if the form is already a member. Only a proof
-    whose
-    control was refuted adds a member. Raises ValueError for files that are no records.
+    whose control was refuted adds a member. Raises ValueError for files that are no records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):

@@ -32,10 +32,8 @@ def regress_once(
     """Return the outcome of `regress`: `checked`, `mismatches`, `violations`, `seconds` and `kept`.
 
     A passed run is cached under the digest of Verilog, vectors, simulator, test bench and seed. `kept` is this
-    digest if
-    the outcome comes from the cache, else "". Failed runs always run again. `folder` replaces the default cache. If
-    the
-    cache cannot be written, every run is simulated. Raises the errors of `regress`.
+    digest if the outcome comes from the cache, else "". Failed runs always run again. `folder` replaces the default
+    cache. If the cache cannot be written, every run is simulated. Raises the errors of `regress`.
     """
     request = _request(unit, made, simulator, seed)
     place = folder or cache.folder("regressions")

@@ -103,9 +103,8 @@ def check_tile(
     """Run random matrix products on a tile and compare every row with the golden model.
 
     Both sides of the tile pause at random. Raises ValueError for fewer than one product and for an unknown
-    simulator.
-    Raises MissingTool if the simulator is not installed, and SimulatorError if it refuses the tile or gives no
-    result.
+    simulator. Raises MissingTool if the simulator is not installed, and SimulatorError if it refuses the tile or
+    gives no result.
     """
     if products < 1:
         raise ValueError(f"{products} products given; a run that checks nothing would prove nothing")

@@ -43,10 +43,8 @@ class Regression:
     """The outcome of running a unit's vectors on one simulator.
 
     `mismatches` holds the first mismatches, and `total_mismatches` is the number of all. `violations` holds
-    sentences
-    about the handshake. A violation is a result that is lost, repeated, changed under back-pressure, late, or left
-    over
-    after a reset.
+    sentences about the handshake. A violation is a result that is lost, repeated, changed under back-pressure,
+    late, or left over after a reset.
     """
 
     unit: str

@@ -1,8 +1,7 @@
 """Child processes that run the steps of cocotb's Python runner.
 
 The runner reads its settings from the environment and ends with `sys.exit` under pytest. In child processes,
-threads
-can build and run in parallel, and the caller's environment stays unchanged.
+threads can build and run in parallel, and the caller's environment stays unchanged.
 """
 
 from __future__ import annotations

@@ -60,8 +60,7 @@ class Simulator:
         """Return the environment of a child process that builds or runs with this simulator.
 
         `optimise` is the C++ optimisation level for generated code. cocotb settings in the caller's environment are
-        left out,
-        so that the same call always runs in the same way.
+        left out, so that the same call always runs in the same way.
         """
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}
         # Verilator's makefile calls a `python`: on the PATH there may be none, or a slow script that looks for one.

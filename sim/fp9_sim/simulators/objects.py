@@ -43,8 +43,7 @@ def library(options: list[str], working: Path) -> Iterator[None]:
     """Provide object files for a build by `make` in `working`, and store the files that the build adds.
 
     The files depend on `options`: Verilator's version and the compiler's options. If the cache cannot be written,
-    every
-    build compiles its own files.
+    every build compiles its own files.
     """
     final = _place("verilator-library", options)
     with contextlib.ExitStack() as until_made:

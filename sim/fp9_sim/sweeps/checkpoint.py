@@ -19,8 +19,7 @@ class Checkpoint:
     """The finished shards in an append-only file. Only one process can open the file at a time.
 
     A line is valid if it ends in a newline. A shard is finished only when its line is on disk. When the file is
-    opened,
-    an incomplete last line is removed, and its shard runs again.
+    opened, an incomplete last line is removed, and its shard runs again.
     """
 
     def __init__(self, path: Path, file: int) -> None:

@@ -32,10 +32,8 @@ def run(
     """Call a function with each task and yield the results, in the order of completion.
 
     `scheduler` is the address of a Dask scheduler whose workers have this package. Without it, `workers` local
-    processes
-    do the work. At most `ahead` tasks wait in addition to the running ones. Raises ValueError for a scheduler that
-    does
-    not answer, and for workers that die.
+    processes do the work. At most `ahead` tasks wait in addition to the running ones. Raises ValueError for a
+    scheduler that does not answer, and for workers that die.
     """
     if scheduler:
         return on_dask(function, tasks, scheduler, ahead)

@@ -1,8 +1,8 @@
 """The circuit for mutation testing: a unit's Verilog without its handshake.
 
 For a unit without state, the circuit is the function of the unit's data ports. A unit with state keeps its
-registers
-and takes one operation a clock: inputs are always valid, results are always taken, and reset is inactive.
+registers and takes one operation a clock: inputs are always valid, results are always taken, and reset is
+inactive.
 """
 
 from __future__ import annotations

@@ -37,8 +37,7 @@ def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int]
     """Return the minimum cut between inputs and root, or None if it has more than `most` nodes.
 
     The level of a cut node is at most `part` times the root's level. If there are several minimum cuts, the one
-    nearest to
-    the inputs is returned.
+    nearest to the inputs is returned.
     """
     level = levels(operands, root)
     highest = part * level[root]

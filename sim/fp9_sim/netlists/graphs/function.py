@@ -1,10 +1,8 @@
 """A unit's Verilog as one combinational function of its data ports, without the handshake.
 
 Inputs are always valid and results are always taken, so pipeline registers become wires. An accumulator or a
-running
-maximum becomes the input `accumulator`, and the outputs become the registers' next values. Module `proofs` proves
-the
-handshake separately.
+running maximum becomes the input `accumulator`, and the outputs become the registers' next values. Module
+`proofs` proves the handshake separately.
 
 The function is one module, or a chain of modules with one module for each step of the unit.
 """

@@ -60,8 +60,8 @@ class Implied:
         node.
 
         The literal is 1 if the original literal is 1 and the known nodes have their values. Inputs and free nodes
-        keep their
-        names.
+        keep
+        their names.
         """
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1

@@ -25,8 +25,7 @@ class Kept:
     """Gates in which registers that hold don't-care values are wires.
 
     `first` and `second` are the nets of the free inputs, for each of the two circuits. The net `is_second` selects
-    the
-    second circuit. `nets` is the number of nets.
+    the second circuit. `nets` is the number of nets.
     """
 
     gates: list[Row]

@@ -30,8 +30,7 @@ def model(clauses: Sequence[Clause], timeout: float, *, processor: bool = False)
     """Return the true variables of a satisfying assignment, or None if the clauses are unsatisfiable.
 
     Raises TimeoutError after `timeout` seconds; with `processor` the limit counts processor time. Raises
-    MissingTool if
-    the solver is not installed.
+    MissingTool if the solver is not installed.
     """
     version()
     command = [sys.executable, "-P", str(Path(__file__).with_name("cadical_process.py")), str(max(timeout, 1e-3))]

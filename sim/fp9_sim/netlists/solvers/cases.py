@@ -130,8 +130,7 @@ def selecting(
     """Choose the node at which a case is split. Return it, and whether it is a decision.
 
     Only nodes that select in many multiplexers are considered. Decisions come first, then the nodes in `among`,
-    then
-    other bits of numbers, each in data-flow order. Without a select node, an input or None is returned.
+    then other bits of numbers, each in data-flow order. Without a select node, an input or None is returned.
     """
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]

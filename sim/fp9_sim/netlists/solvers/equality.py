@@ -77,10 +77,10 @@ class Comparison:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
         `timeout` limits the seconds for proofs about the whole circuits, and again the seconds for cases. Bias
-        values that
-        the unit does not accept are excluded. A counterexample holds the unit's inputs and the inputs of module
-        `pair`. For a
-        sequence from reset it holds the inputs of each operation, `a@0` and so on.
+        values
+        that the unit does not accept are excluded. A counterexample holds the unit's inputs and the inputs of
+        module
+        `pair`. For a sequence from reset it holds the inputs of each operation, `a@0` and so on.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)

@@ -35,10 +35,8 @@ def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
     """Compare two circuits for all inputs from reset on.
 
     Circuits with different ports are refuted. A comparison is unfinished after `timeout` seconds. Without ABC it is
-    also
-    unfinished for circuits with registers. If the circuits are equivalent, a control follows: a copy with one
-    inverted
-    cell must be refuted.
+    also unfinished for circuits with registers. If the circuits are equivalent, a control follows: a copy with one
+    inverted cell must be refuted.
     """
     started = time.perf_counter()
     tool = abc.version()["abc"] if abc.program() else cadical.PACKAGE

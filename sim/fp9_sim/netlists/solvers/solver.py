@@ -142,8 +142,7 @@ def _counterexample(folder: Path) -> dict[str, int]:
     """Read the port values at the last step from Yosys' WaveJSON. Don't-care bits become 0.
 
     `wave` has a symbol for each step: 0 and 1 for single bits, `=` for the next entry of `data`, `.` for no change,
-    4 for
-    no value.
+    4 for no value.
     """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     ports = {}

@@ -12,9 +12,8 @@ def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_b
     """Return Verilog lines that compute `expected` from `m`, `negative` and `added`.
 
     The significand is truncated `random_bits` bits below the target's ulp. The random bits are added, and the sum
-    is
-    truncated at the ulp. `broken` adds 1 to the random bits. Raises ValueError for targets without fixed fields or
-    without subnormals.
+    is truncated at the ulp. `broken` adds 1 to the random bits. Raises ValueError for targets without fixed fields
+    or without subnormals.
     """
     if not isinstance(target, FixedFormat) or not target.subnormals:
         raise ValueError(f"{target.name}: no stochastic rounding into this format is proven")

@@ -127,8 +127,7 @@ def _tracked(unit: Quantiser, change: int) -> str:
     """Return Verilog that follows one operation, marked by `mark`.
 
     The operation must keep its numbers and leave after all earlier operations. The scale must change only when a
-    block's
-    last operation enters.
+    block's last operation enters.
     """
     count, width = unit.group, unit.width * unit.source.bits
     numbers = ", ".join(reversed(unit.lane_names("x")))

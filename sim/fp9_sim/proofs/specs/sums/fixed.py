@@ -57,8 +57,7 @@ def _rounds_as_exact(unit: Dot) -> bool:
     Whatever the addend's exponent, the sum then stays strictly between the same rounding boundaries.
 
     A truncated addend is below half an ulp of the products. If the sum differs from the addend, its leading bit is
-    at or
-    above that half ulp. The sum and its guard bit then end within the window.
+    at or above that half ulp. The sum and its guard bit then end within the window.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2

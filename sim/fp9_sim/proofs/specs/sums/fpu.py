@@ -1,9 +1,8 @@
 """Specification of an `fpu`. FMMA and casts are compared with single-purpose units, and FMA is proven in parts.
 
-The specification's window is as wide as the unit's window for two products, so that ABC finds equal internal nets.
-A
-fused multiply-add is the exact sum of one product of wide operands and the addend, rounded once. The second product
-is then zero.
+The specification's window is as wide as the unit's window for two products, so that ABC finds equal internal
+nets. A fused multiply-add is the exact sum of one product of wide operands and the addend, rounded once. The
+second product is then zero.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 The formats have no subnormal numbers and one code for NaN and infinity (DLFloat). A term has three wires:
 `<name>_bits` is 0 or a significand with the result's precision, `<name>_place` is the biased exponent of its
-leading
-bit, and `<name>_negative` is its sign.
+leading bit, and `<name>_negative` is its sign.
 """
 
 from __future__ import annotations
@@ -99,8 +98,7 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
     Its wires are `significand`, `exponent`, `guard`, `rest`, `zero`, and `negative` for a nonzero sum.
 
     A term far below the other term is shifted up, but stays below every bit that rounding reads. The other term is
-    a
-    multiple of these bits. The sum therefore stays strictly between the same two rounding boundaries.
+    a multiple of these bits. The sum therefore stays strictly between the same two rounding boundaries.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
@@ -126,8 +124,7 @@ def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negati
     """Yield Verilog that rounds to nearest, ties away. `significand` and the wire `exponent` hold the number.
 
     The wires are `ended` (the code without its sign), `value` (the code) and `raised` (the flags). Wire `nan`
-    selects
-    NaN; wire `exact` clears the inexact flag.
+    selects NaN; wire `exact` clears the inexact flag.
     """
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"

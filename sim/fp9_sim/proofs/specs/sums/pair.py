@@ -1,9 +1,8 @@
 """Specification of the exact sum of two products and an addend, in parts (`fp9_rtl.sums.pair`).
 
-Tables of the formats' exact values give the products, which are normalised. A window aligns the three terms at the
-largest exponent. A term's bits below the window become one sticky bit. The sum in the window is rounded once.
-Lemmas
-about integers, without the circuit, show that it rounds like the exact sum of the three terms.
+Tables of the formats' exact values give the products, which are normalised. A window aligns the three terms at
+the largest exponent. A term's bits below the window become one sticky bit. The sum in the window is rounded
+once. Lemmas about integers, without the circuit, show that it rounds like the exact sum of the three terms.
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ def _terms(unit: Dot) -> Iterator[str]:
     """Yield Verilog that orders the three terms by exponent.
 
     `first` has the largest exponent, `low` is the smaller product, and `second` is the remaining term. A zero has
-    the
-    exponent 0, which is below the exponent of every nonzero product.
+    the exponent 0, which is below the exponent of every nonzero product.
     """
     fmt = unit.engine.result.format
     for name in products_of(unit).names:

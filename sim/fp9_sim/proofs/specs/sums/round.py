@@ -29,8 +29,8 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
     """Return Verilog for the wires `finite` (the code of a finite sum), `inexact`, `tiny` and `over`.
 
     The sum is `magnitude`, which has `width` bits, times 2^`place`. The code of zero is +0. `tiny` means that the
-    sum,
-    rounded with an unbounded exponent, is below the normal numbers. The result format must have subnormal numbers.
+    sum, rounded with an unbounded exponent, is below the normal numbers. The result format must have subnormal
+    numbers.
     """
     fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
     f, up = fmt.fraction_bits, DECIDED[engine.result.rounding]

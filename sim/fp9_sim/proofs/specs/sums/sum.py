@@ -5,8 +5,7 @@ term is only a sticky bit of the other. Such a distance is reduced to the smalle
 infinities and NaN have a separate case, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
 The result is FP32, rounded to nearest even. A sum with an 8-bit product does not overflow. Below FP32's normal
-range
-it is exact.
+range it is exact.
 """
 
 from __future__ import annotations

@@ -149,8 +149,7 @@ def _hangs(unit: Dot, nothing: str) -> str:
     """Return a Verilog condition: the window's exponent is at least the smallest exponent of an addend.
 
     Without an addend, the limit comes from the smallest product or from the exponent of a zero. The condition is
-    true if
-    `nothing` holds.
+    true if `nothing` holds.
     """
     without = max(_products(unit).exponents.start, _zero(unit))
     lowest = min(without, _LOWEST_ADDEND)
