@@ -19,7 +19,7 @@ _SHOWN = 16
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """The outcome of a cross-check: the number of operations, the number of differences, and the first differences."""
+    """The outcome of a cross-check. `different` is the number of differences; `shown` holds the first of them."""
 
     suite: str
     operations: int

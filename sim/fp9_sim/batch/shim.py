@@ -33,9 +33,10 @@ AHEAD = 8
 def shim(unit: Unit, exposed: Exposed | None = None) -> str:
     """Return C++ source with three functions.
 
-    `void *fp9_open()` creates a model of the unit, and `void fp9_close(void *)` deletes it. `size_t fp9_run(void *,
-    const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs, const char **said)` runs
-    operations and returns the number of results.
+    `void *fp9_open()` creates a model of the unit, and `void fp9_close(void *)` deletes it.
+
+    `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs,
+    const char **said)` runs operations and returns the number of results.
 
     Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` in order. The arrays are in port
     order and have the ports' types. If the design ends the simulation, `said` points to the reason. A unit with

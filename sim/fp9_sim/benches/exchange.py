@@ -39,9 +39,9 @@ PREFIX = 64
 class Order:
     """What the bench must do: the vectors to drive, and whether to stall and to measure coverage.
 
-    `seed` determines stalls and resets. For a unit with stages, `latency` is the number of clocks from an operation
-    to its result without stalls. An `elastic` unit takes operations and gives results at any time, at most
-    `latency` clocks apart without stalls.
+    `seed` determines stalls and resets. For a unit with stages, a result comes `latency` clocks after its operation
+    if there are no stalls. An `elastic` unit takes operations and gives results at any time, at most `latency`
+    clocks apart without stalls.
     """
 
     vectors: VectorSet
@@ -101,7 +101,9 @@ class Outcome:
 
 
 def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
-    """Parse the outputs that a simulator wrote: one row for each operation, one string of bits for each output."""
+    """Parse the outputs that a simulator wrote. A row belongs to an operation, and has a string of bits for each
+    output.
+    """
     values: dict[str, Any] = {}
     unknown: dict[str, Mapping[int, str]] = {}
     for port, column in zip(unit.outputs, zip(*rows, strict=True) if rows else [()] * len(unit.outputs), strict=True):

@@ -52,9 +52,10 @@ class Claim:
     """A kind of evidence about units, such as sweeps, proofs or areas.
 
     `judge` reads the record of a unit's circuit. `judge` returns None if the claim holds, else a finding. `make`
-    measures the result in any process; its second argument is the time limit of one case in seconds. `keep` writes
-    the record. `make` and `keep` are None for sweeps, which start their own processes. `left` returns the remaining
-    seconds for a record that is measured in cached pieces. `units` returns the units that are measured by default.
+    measures the result in any process. The second argument of `make` is the time limit of one case, in seconds.
+    `keep` writes the record. `make` and `keep` are None for sweeps, which start their own processes. `left` returns
+    the remaining seconds for a record that is measured in cached pieces. `units` returns the units that are
+    measured by default.
     """
 
     name: str

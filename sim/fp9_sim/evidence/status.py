@@ -26,9 +26,9 @@ Progress = Callable[[str, int, int], None]
 class Item:
     """A claim about a unit and the state of its record. `seconds` estimates the time to measure the record again.
 
-    If the claim knows its undecided cases, the estimate is their time. Otherwise it is the time of the unit's
-    earlier record, the median over units of the same kind, or the median over all records. Without any record it is
-    None.
+    If the claim knows its undecided cases, the estimate is their time. Otherwise the estimate is the time of the
+    unit's earlier record. If there is none, it is the median over units of the same kind, or over all records.
+    Without any record it is None.
     """
 
     unit: Unit
@@ -130,7 +130,7 @@ def ranked(items: Iterable[Item]) -> list[Item]:
 
 
 def summary(items: Sequence[Item]) -> str:
-    """Return a sentence with the number of records in each state, and the hours to measure stale and missing
+    """Return a sentence with the number of records in each state. It also gives the hours for stale and missing
     records.
     """
     counts = {state: sum(item.finding.state is state for item in items) for state in State}

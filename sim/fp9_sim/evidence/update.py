@@ -149,8 +149,8 @@ def _kept(item: Item, made: Any, complaint: str | None, seconds: float, folder: 
 
 
 def _certified(item: Item, folder: Path) -> None:
-    """Start an equivalence class with the item's circuit, if the claim is about the function and no class has the
-    circuit.
+    """Start an equivalence class with the item's circuit, unless a class has it. Only claims about the function do
+    this.
     """
     if item.claim.about == "function":
         certify(item.unit, folder)

@@ -1,6 +1,6 @@
 """Mutation testing of vectors: measure the share of single errors that a suite kills.
 
-The kind of mutants (module `kinds`) decides where the errors are: in operators of the Verilog, in two-input
+The kind of mutants (module `kinds`) decides where the errors are. They are in Verilog operators, in two-input
 gates or in library cells. SAT and ABC compare each surviving mutant with the circuit. Equivalent mutants are
 left out of the score.
 """

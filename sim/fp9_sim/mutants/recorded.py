@@ -60,7 +60,8 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
 
 
 def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Return a unit's mutation record, and a reason if it is not valid for the circuit and suites, else None.
+    """Return a unit's mutation record, and None if it is valid for the circuit and the suites. Otherwise return the
+    reason in place of None.
 
     Raises ValueError if the file is no record.
     """

@@ -47,7 +47,7 @@ write_verilog -noattr gates.v
 """
 
 HELD, NEXT = "register.held", "register.next"
-"""Names for the current and next value of a register that depends on itself, if there is only one.
+"""Names for a register's current and next value, if only one register depends on itself.
 
 Several registers have separate names: `chunk_count.held` belongs to the net `chunk.count`.
 """

@@ -44,9 +44,9 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 class Lemma:
     """A statement about a group of steps, for all values that satisfy `assumes`.
 
-    `lines` are Verilog lines that the conditions read. `says` maps each net or output that the lemma determines to
-    the condition that determines it. `gives` holds further conditions that later lemmas may assume. `control` is a
-    pair: a part of the specification, and the erroneous text that replaces it.
+    `lines` are Verilog lines that the conditions read. `says` holds the nets and outputs that the lemma determines,
+    each with the condition that determines it. `gives` holds further conditions that later lemmas may assume.
+    `control` is a pair: a part of the specification, and the erroneous text that replaces it.
 
     `adds` maps the terms of a long sum to their signs. Decision diagrams then take each term as its ones'
     complement, so that signs matter only at the end. With `alike`, the specification has the same internal nets as

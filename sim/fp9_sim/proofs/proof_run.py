@@ -162,8 +162,8 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
     """Return a refuted case's counterexample as text.
 
-    Depending on the claim, it shows nets, ports of the last clock cycle, or an operation with the golden model's
-    result.
+    It shows nets, ports of the last clock cycle, or an operation with the golden model's result, depending on the
+    claim.
     """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}

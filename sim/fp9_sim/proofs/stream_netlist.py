@@ -56,7 +56,8 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 
 @functools.lru_cache(maxsize=4)
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
-    """Return the flat unit as Yosys JSON, and the widths of its additional outputs, which are the block's nets.
+    """Return the flat unit as Yosys JSON, with the block's nets as additional outputs, and the widths of these
+    outputs.
 
     Raises ValueError if a register is missing.
     """

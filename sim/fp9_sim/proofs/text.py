@@ -121,7 +121,9 @@ def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
 
 
 def _changed(text: str) -> Iterator[str]:
-    """Yield copies of the Verilog with one changed operator: the last, the middle and the first of each kind."""
+    """Yield copies of the Verilog in which one operator is changed. For each kind it is the last, the middle, then the
+    first.
+    """
     for operator, other in _CHANGES:
         found = [match.start() + 1 for match in re.finditer(f" {re.escape(operator)} ", text)]
         for place in dict.fromkeys((found[-1], found[len(found) // 2], found[0])) if found else ():

@@ -1,8 +1,8 @@
 """The function of a unit as a class of equivalent circuits.
 
 The file `records/functions/UNIT.json` holds the class; the certified circuit lies next to it. A circuit's form
-is the digest of its cells. A form belongs to the class in three cases: it is the certified circuit's form, its
-canonical digest is that of a member, or an equivalence proof was recorded.
+is the digest of its cells. A form belongs to the class in three cases. It is the certified circuit's form, a
+member has the same canonical digest, or an equivalence proof was recorded.
 """
 
 from __future__ import annotations

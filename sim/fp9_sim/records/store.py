@@ -17,7 +17,7 @@ HOME = Path("records")
 ELSEWHERE = Path("build/records")
 """Path of the records' folder outside the repository."""
 PLACE = f"{HOME}, where the current folder has it, else {ELSEWHERE}"
-"""Text for messages that describes which folder `home()` returns."""
+"""Description of the folder that `home()` returns, for messages."""
 
 SWEEP, PROOF, AREA, ENERGY, STUDY = "sweep", "proof", "area", "energy", "study"
 RECIPES = "recipes"

@@ -47,7 +47,7 @@ class Plan:
     """The shards of a sweep. The sweep is exhaustive or stratified.
 
     An exhaustive sweep enumerates every input; the last wide port changes fastest. A select port takes its named
-    choices, a bias port the values that the format accepts, and every other port all patterns.
+    choices. A bias port takes the values that the format accepts. Every other port takes all patterns.
 
     The sweep is stratified if the space is above `EXHAUSTIVE_LIMIT` or if the unit has state. Shard 0 is then the
     corner suite, with exponent differences, cancellations, ties, subnormals and specials. The other shards are

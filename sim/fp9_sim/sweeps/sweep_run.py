@@ -57,9 +57,10 @@ def sweep(
 ) -> Sweep:
     """Run the chosen shards of a plan, by default all, and add the outcome to the record.
 
-    The record lies in `folder`, by default `home()`. Finished shards are stored beside the record until the sweep
-    is complete, so the same call continues after a kill. `verilog` replaces the generated Verilog. The work is done
-    by `workers` processes (default: one for each core), or by the workers of the Dask scheduler at `scheduler`.
+    The record lies in `folder`, by default `home()`. Finished shards are stored next to the record until the sweep
+    is complete. The same call therefore continues after a kill. `verilog` replaces the generated Verilog. The work
+    is done by `workers` processes (default: one for each core), or by the workers of the Dask scheduler at
+    `scheduler`.
 
     Raises ValueError if the same sweep is running, if the scheduler does not answer or if a worker was killed.
     Raises MissingTool and SimulatorError as `verilated` does, and OSError if the folder cannot be written.

@@ -1,7 +1,7 @@
 """The circuit for mutation testing: a unit's Verilog without its handshake.
 
 For a unit without state, the circuit is the function of the unit's data ports. A unit with state keeps its
-registers and takes one operation a clock: inputs are always valid, results are always taken, and reset is
+registers and takes one operation a clock. Inputs are always valid, results are always taken, and reset is
 inactive.
 """
 

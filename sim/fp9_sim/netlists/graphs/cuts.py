@@ -18,7 +18,9 @@ _FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
-    """Return the level of each node that the root depends on: the length of the longest path from an input."""
+    """Return the level of each node that the root depends on. A level is the length of the longest path from
+    an input.
+    """
     found: dict[int, int] = {}
     stack = [root]
     while stack:

@@ -4,7 +4,7 @@ Inputs are always valid and results are always taken, so pipeline registers beco
 running maximum becomes the input `accumulator`, and the outputs become the registers' next values. Module
 `proofs` proves the handshake separately.
 
-The function is one module, or a chain of modules with one module for each step of the unit.
+The function is one module, or a chain with one module for each step of the unit.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ Register = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kept:
-    """Gates in which registers that hold don't-care values are wires.
+    """Gates in which some registers are wires: registers that hold don't-care values.
 
     `first` and `second` are the nets of the free inputs, for each of the two circuits. The net `is_second` selects
     the second circuit. `nets` is the number of nets.

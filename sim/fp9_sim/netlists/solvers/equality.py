@@ -5,9 +5,9 @@ The methods follow each other until one decides:
 
 1. SAT decides most cases at once.
 2. ABC tries SAT, SAT in two parts (below), and merging of equal internal nodes.
-3. Simulation shows where a difference ends: at nets that agree on all patterns and read a net that differs. SAT
-proves
-   that these nets agree on all inputs, so the logic after them agrees too. A counterexample becomes a new pattern.
+3. Simulation shows the nets where a difference ends. Such a net agrees on all patterns, but reads a net that
+   differs. SAT proves that these nets agree on all inputs, so the logic after them agrees too. A counterexample
+   becomes a new pattern.
 4. The proof is repeated while the nodes of a minimum cut may take any values.
 5. A proof by cases covers the logic after the point where the circuits differ (module `cases`).
 

@@ -1,8 +1,9 @@
-"""An original circuit and a mutant in one netlist with a select input: their simulation and their common AND graph.
+"""Simulation and AND graph of two circuits in one netlist: the original and a mutant. A select input chooses
+between them.
 
 Pipeline registers are read as wires. State registers, which lie in a loop, become inputs, and their next values
-become outputs. Two circuits are thus equivalent if equal states give equal outputs and equal next states. Register
-bits that start at 0 and stay 0 are constants.
+become outputs. Two circuits are thus equivalent if equal states give equal outputs and equal next states.
+Register bits that start at 0 and stay 0 are constants.
 """
 
 from __future__ import annotations

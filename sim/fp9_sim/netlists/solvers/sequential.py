@@ -1,9 +1,9 @@
 """Equivalence of two circuits with state, from reset, for all sequences. Unreachable states do not count.
 
-Simulation of sequences shows where a difference ends: at nets that agree at every step and read a net that
-differs. ABC then proves with inductive invariants that these nets agree at every step of every sequence. The
-logic after them then agrees, and so do the registers that it drives. Only registers that differ exist twice. A
-sequence that refutes the claim is added to the simulation.
+Simulation of sequences shows the nets where a difference ends. Such a net agrees at every step, but reads a net
+that differs. ABC then proves with inductive invariants that these nets agree at every step of every sequence.
+The logic after them then agrees, and so do the registers that it drives. Only registers that differ exist
+twice. A sequence that refutes the claim is added to the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -35,7 +35,7 @@ class Sequences:
     """Comparison of mutants with the original circuit, for sequences of operations. All registers start at 0.
 
     The netlist has a unit's ports and the input `select`. `operations` are columns of the unit's inputs, simulated
-    in order. No sequence is excluded: the zeros in the pipeline act as a first operation, and CLEAR after it gives
+    in order. No sequence is excluded. The zeros in the pipeline act as a first operation, and CLEAR after it gives
     the state after reset.
     """
 

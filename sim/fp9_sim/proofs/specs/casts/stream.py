@@ -60,8 +60,8 @@ def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a case for the stored amax, and a case for each rule and source of amax: one of the numbers or the stored
-    amax.
+    """Yield a case for the stored amax, and a case for each rule and source of amax. A source is one of the numbers or
+    the stored amax.
     """
     yield Case("amax", {}, _kept(unit, ""), _kept(unit, " ^ 1'b1"))
     widths = {port.name: port.width for port in unit.inputs}

@@ -1,7 +1,7 @@
 """Proof by comparison with a simpler unit. The two units have the same steps and are compared step by step.
 
 The simpler unit has the same specification without stages and without an accumulator. ABC cannot prove that two
-complete wide sums are equal, but it proves at once that single steps are equal.
+complete wide sums are equal. It proves at once that single steps are equal.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Specification of sums of normalised numbers: products, codes, and the sum of two terms.
+"""Specification for sums of normalised numbers: products, codes, and the sum of two terms.
 
-The formats have no subnormal numbers and one code for NaN and infinity (DLFloat). A term has three wires:
-`<name>_bits` is 0 or a significand with the result's precision, `<name>_place` is the biased exponent of its
-leading bit, and `<name>_negative` is its sign.
+The formats have no subnormal numbers and one code for NaN and infinity (DLFloat). A term has three wires.
+`<name>_bits` is 0 or a significand with the result's precision. `<name>_place` is the biased exponent of the
+leading bit. `<name>_negative` is the sign.
 """
 
 from __future__ import annotations
