@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 
 _FEW = 8
-"""Largest number of names that a message lists."""
 
 _NEAR = 0.7
 """A message suggests names with at least this similarity (difflib's ratio)."""
@@ -65,7 +64,7 @@ class Synonyms:
 
 
 def unknown(what: str, name: object, known: Iterable[str], listing: str) -> str:
-    """Return the error message for an unknown name; `listing` says how to list all names.
+    """Return the error message for an unknown name. `listing` says how to list all names.
 
     >>> unknown("unit", "fma_fp23", [f"unit_{i}" for i in range(9)] + ["fma_fp32"], "`fp9 units` lists all")
     "unknown unit 'fma_fp23'; did you mean fma_fp32? `fp9 units` lists all"

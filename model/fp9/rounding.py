@@ -1,7 +1,6 @@
 """Roundings with their properties, overflow policies, and exception flags.
 
-Code that depends on a property of a rounding reads it from `Rounding`, so that a new rounding is one row of its
-table.
+Code reads the properties of a rounding from `Rounding`. A new rounding is therefore one new row of its table.
 """
 
 from __future__ import annotations
@@ -148,7 +147,7 @@ class Overflow(Enum):
     DIRECTED = "directed"
     """the largest number if the rounding moves toward zero for that sign, else as `inf` (IEEE 754-2019, 7.4)"""
     PROPAGATE = "propagate"
-    """the largest number; infinities stay if the format has them (P3109's SatPropagate)"""
+    """the largest number. Infinities stay if the format has them (P3109's SatPropagate)"""
     SAT_NONE = "sat_none"
     """as `directed`, but the largest number in a format without that infinity (P3109's SatNone)
 
@@ -163,7 +162,7 @@ class NanSign(Enum):
     KEPT = "kept"
     """all NaN results, with the source's sign"""
     OVERFLOW = "overflow"
-    """only a NaN that replaces an infinity; a NaN source gives the positive NaN (Arm FPConvertFP8)"""
+    """only a NaN that replaces an infinity. A NaN source gives the positive NaN (Arm FPConvertFP8)"""
     LOST = "lost"
     """no NaN result (RISC-V Zvfofp8min)"""
 
@@ -298,7 +297,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """Return a member of `kind`. `value` is the member or its name, in any letter case; synonyms are accepted.
+    """Return a member of `kind`. `value` is the member, its name in any letter case, or a synonym.
 
     Raises ValueError for an unknown or ambiguous name, TypeError for an object that is not a name.
     """

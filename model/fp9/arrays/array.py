@@ -49,16 +49,16 @@ OF_CODES = frozenset(["copy", "diagonal", "flatten", "ravel", "repeat", "squeeze
 
 
 class Array(Held):
-    """An array of codes of a format, which behaves as an array of their numbers.
+    """An array of a format's codes. It behaves as an array of their numbers.
 
-    `Array(codes, fmt)` uses codes without a copy: unsigned integers of the format, or an array of ml_dtypes,
-    en_dtypes or torch, for which `fmt` is optional. `array(numbers, fmt)` rounds numbers. `scales` are exponents of
+    `Array(codes, fmt)` uses codes without a copy. They are unsigned integers of the format. `fmt` is optional
+    for arrays of ml_dtypes, en_dtypes or torch. `array(numbers, fmt)` rounds numbers. `scales` are exponents of
     two that broadcast to the codes and multiply the numbers. `accumulator` defines how `a @ b` sums (see
     `fp9.accumulator`).
 
     NumPy functions, operators and methods that compute return plain arrays of numbers (float32, or float64 if
-    float32 cannot hold them). Those that only move elements return arrays of the format. fp9's functions use the
-    codes.
+    float32 cannot hold them). Those that only move elements return arrays of the format. fp9's functions use
+    the codes.
 
     >>> x = Array([50, 142, 64], "hif8")
     >>> x
@@ -66,8 +66,8 @@ class Array(Held):
     >>> x[:2].codes.tolist(), (x * 2).tolist(), x.max().item(), x.astype("e4m3")
     ([50, 142], [0.625, -3.5, 32.0], 16.0, Array([0.3125, -1.75, 16.0], e4m3))
 
-    Raises ValueError for codes that the format does not have and for arrays of another format. Raises TypeError for
-    codes that are not integers or have no format.
+    Raises ValueError for codes that the format does not have and for arrays of another format. Raises TypeError
+    for codes that are not integers or have no format.
     """
 
     __slots__ = ("accumulator", "codes", "format", "scales")

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class BlockArray(Array):
-    """An array of elements and scales of a block format, which behaves as an array of numbers; made by `quantise`.
+    """An array of elements and scales, made by `quantise`. It behaves as an array of numbers.
 
-    `codes` are the elements, in the shape of the array. `scales` are codes, one per block along `axis` (or over the
-    last two axes, if `square`). `tensor_scale` multiplies all numbers. Numbers are float64, which holds them
-    exactly. Indexing that splits a block and reshaping that moves blocks raise an error.
+    `codes` are the elements, in the shape of the array. `scales` are codes, one per block along `axis` (or over
+    the last two axes, if `square`). `tensor_scale` multiplies all numbers. Numbers are float64, which holds
+    them exactly. Indexing that splits a block and reshaping that moves blocks raise an error.
 
     >>> import fp9
     >>> x = fp9.quantise(np.float32([[1.0, -0.3, 500.0, 3.0]]), "mxfp8_e4m3")
@@ -184,7 +184,6 @@ class BlockArray(Array):
 
 
 def _expanded(where: Any, dimensions: int) -> list[Any]:
-    """Return an index with one integer, slice or None for each axis. Raises IndexError for other indices."""
     index = list(where) if isinstance(where, tuple) else [where]
     if any(not isinstance(one, int | np.integer | slice) and one is not None and one is not ... for one in index):
         raise IndexError("an index of blocks is made of integers, slices and None; index np.asarray(x) by others")

@@ -29,10 +29,10 @@ AXES: dict[str, Any] = {"tensor": None, "row": -1, "column": -2}
 def array(
     x: ArrayLike, fmt: Format | str, *, accumulator: Engine | str | None = None, **options: Unpack[CastOptions]
 ) -> Array:
-    """Return numbers as an array of a format; rounding, overflow, scale and other options as for `encode`.
+    """Return numbers as an array of a format. Rounding, overflow, scale and other options are as for `encode`.
 
-    `scale`: exponents of two, stored as the array's `scales`, so that its numbers approximate x. `accumulator`: the
-    accumulator of `a @ b` (see `fp9.accumulator`).
+    `scale`: exponents of two, stored as the array's `scales`, so that its numbers approximate x. `accumulator`:
+    the accumulator of `a @ b` (see `fp9.accumulator`).
 
     >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
     Array([[1.0, inf]], e5m2)
@@ -62,14 +62,14 @@ def quantise(
 ) -> Array:
     """Return numbers as an array with scales computed from the largest magnitudes, in the shape of `x`.
 
-    - `fmt`: a block format (`fp9.block_formats()`), whose elements share a scale along `axis`; or a format of
-      single numbers.
-    - `per`: for a format of single numbers, the numbers that share a scale: "tensor" (the default), "row" (last
-      axis), "column" (last axis but one), or an integer, the block length along `axis`. These scales are the lowest
-      powers of two with which nothing saturates; for an integer `per` the `rule` determines them. The last block of
-      an axis may be shorter and has its own scale.
+    - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block share a
+      scale along `axis`.
+    - `per`: which numbers share a scale, for a format of single numbers. It is "tensor" (the default), "row" (last
+      axis), "column" (last axis but one), or an integer, the block length along `axis`. A scale is the lowest power
+      of two with which nothing saturates. For an integer `per`, `rule` determines the scales. The last block of an
+      axis may be shorter and has its own scale.
     - `x`: float64, float32, float16, bfloat16 or integers. Each number divided by its scale is rounded once.
-    - `rounding`: nearest even by default; `random_bits`, `random_width` and `rng` as for `encode`.
+    - `rounding`: nearest even by default. `random_bits`, `random_width` and `rng` are as for `encode`.
     - `tensor_scale`: an FP32 number that multiplies an array of NVFP4, or "amax" for the result of
       `fp9.blocks.tensor_scale`.
     - `square`: blocks of length x length over the last two axes.
@@ -106,7 +106,6 @@ def quantise(
 
 
 def _block(fmt: Any, per: str | int | None) -> BlockFormat | None:
-    """Return the requested block format. Return None if the scales are per tensor, row or column."""
     named = isinstance(fmt, BlockFormat) or (isinstance(fmt, str) and BLOCK_NAMES.find(fmt) is not None)
     single = isinstance(fmt, str) and fmt.strip().lower() in NAMED  # mxint8 is both: blocks of integers of that name
     if named and per is not None and not single:

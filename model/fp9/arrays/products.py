@@ -82,24 +82,26 @@ def dot(
 
     - `a`, `b`: arrays that carry their format (`fp9.Array`, ml_dtypes, en_dtypes, torch), operands (`fp9.operand`),
       or codes with `format_a` and `format_b`. Shapes broadcast; the last axes must be equal.
-    - `c`: the start value in the engine's output format, in the shape without the last axis; the default is +0.
-      `format_c` is the format of plain codes.
+    - `c`: the start value, +0 by default. It has the engine's output format, and the result's shape. `format_c` is
+    the
+      format of plain codes.
     - `engine` and the result's type: as for `matmul`.
-    - `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127: one, or one per vector, or with
-      `block` one per `block` products of a vector (last axis). The engine's `scaling` defines where they are
-      applied.
-    - `scale_format`: the scales are codes of this format instead (e8m0, ue4m3, ue5m3, e6m2); a NaN scale gives NaN.
-    - `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last
-      axis (`Engine.steps`; one more if the whole sum is scaled). Alternatively `rng` is a seed or a NumPy
-      Generator.
+    - `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127. Give one exponent, or one per
+    vector.
+      With `block`, give one for every `block` products of a vector (last axis). The engine's `scaling` defines where
+      they are applied.
+    - `scale_format`: the scales are codes of this format instead (e8m0, ue4m3, ue5m3, e6m2). A NaN scale gives NaN.
+    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis has one for every
+    rounding
+      (`Engine.steps`), and one more if the whole sum is scaled. Alternatively `rng` is a seed or a NumPy Generator.
 
     >>> import fp9
     >>> x = fp9.array([1.0, 2.0, 3.0], "e4m3")
     >>> fp9.dot(x, x, engine="hopper")
     Array(14.0, e8m13)
 
-    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that are
-    not integers or have no format, and for `flags` that is not a boolean.
+    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that
+    are not integers or have no format, and for `flags` that is not a boolean.
     """
     return _product(products.dot, (a, b), (format_a, format_b), engine, c, dict(options))
 
@@ -119,8 +121,6 @@ Held.product = staticmethod(stated_product)
 
 
 class _Factor(NamedTuple):
-    """A factor's codes and scales, as `fp9.sums` takes them."""
-
     codes: Any
     format: Format | str | None
     scales: Any = None

@@ -48,12 +48,13 @@ def quantise(
     square: bool = False,
     threads: int | None = None,
 ) -> Quantised:
-    """Return the codes of elements (uint8, shape of `x`) and of scales.
+    """Return the codes of elements and of scales.
 
-    The shape of the scales is the shape of `x` with `axis` divided by the block length, rounded up.
+    Element codes are uint8 in the shape of `x`. For the shape of the scales, `axis` is divided by the block
+    length and rounded up.
 
     - `x`: float64, float32, float16, bfloat16 or integers. Each number divided by its scale is rounded once.
-    - `rule`: the scale's rule; the default is the format's own.
+    - `rule`: the scale rule. The default is the format's own.
     - `rounding`: the rounding of the elements, which saturate.
     - `random_bits`, `random_width` and `rng`: as for `fp9.encode`.
     - `tensor_scale`: an FP32 number that multiplies every block (see `tensor_scale`).
@@ -64,9 +65,9 @@ def quantise(
     >>> [codes.tolist() for codes in quantise(x, "mxfp8_e4m3")]
     [[56, 176, 126, 68], [127]]
 
-    Raises ValueError for names, shapes and roundings that do not fit, and if `rule` compares errors of numbers that
-    float32 does not hold. Sources: `fp9.blocks.RULES`; docs/reference/formats/blocks.md lists each case at the ends
-    of the ranges.
+    Raises ValueError for names, shapes and roundings that do not fit, and if `rule` compares errors of numbers
+    that float32 does not hold. Sources: `fp9.blocks.RULES`; docs/reference/formats/blocks.md lists each case at
+    the ends of the ranges.
     """
     check_work(threads)
     found = block_format(block)
@@ -120,7 +121,7 @@ def dequantise(
 def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | None = None) -> np.float32:
     """Return the FP32 tensor scale: amax divided by largest element times largest block scale, rounded to nearest.
 
-    For NVFP4 it is amax / (6 * 448); for rule 4over6 it is amax / (6 * 256), so that the second try fits.
+    For NVFP4 it is amax / (6 * 448). For rule 4over6 it is amax / (6 * 256), so that the second try fits.
     Infinities and NaN are ignored. The scale is 1 for an array of zeros, and never below the smallest normal
     number.
 

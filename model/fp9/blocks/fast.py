@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     Work = Callable[[NDArray[np.uint32], NDArray[Any], NDArray[np.uint8]], None]
 
 _COUNTED = 8
-"""Largest number of element magnitudes for which the kernel encodes by comparison with every limit."""
+"""Number of element magnitudes that the kernel supports. It compares each number with all limits."""
 
 _ROW = 16
-"""The kernels support block sizes that are multiples of this number."""
 
 
 def fast_blocks(
@@ -68,7 +67,6 @@ def _powers(block: BlockFormat, rule: ScaleRule) -> Work | None:
 
 @functools.cache
 def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
-    """Return the rule as thresholds on the fraction field of amax. They are found by bisection."""
     from fp9.kernels.block_casts import Steps  # slow to load
 
     def code(exponent: int, fraction: int) -> int:
@@ -83,10 +81,6 @@ def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
 
 
 def _first_above(code: Callable[[int], int]) -> int:
-    """Return the first fraction whose code exceeds the code of fraction 0.
-
-    If there is none, return the number of fractions.
-    """
     low, high = 0, BINARY32.hidden
     start = code(0)
     while low + 1 < high:
@@ -132,12 +126,11 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 
 
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return for each number and factor the smallest float32 pattern that rounds to at least number times factor.
+    """Return float32 patterns that bound the numbers of an element format, for each factor.
 
-    The shape is (factors, numbers - 1), since the first number has no limit. If the factor is 0 or NaN, no
-    float32 reaches the limit. Otherwise the limit is the smallest float32 above the midpoint of two neighbours.
-    It equals the midpoint if a tie rounds up to the even code. Midpoints are exact: the product of a number and
-    both scales has at most 53 bits.
+    The shape is (factors, numbers - 1). A limit is the smallest float32 pattern that rounds to the number times
+    the factor, or higher. The first number has no limit. If the factor is 0 or NaN, no float32 reaches the
+    limit. Midpoints of neighbours are exact: the product of a number and both scales has at most 53 bits.
     """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):

@@ -96,10 +96,6 @@ class Layout:
         return np.ascontiguousarray(moved).reshape(-1)
 
     def _counts(self) -> tuple[int, ...]:
-        """Return the number of blocks along the last axis.
-
-        For square blocks, return the numbers along the last two axes.
-        """
         if self.square:
             return self.scales_shape[-1], self.scales_shape[-2]
         return (self.scales_shape[self.axis],)

@@ -45,9 +45,9 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 
 
 class _Try(NamedTuple):
-    """Elements (blocks, block_size), scales (blocks,), and two sums for the error (blocks,).
+    """Results of one try: elements (blocks, block_size), scales (blocks,), and two sums (blocks,).
 
-    Let d be an element times its scale. `squares` sums d^2; `products` sums d times the original number.
+    Let d be an element times its scale. `squares` sums d^2. `products` sums d times the original number.
     """
 
     elements: NDArray[Any]
@@ -56,10 +56,7 @@ class _Try(NamedTuple):
     products: NDArray[np.float64]
 
     def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a number per block that orders tries as their squared errors do.
-
-        It is the squared error divided by the tensor scale, without the term that is equal for all tries.
-        """
+        """Return the squared error divided by the tensor scale, without the term that is equal for all tries."""
         with np.errstate(invalid="ignore"):
             return np.asarray(scale * self.squares - 2 * self.products)
 

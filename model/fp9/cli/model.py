@@ -74,10 +74,6 @@ def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ..
 
 
 def _certified() -> set[str]:
-    """Return the names of units whose records are complete.
-
-    Raises MissingTool if no installed package has records.
-    """
     found = plugin(CERTIFIED, "units")
     if found is None:
         raise MissingTool(f"records need the extra sim; install it with: {install_hint('sim')}")

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TAKEN = "fp9.standard_output_is_a_file"
-"""Key in a command's context. It is set if standard output is the output file; messages then go to standard error."""
+"""Key in a command's context. It is set if standard output is the output file.
+
+Messages then go to standard error.
+"""
 
 PIPED_WIDTH = 100
 """Line width if standard output is not a terminal."""
@@ -101,14 +104,13 @@ def _show_table(out: Console, shown: Table) -> None:
 
 
 def _beside(out: Console, shown: Table, widths: list[int]) -> int:
-    """Return the width of a table's borders and padding."""
     from rich.measure import Measurement  # slow to load
 
     return Measurement.get(out, out.options.update(max_width=_BOUNDLESS), shown).maximum - sum(widths)
 
 
 def _widths(natural: list[int], least: list[int], room: int) -> list[int]:
-    """Return column widths that sum to at most `room`. Columns that need little more than their minimum grow first."""
+    """Columns that need little more than their minimum width grow first."""
     widths, spare = list(least), room - sum(least)
     order = sorted(range(len(least)), key=lambda i: natural[i] - least[i])
     for place, i in enumerate(order):

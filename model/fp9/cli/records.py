@@ -148,7 +148,6 @@ def cast_records(
 
 
 def _random_bits(rounding: str | None, given: Sequence[int], values: int, width: int) -> list[int] | None:
-    """Return random integers for `encode`. Error messages use the names of the command's options."""
     needed = rounding is not None and choice(Rounding, rounding, "rounding").needs_bits
     if needed and len(given) != values:
         raise ValueError(
@@ -168,7 +167,6 @@ def _numbers(texts: list[str], held: Format | None) -> NDArray[Any]:
 
 
 def _held_code(text: str, held: Format) -> int:
-    """Return the code that the text gives directly, or the code of its number. Infinity stays if the format has one."""
     if text.lower().startswith("0x"):
         return _parse_code(text, held)
     overflow = Overflow.INF if held.has_inf else Overflow.SATURATE

@@ -42,7 +42,6 @@ def bench(unit: Unit) -> str:
 
 
 def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
-    """Return the C statement that prints a port. A result is printed beside the expected result."""
     number = _number(unit, port)
     if not expected:
         return f'    show("{port.name}", {value}, {number(value)});'
@@ -56,7 +55,7 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
     """Return a function that writes the C expression for a port's number.
 
-    A port without a format gives `fp9_plain()`, which means no number.
+    If the port has no format, the expression is `fp9_plain()`.
     """
     bias = any(other.name == f"{port.name.rstrip('0123456789')}_bias" for other in unit.inputs)
     if not port.formats or bias:

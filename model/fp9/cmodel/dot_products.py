@@ -63,7 +63,6 @@ def _check(engine: Engine, operands: Sequence[Format]) -> None:
 
 
 def _terms(engine: Engine, operands: Sequence[Format], scales: Sequence[Format]) -> Weights:
-    """Return the weights of the products. Scales are included if they multiply products."""
     sides = weights(operands)
     products = sides + sides
     if scales and (engine.step.scaling is Scaling.PRODUCTS or engine.step.exact):
@@ -102,7 +101,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def _place(engine: Engine) -> str:
-    """Return the C expression for the index, within its chunk, of term i of a step."""
+    """Return the C expression for the index of term i of a step within its chunk."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"

@@ -100,7 +100,6 @@ _TENSOR = """\
 
 
 def _rule(unit: Quantiser, number: int, rule: ScaleRule) -> str:
-    """Return the C branch for a rule. It divides amax by the rule's divisor and rounds once."""
     test = "" if number == len(unit.rules) - 1 else f"if (rule == {number}) "
     if rule.tries:
         return f"    {test}return {unit.name}_tried(number, amax, whole); /* {rule.name} */"

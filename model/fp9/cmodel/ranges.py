@@ -23,7 +23,7 @@ class Weights:
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:
-        """Return the number of bits that hold the magnitude of a sum of `terms` terms."""
+        """Return the number of bits for the magnitude of a sum of `terms` terms."""
         return self.highest - self.lowest + terms.bit_length()
 
     def limbs(self, terms: int) -> int:

@@ -166,7 +166,6 @@ def _top(engine: Engine, inside: bool) -> str:
 
 
 def _zeros(engine: Engine, inside: bool) -> str:
-    """Return the C statements that apply the engine's zero exponent. They are empty if the engine has none."""
     if engine.window.zero_exponent is None:
         return ""
     zero = f"top = {engine.window.zero_exponent}"

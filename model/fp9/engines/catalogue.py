@@ -151,7 +151,6 @@ def _parse(name: str) -> Engine:
 
 
 def _preset(name: str) -> str | None:
-    """Return the preset that a name means in any letter case. Raises ValueError for an ambiguous name."""
     return _PLAIN.get(plain(name)) or DEVICE_NAMES.find(name)
 
 

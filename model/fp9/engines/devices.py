@@ -80,10 +80,6 @@ DEVICES = (
 
 
 def _candidates() -> dict[str, dict[str, str]]:
-    """Return for every possible device name the engines that it can mean.
-
-    Each engine comes with an unambiguous name.
-    """
     found: dict[str, dict[str, str]] = {}
     for device in DEVICES:
         for instruction in device.instructions:

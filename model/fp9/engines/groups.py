@@ -21,7 +21,7 @@ class Truncation(Enum):
     FLOOR = "floor"
     """dropped from two's complement: rounds toward minus infinity"""
     JAM = "jam"
-    """dropped from the magnitude; if a dropped bit is 1, the last remaining bit becomes 1 (sticky)"""
+    """dropped from the magnitude. If a dropped bit is 1, the last remaining bit becomes 1 (sticky)"""
 
 
 class Addend(Enum):
@@ -30,7 +30,7 @@ class Addend(Enum):
     INSIDE = "inside"
     """aligned with the products; its exponent counts for the window"""
     ALIGNED = "aligned"
-    """aligned and truncated with the products; the largest product alone determines the window"""
+    """aligned and truncated with the products. The largest product alone determines the window"""
     OUTSIDE = "outside"
     """added exactly to the aligned sum of the products"""
 
@@ -41,7 +41,7 @@ class Scaling(Enum):
     PRODUCTS = "products"
     """added to the exponent of every product, before alignment"""
     SUMS = "sums"
-    """each chunk is summed from +0, and its sum is scaled when it is added to the total; without chunks, all of K
+    """each chunk is summed from +0, and its sum is scaled when it is added to the total. Without chunks, all of K
     is one chunk
     """
 
@@ -58,11 +58,11 @@ class Result:
     rounding: Rounding = Rounding.RNE
     """R = rounding(S) for the sum S of a step."""
     overflow: Overflow = Overflow.INF
-    """R = overflow(S) where a finite S rounds to more than the largest number of `format`; infinite S stay."""
+    """R = overflow(S) where a finite S rounds to more than the largest number of `format`. Infinite S stay."""
     flush: bool = False
     """R = 0 with the sign of S where R is smaller than the smallest normal number (FTZ of x86)."""
     flush_addend: bool = False
-    """C = 0 with its sign where C is smaller than the smallest normal number (DAZ); C includes the sums so far."""
+    """C = 0 with its sign where C is smaller than the smallest normal number (DAZ). C includes the sums so far."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", format(self.format))
@@ -118,7 +118,7 @@ class Chunk:
     """Where a sum is divided: total = round(total + chunk), chunk = the steps of L products from +0."""
 
     length: int | None = None
-    """L: products of a chunk, a multiple of the products of a step. None: steps add to the total itself."""
+    """L: number of products in a chunk, a multiple of G. None: steps add to the total itself."""
     promotion: FixedFormat | None = None
     """total = round(total + chunk) is a number of this format, rounded by its default rounding. None: the result's
     format.

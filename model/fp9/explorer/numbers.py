@@ -86,10 +86,7 @@ def _cast(x: Exact, fmt: Format, rounding: Rounding | None, overflow: Overflow, 
 
 
 def _random_bits(x: Exact, rounding: Rounding, random: int) -> tuple[Exact, Bits]:
-    """Return the number to round, and the random bits of the rounding.
-
-    Hybrid rounding takes its bits from the number rounded to FP32.
-    """
+    """Hybrid rounding takes its random bits from the number rounded to FP32."""
     if rounding.reads_source:
         source = np.array([_float(x) or 0.0], dtype=np.float32)
         thresholds, width = hybrid_thresholds(source.dtype, PUBLISHED)
@@ -105,9 +102,9 @@ def _relative(x: Exact, fmt: Format, code: int) -> float | None:
 
 
 def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) -> Record | None:
-    """Return a number's two neighbours in the format, its position between them (0 to 1), and the rounding threshold.
+    """Return how a number lies between its two neighbours, and where the rounding switches.
 
-    Neighbours are given as magnitudes. Return None if the number is not finite.
+    `place` and `threshold` are fractions of the distance between the neighbours. All values are magnitudes.
     """
     if x.kind is not Kind.FINITE or (x.negative and not fmt.signed):
         return None
@@ -125,7 +122,6 @@ def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) 
 
 
 def _threshold(x: Exact, fmt: Format, rounding: Rounding, bits: Bits) -> float | None:
-    """Return the position between the neighbours from which the rounding goes up, or None."""
     if isinstance(bits, RandomBits):
         return 1 - bits.value / (1 << bits.width)
     if isinstance(bits, HybridBits) and isinstance(fmt, HiFloat8) and fmt.is_stochastic_at(floor_log2(x.magnitude)):

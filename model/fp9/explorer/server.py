@@ -72,7 +72,6 @@ def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
 
 
 def _asked(point: EntryPoint) -> Any:
-    """Return another package's answer. The package is loaded at its first request."""
     try:
         answer = point.load()
     except ModuleNotFoundError as error:

@@ -108,7 +108,6 @@ def _other(
 
 
 def _drawn(taken: oracle.Taken) -> Record:
-    """Return one step of the sum: its terms, the bits of each term that the window keeps, and the result."""
     used = taken.engine
     joins = taken.part is not None
     terms = [taken.part] if taken.part is not None else list(taken.products)

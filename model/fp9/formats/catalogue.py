@@ -105,7 +105,6 @@ FAMILIES: dict[str, Callable[..., Format]] = {
 }
 
 _MODULE = re.compile(r"^(?:[a-z]\w*\.)+", re.IGNORECASE)
-"""Matches the module names before a dtype's name, as in torch.float8_e5m2."""
 
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
 _P3109 = re.compile(r"binary(\d+)p(\d+)([su])([ef])")

@@ -46,7 +46,6 @@ def _operations(unit: Mac, inputs: Columns) -> NDArray[np.uint8]:
 
 
 def _fused(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-    """Compute operations with one product each, with a specialised kernel."""
     engine = EngineKernel(unit.engine)
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     operations, c = _operations(unit, inputs), engine.addends(inputs["c"])
@@ -54,7 +53,6 @@ def _fused(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.ui
 
 
 def _kulisch(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-    """Compute a fixed-point sum of the products. The sum is exact and is rounded after every operation."""
     lowest = product_range(unit.a, unit.b, unit.bias_port).ulp
     operations, factors = _operations(unit, inputs), factor_values(unit, inputs)
     rounding = EngineKernel(unit.engine).rounding

@@ -20,7 +20,7 @@ evaluate: Hook[[Columns], Results] = Hook(
         Mac: accumulators.mac,
     },
 )
-"""Return the golden results of a unit: one array of shape (n,) per output, from one array of shape (n,) per input.
+"""Return the golden results of a unit, with one array (n,) per output. `inputs` has one array (n,) per input.
 
 Element i belongs to operation i. A unit with state processes the operations in order, from reset. Raises
 ValueError for a kind of unit without a golden model.

@@ -77,7 +77,6 @@ def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
 
 
 def _vector(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return the results of all lanes, and the flags that any lane raises."""
     result, flags = np.zeros(len(inputs["a"]), np.uint32), np.zeros(len(inputs["a"]), np.uint8)
     for lane in range(unit.lanes):
         codes = {name: inputs[name] >> NARROW_BITS * lane & _LANE_MASK for name in unit.operands}
@@ -129,10 +128,6 @@ def _isin(unit: MultiFpu, op: NDArray[Any], *some: MultiFpuOp) -> Bools:
 def _operation(
     op: MultiFpuOp, operands: dict[str, Operand], minus: Bools
 ) -> tuple[Codes | int, NDArray[Any] | int, NDArray[np.float64] | int]:
-    """Return result codes, flags, and exact sums.
-
-    If the operation rounds, the sums remain to be rounded, and the flags of that rounding are missing.
-    """
     a = operands["a"]
     if op in _ROUNDED:
         exact, invalid = _summed(op, operands, minus)
@@ -146,7 +141,6 @@ def _operation(
 
 
 def _operand(unit: MultiFpu, column: NDArray[Any], formats: NDArray[Any]) -> Operand:
-    """Return a port's codes as operands."""
     count, words = len(column), column.astype(np.uint32)
     codes, numbers, signaling = words.copy(), np.zeros(count), np.zeros(count, np.bool_)
     for index in np.unique(formats):
@@ -217,7 +211,7 @@ def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> ND
 
 
 def _injected(op: MultiFpuOp, a: Operand, c: Operand) -> Codes:
-    """Return the codes of a with a sign from c. A zero or NaN without a sign keeps its code."""
+    """A zero or NaN whose format has only one keeps its code."""
     bits = c.codes & c.sign
     if op is _Op.SGNJN:
         bits = bits ^ a.sign
@@ -227,7 +221,6 @@ def _injected(op: MultiFpuOp, a: Operand, c: Operand) -> Codes:
 
 
 def _without_needless_sign(x: Operand, codes: Codes) -> Codes:
-    """Clear the sign of a zero or NaN in formats that have only one."""
     codes = np.where(x.one_zero & (x.numbers == 0), np.uint32(0), codes)
     return np.where(x.one_nan & x.nan, x.nan_code, codes)
 

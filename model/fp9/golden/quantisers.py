@@ -44,10 +44,7 @@ def quantiser(unit: Quantiser, inputs: Columns) -> Results:
 def _over_tensor_scales(
     unit: Quantiser, numbers: NDArray[Any], rule: ScaleRule, codes: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return elements and scales of blocks. Each block has its own tensor scale.
-
-    A NaN tensor scale makes the block's scale NaN.
-    """
+    """Quantise blocks that have individual tensor scales. A NaN tensor scale makes the block's scale NaN."""
     one, lowest = TENSOR_SCALE.code_of(Fraction(1)), TENSOR_SCALE.code_of(Fraction(TENSOR_SCALE.smallest_normal))
     usable = (codes >= lowest) & (codes <= TENSOR_SCALE.max_code)
     whole = decode_to(np.where(usable, codes, one), TENSOR_SCALE, np.float64)

@@ -63,7 +63,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Return the selection of all elements that selects what `among` selects from `here`."""
+    """Combine two selections: `among` selects from the elements that `here` selects."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()
@@ -99,7 +99,6 @@ def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64]
 def _numbers(
     unit: Dot | Mul, inputs: Columns, operand: str, formats: tuple[Format, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the numbers of an operand, (n, lanes), and whether its format merges NaN and infinity, (n, 1)."""
     lanes = unit.lane_names(operand)
     values = np.empty((len(inputs[lanes[0]]), len(lanes)), dtype=np.float64)
     merged = np.zeros((len(values), 1), dtype=np.bool_)

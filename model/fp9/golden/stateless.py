@@ -105,7 +105,6 @@ def cast(unit: Cast, inputs: Columns) -> Results:
 def _cast_lane(
     unit: Cast, inputs: Columns, source: NDArray[Any], lane: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the codes and flags of one lane. Operations with the same format and policy are cast together."""
     key: NDArray[Any] | int = 0
     choices = list(itertools.product(unit.targets, unit.roundings, unit.overflow))
     for port, offers in (("target", unit.targets), ("rounding", unit.roundings), ("overflow", unit.overflow)):
@@ -126,7 +125,6 @@ def _cast_lane(
 
 
 def _scale(bits: NDArray[Any]) -> int | NDArray[np.int32]:
-    """Return the exponents of the scale port. Return one integer if all are equal."""
     exponents = signed(bits, SCALE_BITS).astype(np.int32)
     return int(exponents[0]) if exponents.size and (exponents == exponents[0]).all() else exponents
 

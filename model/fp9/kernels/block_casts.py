@@ -52,7 +52,6 @@ _TILE = 1 << 14
 """Number of patterns in a tile. Amax, scales and elements of a tile are computed in three vectorised loops."""
 
 _ROW = 16
-"""Number of patterns that a loop of fixed length processes at once."""
 
 
 @called
@@ -81,7 +80,6 @@ def _clear(tops, codes):
 
 @inlined
 def _power_code(top, s):
-    """Return the power-of-two scale code for a finite amax pattern. Return 0 for zero."""
     if top == _ZERO:
         return 0
     lifted = top
@@ -103,7 +101,6 @@ def _reciprocal(code):
 
 @called
 def _shared(tops, s, scales, reciprocals):
-    """Write the scale codes and the reciprocals of the scales. The reciprocal is 0 if amax is not finite."""
     for b in range(tops.size):
         finite = tops[b] < _INF
         code = _power_code(tops[b], s) if finite else s.nan
@@ -113,10 +110,7 @@ def _shared(tops, s, scales, reciprocals):
 
 @called
 def _nearest_even(blocks, reciprocals, g, out):
-    """Multiply blocks (n, rows, 16) by their reciprocals, round to nearest even, saturate, and write the codes.
-
-    The format must have subnormals.
-    """
+    """Round blocks (n, rows, 16) times their reciprocals to nearest even. The format must have subnormals."""
     magic, shift, sign_shift = bits_float32(g.magic), U(g.shift & _WIDEST), U(g.sign_shift & _WIDEST)
     for b in range(blocks.shape[0]):
         reciprocal = reciprocals[b]
@@ -152,10 +146,6 @@ def scaled_floats(patterns, s, g, scales, codes):
 
 @called
 def _integers(blocks, reciprocals, unit, largest, out):
-    """Multiply blocks by their reciprocals and `unit`, and write the nearest integers.
-
-    The integers are clamped to -largest..largest.
-    """
     for b in range(blocks.shape[0]):
         reciprocal = reciprocals[b]
         for i in range(blocks.shape[1]):
@@ -197,7 +187,6 @@ class ScaleGrid(NamedTuple):
 
 @called
 def _rounded(tops, divisor, g, scales):
-    """Write the scale code of amax / divisor for each block. If amax is infinite or NaN, write the NaN code."""
     for b in range(tops.size):
         quotient = np.float64(bits_float32(tops[b])) / divisor if tops[b] < _INF else 0.0
         exponent = max(np.int64(float64_bits(quotient) >> np.uint64(52)) - 1023, g.lowest)

@@ -38,7 +38,7 @@ class _Announced(event.Listener):
             _LOG.info("compiling kernels, once on this machine")
 
     def on_end(self, _: event.Event) -> None:
-        """Do nothing at the end of a compilation."""
+        """Do nothing."""
 
     _said = False
 

@@ -50,7 +50,6 @@ def _large(patterns, limits):
 
 @inlined
 def _look(patterns, codes, limits):
-    """Count one block. Overflows are counted only if the largest magnitude overflows."""
     pattern, mask = patterns.dtype.type, limits.source_mask  # a count of a block fits a pattern
     zero, one = pattern(0), pattern(1)
     top, zeros, large = zero, zero, zero
@@ -83,7 +82,7 @@ def count_all(patterns, codes, limits):
 def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
     """Encode and count one block in one loop.
 
-    If `overflows` is false but an overflow occurs, a second loop counts the overflows.
+    If `overflows` is false, no overflow is expected. If one occurs, a second loop counts them.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     nonzero, normal = U(limits.nonzero), U(limits.normal)

@@ -64,7 +64,7 @@ def as_addend(c, floor):
 
 @inlined
 def _is_operand_nan(x):
-    """Return whether a factor is NaN because of a NaN operand or scale. Infinity times a zero scale is not counted."""
+    """Infinity times a zero scale is not a NaN operand. Its NaN has a special pattern."""
     return x != x and float64_bits(x) != _INVALID_NAN
 
 
@@ -119,11 +119,7 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):
 
 @inlined
 def _largest(s, a, b, power_a, power_b, start, stop, stride):
-    """Return four results: the largest product's power of two, `zero`, `special` and `quiet`.
-
-    `zero` says whether a product is zero. `special` is the sum of the products that are not finite. `quiet`
-    says whether an operand was NaN.
-    """
+    """`quiet` is true if an operand is NaN. `special` sums the products that are not finite."""
     top, zero, special, quiet = 0.0, False, 0.0, False
     for k in range(start, stop, stride):
         p = _product(s, a[k], b[k])
@@ -150,7 +146,6 @@ def cut(s, x):
 
 @inlined
 def _cut_sum(s, a, b, scale, start, stop, stride):
-    """Scale the products by `scale`, truncate each, and sum them. Return the sum and whether bits were dropped."""
     total, dropped = 0.0, False
     for k in range(start, stop, stride):
         p = _product(s, a[k], b[k]) * scale

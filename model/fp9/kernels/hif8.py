@@ -1,4 +1,4 @@
-"""Numba kernel that casts float32 to HiFloat8 with hybrid rounding (see `round32`; numerics.md)."""
+"""Numba kernel that casts float32 to HiFloat8 with hybrid rounding, as numerics.md defines it (see `round32`)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class HybridEdges(NamedTuple):
 def encode_hybrid(patterns, edges, codes):
     """Write the hif8 codes of float32 patterns (uint32, shape (n,)), with hybrid rounding.
 
-    `mirrored` has the exponent field 127 + |E|; below 1, the field is mirrored. Comparing this field gives the
-    number of fraction bits: 3 below |E| = 4, 2 from 4, and 1 from 8.
+    `mirrored` has the exponent field 127 + |E|. Comparing this field gives the number of fraction bits: 3 below
+    |E| = 4, 2 from 4, and 1 from 8.
     """
     for i in range(patterns.size):
         pattern = patterns[i]

@@ -88,7 +88,7 @@ def _pair(row, a0, a1, b0, b1, t):
 
 @inlined
 def _narrow_pair(row, a0, a1, b0, b1, t):
-    """Do the same as `_pair`. float64 must represent the sum of both products exactly."""
+    """Compute `_pair` for products whose sum is exact in float64."""
     for j in range(row.size):
         row[j] = rounded_sum(a0 * b0[j] + a1 * b1[j], row[j], t)
 
@@ -172,7 +172,10 @@ def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
 
 @kernel
 def join(totals, parts, scale_a, scale_b, t):
-    """Set totals = round(totals + parts * scale_a * scale_b); the scales have the shapes (m or 1,) and (n,)."""
+    """Set totals = round(totals + parts * scale_a * scale_b).
+
+    The scales have the shapes (m or 1,) and (n,).
+    """
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
         row, part = totals[i], parts[i]

@@ -34,8 +34,6 @@ class _Text(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Translation(NativeLowering):
-    """Numba's lowering without compilation to machine code."""
-
     _name = "translation"
 
     def run_pass(self, state: Any) -> bool:

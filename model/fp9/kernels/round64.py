@@ -49,7 +49,6 @@ def _dropped_field(rest: int, shift: int, width: int) -> int:
 
 @inlined
 def _nearest_field(rest, shift, width):
-    """Round the `shift` dropped bits to `width` bits, ties to even."""
     field, distance = _dropped_field(rest, shift, width), shift - width
     if not 0 < distance <= _WIDEST - 1:
         return field

@@ -41,7 +41,6 @@ def _cuts(totals, scales, a, b, begin, end, stride, floors):
 
 @inlined
 def _scales(scales, row, tops, inside, unit, lowest):
-    """Set scales[j] to unit / the largest power of two. With `inside`, the accumulator's power of two is included."""
     for j in range(row.size):
         c = row[j]
         own = max(bits_float64(float64_bits(c) & INF_BITS), lowest)
@@ -53,7 +52,8 @@ def _scales(scales, row, tops, inside, unit, lowest):
 def _close(row, totals, scales, tops, inside, aligned, floors, t):
     """Set row = round(row + totals / scales).
 
-    The accumulators are truncated like the products if `inside`. If `aligned`, this holds if there are products.
+    If `inside`, the accumulators are truncated like the products. If `aligned`, they are too, unless there are
+    no products.
     """
     for j in range(row.size):
         addend = row[j] * scales[j]

@@ -70,7 +70,6 @@ class _Number:
 
     @property
     def order(self) -> tuple[int, object, bool]:
-        """Return a key that sorts numbers in ascending order, with -0 before +0."""
         infinite = self.exact.kind is Kind.INF
         side = (-1 if self.exact.negative else 1) if infinite else 0
         return side, 0 if infinite else self.exact.value, not self.exact.negative
@@ -124,7 +123,7 @@ def _negated(value: Exact, negate: bool) -> Exact:
 
 
 def _with_sign(op: Op, a: _Number, c: _Number) -> tuple[int, Flags]:
-    """Return the code of a with another sign. A zero or NaN whose format has only one keeps its code."""
+    """A zero or NaN whose format has only one keeps its code."""
     sign = 1 << (a.fmt.bits - 1)
     if a.exact.kind is Kind.ZERO and not a.fmt.signed_zero:
         return 0, Flags(0)

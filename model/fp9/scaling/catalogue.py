@@ -15,8 +15,8 @@ from fp9.scaling.rules import RULES, Divisor, ScaleRule
 class BlockFormat:
     """A format for blocks of `length` elements that share one code of `scale`.
 
-    - `levels`: lengths of smaller groups within a block; each group has one more bit that doubles its elements
-      (HiF4).
+    - `levels`: lengths of smaller groups within a block. Each group has one more bit, which doubles its elements
+    (HiF4).
     - `rules`: names of the supported scale rules, with the default first.
     - `rounding`: rounding of the elements.
     - `tensor`: whether an FP32 tensor scale may multiply the blocks (NVFP4).
@@ -104,10 +104,10 @@ BLOCK_FORMATS = {
 
 
 def blocks_of(element: Format, length: int) -> BlockFormat:
-    """Return a block format of any length for a format of single numbers, with power-of-two scales.
+    """Return a block format with elements of any format. The scales are powers of two.
 
-    The default rule, rceil, gives the lowest scale that saturates nothing; other MX rules can be named. Raises
-    ValueError for lengths below 1.
+    The default rule, rceil, gives the lowest scale with which nothing saturates. Other MX rules can be named.
+    Raises ValueError for lengths below 1.
 
     >>> blocks_of(format("e4m3"), 128).name
     'e4m3(block=128)'

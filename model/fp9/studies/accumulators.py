@@ -1,7 +1,7 @@
 """Rounding errors of accumulators, and reproductions of published experiments.
 
-An experiment generates random vectors, rounds them to the operand formats, and compares each engine's sums with
-the exact sums of the same codes. Thus it measures only the accumulator.
+An experiment generates random vectors and rounds them to the operand formats. It then compares each engine's
+sums with the exact sums of the same codes. Thus it measures only the accumulator.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def sum_errors(
     depths: Sequence[int],
     progress: Progress | None = None,
 ) -> list[Errors]:
-    """Return the errors of each engine at each depth K.
+    """Return the errors of each engine for each depth K.
 
-    A sum has the first K products of a row of a and a row of b (codes, shape (n, k)). Sums whose exact value is
-    0 or not finite are omitted. Raises ValueError for a K outside 1..k and for engines that do not support the
-    formats.
+    A sum has the first K products of two rows, one of a and one of b (codes, shape (n, k)). Sums whose exact
+    value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k and for engines that do not
+    support the formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:

@@ -99,10 +99,6 @@ def _one_nan(codes: NDArray[Any], nan: NDArray[np.bool_]) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=2)
 def _upper_codes(fmt: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]:
-    """Return three arrays, indexed by the upper 16 bits of a pattern.
-
-    They hold the first code, the lower half from which the next code applies, and the next code.
-    """
     source = format("fp32")
     assert isinstance(source, FixedFormat)
     halves = np.arange(1 << 16, dtype=np.int64)
@@ -125,7 +121,6 @@ def _upper_codes(fmt: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray
 
 
 def _thresholds(check: Check) -> Answer:
-    """Return a function that casts patterns by the oracle's thresholds."""
     fmt = format(check.fmt)
     before, place, after = _upper_codes(fmt, CastPolicy(check.rounding, check.overflow))
 
@@ -157,10 +152,6 @@ def _fields(check: Check) -> Answer:
 
 
 def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]]:
-    """Return a function that casts magnitudes of one sign with hybrid rounding.
-
-    It takes the magnitudes, and their codes rounded to nearest.
-    """
     source, target = format("fp32"), format(check.fmt)
     assert isinstance(source, FixedFormat) and isinstance(target, HiFloat8)
     table = hybrid_table(source, target, CastPolicy(overflow=check.overflow), negative)

@@ -122,7 +122,6 @@ class Joined(Aligned):
         self._exponents = self._ordered(self._exponents)
 
     def _ordered(self, pair: tuple[NDArray[Any], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return both arrays with the even products of each step first. Their shapes are (rows, k) and (k, columns)."""
         return pair[0].take(self._order, axis=1), pair[1][self._order]
 
     @functools.cached_property
@@ -155,7 +154,6 @@ def _aligns(engine: Engine, a: Span, b: Span) -> bool:
 
 
 def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
-    """Return the exponent that aligns zeros. Return NO_EXPONENT if zeros cannot raise the largest exponent."""
     zero = engine.window.zero_exponent
     return zero if zero is not None and zeros_count(engine, a, b) else NO_EXPONENT
 

@@ -54,7 +54,6 @@ class Exact(FastSums):
     def _sums_of_parts(
         self, rows: Places, columns: Places, shape: tuple[int, ...], begin: int, end: int
     ) -> NDArray[np.float64]:
-        """Return the sums of products for each pair of ranges, (pairs, rows, columns)."""
         parts = scratch_full((len(self._pairs), *shape), -0.0, np.float64)
         for part, pair in zip(parts, self._pairs, strict=True):
             a, b, *ends = some_of(pair, rows, columns, begin, end)
@@ -118,13 +117,12 @@ def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
 
 
 def _part_bits(x: Span, count: int) -> int:
-    """Return the number of bits of a fixed-point number that holds one range of exponents."""
     every = range_bits(x)
     return every if count == 1 else min(every, -(-every // count) + x.precision - 1)
 
 
 def _split(values: NDArray[np.float64], x: Span, count: int) -> list[NDArray[np.float64]]:
-    """Return one array for each range of exponents. Numbers outside the range become zeros with the same sign."""
+    """Numbers outside a range become zeros with the same sign."""
     if count == 1:
         return [values]
     length = -(-range_bits(x) // count)

@@ -16,9 +16,10 @@ _FEW = 0.25
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return the rows of a that are not multiples of 2^x, and the rows of b that are not multiples of 2^(lowest - x).
+    """Return masks of the rows of a and b that prevent 2^lowest from dividing all products.
 
-    x is chosen so that these rows are fewest. Returns None if their share is above `_FEW`.
+    Such rows of a are not multiples of 2^x. Such rows of b are not multiples of 2^(lowest - x). x is chosen so
+    that these rows are fewest. Returns None if their share is above `_FEW`.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

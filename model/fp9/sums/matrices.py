@@ -28,7 +28,6 @@ WORTH_A_THREAD_STEPWISE = 1 << 15
 """Number of products for which a further thread makes the general kernel faster."""
 
 _NUMBERS_AT_A_TIME = 1 << 20
-"""Number of numbers of one side that are copied at a time for single sums."""
 
 
 class Options(NamedTuple):
@@ -111,10 +110,6 @@ class Products:
             work(slice(0, self._start.shape[1]))
 
     def _prepared(self, number: int) -> tuple[Callable[[slice], None], int, int]:
-        """Return a function that computes rows of one product, and two numbers for dividing the work.
-
-        They are the number of products that are worth a thread, and the number of products in a part.
-        """
         codes_module, tiles = _slow_to_load()
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
         fast = tiles.fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
@@ -147,7 +142,6 @@ class Products:
             self.codes[place], self.flags[place] = codes, flags
 
     def _stepwise(self, number: int, a: Side, b: Side) -> Callable[[slice], None]:
-        """Return a function that computes rows of one product with the general kernel."""
         sums = row_sums(self._engine, a, b, self._options.joins)
         _, count, columns = self._start.shape
         codes, start, asked = self.codes[number], self._start[number], self._options.flags

@@ -94,7 +94,6 @@ def _limits(result: Format, rounding: Rounding) -> Limits:
     binades, order, target, mode = rounding_of(result, rounding)
 
     def raised(pattern: int) -> tuple[int, int]:
-        """Return the flags of a pattern and of the next pattern."""
         numbers = np.array([pattern, pattern + 1], dtype=np.uint32).view(np.float32).astype(np.float64)
         codes, flags = np.empty(2, dtype=np.uint32), np.empty(2, dtype=np.uint8)
         randoms = np.zeros(1, dtype=np.int64)

@@ -54,14 +54,12 @@ class _Kept:
 
     @functools.cached_property
     def met(self) -> NDArray[np.bool_]:
-        """Return a mask of the codes that occur."""
         met = np.zeros(self.format.table.size, dtype=np.bool_)
         _look_ups().note(*read_only(np.ascontiguousarray(self.codes).reshape(-1)), met)
         return met
 
     @functools.cached_property
     def met_span(self) -> Span:
-        """Return the span of the numbers that occur."""
         numbers = np.abs(self.format.table[self.met])
         numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
         if not numbers.size:
@@ -69,7 +67,6 @@ class _Kept:
         return self.span._replace(lowest=int(lowest_bits(numbers).min()), highest=int(np.frexp(numbers.max())[1] - 1))
 
     def array(self, what: str, swapped: bool) -> NDArray[Any]:
-        """Return an array of `_MADE`. It is contiguous in memory."""
         with self._making:
             if (what, swapped) not in self._made:
                 codes = self.codes.swapaxes(-1, -2) if swapped else self.codes
@@ -144,7 +141,7 @@ class Operand:
     def T(self) -> Operand:
         """Return the transpose of a matrix.
 
-        Raises ValueError for more than two axes; `mT` transposes each matrix.
+        Raises ValueError for more than two axes. Use `mT` there, which transposes each matrix.
         """
         if self.ndim > 2:
             raise ValueError(f"an operand of shape {self.shape} has no T; take mT, which transposes each matrix")
@@ -291,7 +288,7 @@ def lowest_bit_table(fmt: Format) -> NDArray[np.int8]:
 
 @functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask of the finite codes of a format of at most 16 bits."""
+    """Return a mask of the codes that are finite, for a format of at most 16 bits."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
 

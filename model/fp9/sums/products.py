@@ -111,17 +111,19 @@ def dot(
     format_c: Format | str | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Return dot products over the last axis, in order, starting from `c` (codes of the engine's output; default +0).
+    """Return dot products over the last axis, summed in order, starting from `c`.
 
     `a`, `b`: codes of a format, in shapes that broadcast against each other and have equal last axes. No format is
     needed for arrays that know theirs (`fp9.Array`, ml_dtypes, en_dtypes, torch) and for operands (`fp9.operand`).
-    `c`: the shape without the last axis; `format_c` names the format of plain codes.
+    `c`: codes of the engine's output format, in the shape without the last axis. The default is +0. `format_c`
+    names the
+    format of plain codes.
     `scale_a`, `scale_b`: exponents of powers of two that multiply an operand, -127..127. Give one, or one for each
     vector, or with `block` one for each `block` products of a vector (last axis). The engine's `scaling` says
-    where scales are applied. With `scale_format` (e8m0, ue4m3, ue5m3, e6m2) the scales are codes of that format; a
+    where scales are applied. With `scale_format` (e8m0, ue4m3, ue5m3, e6m2) the scales are codes of that format. A
     NaN scale gives NaN.
-    `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last
-    axis (`Engine.steps`; one more if the whole sum is scaled).
+    `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis has one for every rounding
+    (`Engine.steps`), and one more if the whole sum is scaled.
 
     Returns codes of `engine.output` in the shape without the last axis (in `out`, if given). With `flags`, also
     returns the flags (fp9.Flags bits, OR-ed over the steps, uint8).
@@ -131,8 +133,8 @@ def dot(
     >>> fp9.decode(dot(x, x, "e4m3", "e4m3", "hopper", flags=False), "fp32").item()
     14.0
 
-    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that are
-    not integers or have no format, and for `flags` that is neither True nor False.
+    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that
+    are not integers or have no format, and for `flags` that is neither True nor False.
     """
     check_switches(flags=flags)
     check_work(threads, progress)
@@ -207,10 +209,11 @@ def matmul(
 ) -> Any:
     """Return codes of a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format.
 
-    Each sum runs in the order of K. The arguments are as in `dot`. Leading axes broadcast as in `numpy.matmul`;
-    leading axes of `c` and of the scales broadcast to the leading axes of the result. `scale_a`: one exponent, or
+    Each sum runs in the order of K. The arguments are as in `dot`. Leading axes broadcast as in `numpy.matmul`.
+    The leading axes of `c` and of the scales broadcast to those of the result. `scale_a`: one exponent, or
     (..., M), or with `block` (..., M, blocks). `scale_b`: one exponent, or (..., N), or (..., blocks, N).
-    `threads`: the most threads to use; None uses one on every core. `progress` is called with the fraction done.
+    `threads`: the maximum number of threads. None uses one on every core. `progress` is called with the
+    fraction done.
 
     >>> import fp9
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")
@@ -254,7 +257,6 @@ def _broadcast(array: NDArray[Any], shape: tuple[int, ...], rows: int) -> NDArra
 
 
 def _batch(a: Operand, b: Operand) -> tuple[int, ...]:
-    """Return the leading axes of a product. Raises ValueError for shapes that do not fit."""
     if a.ndim >= 2 and b.ndim >= 2 and a.shape[-1] == b.shape[-2]:
         if a.ndim == b.ndim == 2:
             return ()
@@ -293,7 +295,6 @@ def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None
 def _start(
     c: ArrayLike | None, named: Format | str | None, engine: Engine, shape: tuple[int, ...], batch: tuple[int, ...] = ()
 ) -> NDArray[np.float64]:
-    """Return the numbers from which sums start, in the shape of the result. Leading axes are broadcast."""
     if c is None:
         if named is not None:
             format(named)

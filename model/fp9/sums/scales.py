@@ -1,4 +1,4 @@
-"""Scales of operands. A vector, or each block of a vector, has one exponent of two or one code of a scale format."""
+"""Scales of operands: exponents of two, or codes of a scale format. A scale belongs to a vector or to a block of it."""
 
 from __future__ import annotations
 

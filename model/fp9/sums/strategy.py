@@ -72,7 +72,10 @@ class Flagged(NamedTuple):
 
 
 class FastSums(abc.ABC):
-    """An engine and two sides, a (m, k) and b (n, k), prepared for products of rows of a with all rows of b."""
+    """Base class of strategies: an engine and two sides, a (m, k) and b (n, k).
+
+    A strategy multiplies some rows of a with all rows of b.
+    """
 
     carrier: type[np.floating[Any]] = np.float64
     part = PRODUCTS
@@ -161,5 +164,5 @@ def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
 
 
 def range_bits(x: Span) -> int:
-    """Return the number of bits of a fixed-point number that covers a range of exponents."""
+    """Return the number of bits of fixed-point numbers that cover a range of exponents."""
     return x.highest - x.lowest + 1

@@ -93,7 +93,6 @@ class Tiled(FastSums):
 
     @functools.cached_property
     def _flagging(self) -> FastSums | None:
-        """Return a strategy that gives flags for all numbers, or None."""
         return first_fitting(STRATEGIES, self.engine, *self._given, self.joins, flags=True)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
@@ -173,7 +172,6 @@ class Tiled(FastSums):
         return int(tile_columns.py_func(self.b.itemsize))
 
     def _no_redo(self, rows: Places, acc: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return a mask of the rows and panels that the tiles cannot compute at all."""
         redo = np.zeros((acc.shape[0], -(-acc.shape[1] // self._panel)), dtype=np.bool_)
         redo |= self._special_rows[rows, None]
         return redo
@@ -187,7 +185,6 @@ class Tiled(FastSums):
         chunks: Chunks,
         again: Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[Any]], NDArray[Any]],
     ) -> NDArray[Any]:
-        """Return sums from the tiles. `again` (rows, columns, accumulators) computes those that are wrong."""
         redo = self._no_redo(rows, acc)
         sums, own = self.tiles(rows, acc, begin, end, redo, chunks, None), np.arange(self.a.shape[0])[rows]
         for some, columns in self._cells(redo):

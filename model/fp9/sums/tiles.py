@@ -122,8 +122,8 @@ class Rounded(Tiled):
 class RoundedNarrow(Rounded):
     """Strategy for steps of one product in float32. The result has at most 11 bits.
 
-    Double rounding through float32 changes no sum. With two terms so short, a sum that float32 cannot hold is
-    never close to half a unit of the result's last place. This includes subnormal numbers.
+    Double rounding through float32 changes no sum. If float32 cannot hold a sum of two such short terms, the
+    sum is far from half a unit of the result's last place. This includes subnormal numbers.
     """
 
     carrier = np.float32
@@ -143,10 +143,7 @@ class RoundedNarrow(Rounded):
         return Tiled.takes(engine, a, b, depth_bits)
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """Return sums with flags.
-
-        An unmarked sum is surely exact only if float32 holds every partial sum. Other flags are unknown.
-        """
+        """An unmarked sum is certainly exact only if float32 holds every partial sum."""
         found = super()._flagged(rows, start, redo)
         some = (found.flags == 0) & ~found.unsure
         if some.any():
@@ -156,7 +153,6 @@ class RoundedNarrow(Rounded):
         return found
 
     def _are_held(self, rows: NDArray[np.intp], columns: NDArray[np.intp], c: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return for each cell whether float32 holds all partial sums, (cells,). The addends are c."""
         a, b = (side.rows("lowest bits").min(axis=1).astype(np.int64) for side in self._given)
         last = np.minimum(a[rows] + b[columns], np.where(c == 0, BINARY32.bias, lowest_bits(np.where(c == 0, 1.0, c))))
         sizes = np.abs(self.a).sum(axis=1, dtype=np.float64)[rows] * np.abs(self.b).max(axis=0)[columns]
@@ -166,18 +162,20 @@ class RoundedNarrow(Rounded):
 
 
 def _met_step(a: Side, b: Side) -> int:
-    """Return the exponent of a power of two that divides all products."""
     return a.met_span.lowest + b.met_span.lowest
 
 
 def _held_step(a: Side, b: Side, depth: int) -> int:
-    """Return the exponent of the smallest unit in which float64 holds sums of `depth` largest products."""
+    """Return the exponent of the smallest unit in which float64 holds a sum of `depth` products."""
     longest = depth_bits(max(depth, BLOCK))
     return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """Return the exponent of a unit that divides most products and accumulators, and in which float64 holds sums."""
+    """Return the exponent of a unit in which float64 holds a block's sum.
+
+    Most products and accumulators are multiples of it.
+    """
     places = min(_met_step(a, b), engine.result.format.quantum(engine.result.format.lowest_exponent))
     return max(places, _held_step(a, b, BLOCK))
 

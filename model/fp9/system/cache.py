@@ -78,7 +78,6 @@ def entries(kind: str) -> list[Entry]:
 
 
 def _entry(path: Path) -> Entry | None:
-    """Return the entry at a path. Return None if another process has removed it."""
     try:
         parts = [path, *path.rglob("*")] if path.is_dir() else [path]
         return Entry(path, sum(part.stat().st_size for part in parts if part.is_file()), path.stat().st_mtime)

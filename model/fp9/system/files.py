@@ -63,7 +63,6 @@ def _is_written_through(path: Path) -> bool:
 
 
 def _is_descriptor(path: Path) -> bool:
-    """Return whether a path is an open file descriptor of a process. Its file position need not be 0."""
     step = path.absolute()
     for _ in range(_LINKS):
         if _DESCRIPTOR.fullmatch(str(step)):

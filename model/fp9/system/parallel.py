@@ -92,7 +92,6 @@ def row_parts(
 
 
 def _count(threads: int | None, wanted: int) -> int:
-    """Return the number of threads, at most `wanted`. If `wanted` is 1, the system is not asked for its cores."""
     if threads is not None and threads < 1:
         raise ValueError(f"{threads} threads given; give 1 or more, or None for all cores")
     return 1 if wanted <= 1 else min(threads or cores(), wanted)

@@ -43,7 +43,6 @@ class _Slabs:
         self._lock = threading.Lock()
 
     def give(self, size: int) -> NDArray[np.uint8]:
-        """Return an unused slab of at least `size` bytes and at most twice that."""
         with self._lock:
             slabs = self._slabs
             fits = (i for i in range(len(slabs)) if size <= slabs[i].size <= 2 * size)

@@ -55,9 +55,9 @@ def _tile(rows: int) -> Any:
         code: Code, a: Any, power_a: Any, depth: Any, b: Any, power_b: Any, acc: Any, row: Any,
         times: Any, first: Any, count: Any, window: Any, lowest: Any, zero: Any, *others: Any,
     ) -> None:  # fmt: skip
-        """Run one step on the accumulators of `rows` rows, and repeat this for `times` groups of rows.
+        """Run one step on `times` groups of `rows` rows.
 
-        With `Ends`, a step that fits the window is summed without alignment. With `Losses`, which follow,
+        If `Ends` are given, a step that fits the window is summed without alignment. If `Losses` are given,
         dropped bits are marked.
         """
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
@@ -84,7 +84,6 @@ _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 @inlined
 def _close(s, t, row):
-    """Round the sums of a step. Return whether a sum is out of these kernels' range."""
     if s.truncates:
         for j in range(row.size):
             row[j] = masked(row[j], t.mask)
@@ -97,7 +96,6 @@ def _close(s, t, row):
 
 @inlined
 def _mark(s, t, row, lost):
-    """Mark the sums that rounding changes. Return whether a sum may underflow."""
     tiny = False
     for j in range(row.size):
         lost[j] |= (masked(row[j], t.mask) if s.truncates else rounded(row[j], t)) != row[j]
@@ -107,7 +105,6 @@ def _mark(s, t, row, lost):
 
 @inlined
 def _edges(s, row):
-    """Return whether a number is NaN, or too large or too small for these kernels."""
     met = False
     for j in range(row.size):
         size = abs(row[j])
@@ -133,7 +130,7 @@ def _steps(s, t, some, others, marks):
 
 @inlined
 def _binades(products):
-    """Return roughly log2 of the ratio between an accumulator and its largest product."""
+    """An accumulator may be this many binades above its products."""
     binades = 0
     while products >> binades:
         binades += 1

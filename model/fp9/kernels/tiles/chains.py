@@ -9,7 +9,6 @@ from fp9.kernels.tiles.chain_tiles import BLOCK, directed_tiles, none, pack, rou
 from fp9.kernels.tiles.vectors import DOWNWARD, UPWARD, WIDE, give_panel, take_panel, tile_columns
 
 _ROWS = 5 if WIDE else 2
-"""Number of rows in a tile."""
 
 _plain_rows, _plain_row = (rounding_tile(rows, none) for rows in (_ROWS, 1))
 _watched_rows, _watched_row = (watched_tile(rows) for rows in (_ROWS, 1))
@@ -52,7 +51,6 @@ def _differing(found, lower, upper):
 
 @inlined
 def _tiles_at(listed, rows, found, every, lower, upper):
-    """Mark the sums that differ between `lower` and `upper`. Set `every` for a tile if all its sums are marked."""
     for row in listed:
         own = slice(row, row + rows)
         every[row] = _differing(found[own], lower[own], upper[own])
@@ -60,7 +58,6 @@ def _tiles_at(listed, rows, found, every, lower, upper):
 
 @inlined
 def _flagged(a, values, panels, first, products, found, every):
-    """Update all rows from the panel `start` to the panel `result`. Mark sums with an inexact step."""
     start, result, lower, upper = panels
     m = start.shape[0]
     whole, tiles, rows = m - m % _ROWS, 0, 0

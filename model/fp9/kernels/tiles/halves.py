@@ -48,17 +48,12 @@ def _power(exponent):
 
 @inlined
 def _exponent(s, x):
-    """Return the exponent of a number's binade, or `s.lowest` if that is larger."""
     field = (float64_bits(x) >> np.int64(_FRACTION_BITS)) & np.int64(_EXPONENT_FIELD)
     return max(field - np.int64(_BIAS), np.int64(s.lowest))
 
 
 @inlined
 def _joined(s, even, odd, top, c):
-    """Return even + odd + C, floored to `interleaved` fraction bits, and whether bits were dropped.
-
-    `top` is the larger exponent of the halves.
-    """
     power = _exponent(s, c)
     last, finer = max(top, power), np.int64(s.interleaved + 1 - s.window)
     units = _power(s.window - top)
@@ -76,10 +71,6 @@ def _joined(s, even, odd, top, c):
 
 @inlined
 def _close(s, t, row, even, odd, tops_even, tops_odd, lost):
-    """Add both halves of a step to the accumulators of a row.
-
-    Return whether an accumulator is not finite or may underflow.
-    """
     tiny = False
     for j in range(row.size):
         top = np.int64(max(tops_even[j], tops_odd[j]))
@@ -106,9 +97,9 @@ def _tile(rows: int) -> Any:
         first: Any, half: Any, rest: Any, window: Any, lowest: Any, even: Any, odd: Any, tops_even: Any, tops_odd: Any,
         *lost: Any,
     ) -> None:  # fmt: skip
-        """Sum both halves of a step for `rows` rows, and find their largest exponents.
+        """Sum both halves of a step for `times` groups of `rows` rows.
 
-        This is repeated for `times` groups of rows. `lost`, if any, holds the fields of `Losses`.
+        `lost` holds the fields of `Losses`, or is empty.
         """
         width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
         other = (
@@ -139,7 +130,6 @@ _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 @called
 def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo, losses, marks):
-    """Run one step on all rows of a panel. `losses` holds the fields of `Losses`, or is empty."""
     half = (last - first + 1) // 2
     numbers = (first, half, last - first - half, s.window, s.lowest, sums[0], sums[1], tops[0], tops[1])
     times = panel.shape[0] // ROWS

@@ -18,7 +18,6 @@ from fp9.kernels.tiles.chain_tiles import BLOCK, at_edge, away, changed_or_tiny,
 from fp9.kernels.tiles.vectors import WIDE, give_panel, join_panel, marks_of, take_panel, tile_columns
 
 _ROWS = 4 if WIDE else 2
-"""Number of rows in a tile. Most matrices have a multiple of it."""
 
 NEAREST_EVEN, NEAREST_AWAY = range(2)
 
@@ -54,7 +53,6 @@ class Rounded(NamedTuple):
 
 
 _FACTS = 8
-"""Number of scalars for the rounding in the lowest binades."""
 
 _even, _even_steps = (rounding_tile(_ROWS, to_even, 1, several) for several in (False, True))
 _away, _away_steps = (rounding_tile(_ROWS, away, 1, several) for several in (False, True))
@@ -116,7 +114,6 @@ def _are_set(marks, row, columns):
 
 @inlined
 def _marked(tile, mode, some, marks, row, columns):
-    """Run a tile. It updates `marks` unless they are None or all set."""
     if marks is None:
         tile(mode, some)
     else:
@@ -141,9 +138,9 @@ def _marked_at_edge(edge, some, marks):
 
 @inlined
 def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, marks, columns):
-    """Run the steps of one tile. `place` is its first column and row of a.
+    """With `single`, rows are computed one by one.
 
-    With `single`, rows are computed one by one. This serves incomplete tiles and tiles in the lowest binades.
+    This is for incomplete tiles, and for tiles in the lowest binades.
     """
     first, row = place
     if single:
@@ -157,7 +154,6 @@ def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, m
 
 @inlined
 def _reach(low_a, low_b, lowest):
-    """Return whether a product has bits below 2^lowest. `low_b` is empty if no product can."""
     met = False
     for k in range(low_b.size):
         met |= np.int16(low_a[k]) + np.int16(low_b[k]) < lowest

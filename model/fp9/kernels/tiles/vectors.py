@@ -54,7 +54,7 @@ def tile_columns(itemsize: int) -> int:
 
 
 class Code:
-    """Builder of instructions on vectors of `lanes` floats, and on vectors of integers of the same width."""
+    """Builder of instructions on vectors with `lanes` lanes. A lane is a float, or an integer of the same width."""
 
     def __init__(self, builder: Any, itemsize: int) -> None:
         self.builder = builder
@@ -228,7 +228,6 @@ def _pointer_or_number(context: Any, builder: Any, kind: Any, value: Any) -> Any
 
 
 def _defined(module: Any, name: str, body: Body, itemsize: int, arguments: list[Any]) -> Any:
-    """Return the function of a body in a module. Emit it if the module does not have it yet."""
     name = f"{name}.{8 * itemsize}.{len(arguments)}"
     if name in module.globals:
         return module.globals[name]

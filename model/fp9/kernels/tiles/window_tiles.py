@@ -33,7 +33,7 @@ ROWS = 3 if WIDE else 1
 """Number of rows in a tile."""
 BYTE, _I64 = ir.IntType(8), ir.IntType(64)
 PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
-"""Planes of a packed b: numbers, magnitudes of negative numbers, and magnitudes of positive numbers."""
+"""Planes of a packed b: all numbers, magnitudes of the negative ones, magnitudes of the positive ones."""
 
 
 class Window(NamedTuple):
@@ -144,18 +144,16 @@ def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window
 
 
 class _Exponents:
-    """Exponents (bytes) of products, for some rows of a and all columns of a panel."""
+    """Exponents (bytes) of products: some rows of a with all columns of a panel."""
 
     def __init__(self, code: Code, power_a: Any, left: list[Any], power_b: Any, count: Any) -> None:
         self._code, self._power_a, self._left, self._power_b, self._count = code, power_a, left, power_b, count
         self._vector = ir.VectorType(BYTE, VECTORS * code.lanes)
 
     def tops(self) -> list[Variable]:
-        """Return the largest exponent for each row and column."""
         return self._ends(NO_EXPONENT, self._code.larger)
 
     def bottoms(self) -> list[Variable]:
-        """Return the smallest exponent for each row and column."""
         return self._ends(-NO_EXPONENT - 1, self._code.smaller)
 
     def raise_to(self, tops: list[Variable], zero: Any) -> None:
@@ -179,11 +177,6 @@ class _Exponents:
 
 
 def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the start values of both sums, and the exponent of a window unit.
-
-    The four results are the start value, the addend's magnitude, that magnitude if the addend is negative (else
-    0), and the exponent.
-    """
     builder, fraction, field = code.builder, code.constant(code.fraction_bits), code.exponent_field
     bias = field >> 1
     bits = code.as_bits(c)
