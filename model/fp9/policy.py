@@ -34,7 +34,7 @@ class CastPolicy:
     flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Return whether finite numbers of this sign that are out of range become the last number in range.
+        """Return whether a finite number out of range becomes the last number in range, for this sign.
 
         That is the largest number, or zero if zero is the lowest number.
         """
@@ -52,7 +52,7 @@ class CastPolicy:
         return ends_odd or not fmt.has_inf
 
     def clips(self, fmt: Format, negative: bool) -> bool:
-        """Return whether an infinite source of this sign becomes the last number in range.
+        """Return whether an infinite source becomes the last number in range, for this sign.
 
         That is the largest number, or zero if zero is the lowest number.
         """

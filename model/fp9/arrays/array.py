@@ -145,9 +145,10 @@ class Array(Held):
         return self.moved(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Apply `change`, which only moves elements, to the codes and scales.
+        """Move the codes and scales with the function `change`.
 
-        Return an array of the format, or a list if `change` returns several arrays.
+        `change` must not alter elements. Return an array of the format, or a list if `change` returns several
+        arrays.
         """
         codes, scales = change(self.codes), self.scales
         if scales is not None and scales.ndim:

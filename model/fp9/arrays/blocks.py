@@ -1,4 +1,4 @@
-"""Arrays of a block format: elements, scales shared by blocks of elements, and a tensor scale."""
+"""Arrays of a block format: elements, block scales, and a tensor scale."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Held(NDArrayOperatorsMixin):
         raise NotImplementedError
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Apply `change`, which only moves elements, to the codes."""
+        """Move the codes with the function `change`, which must not alter elements."""
         raise NotImplementedError
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -59,7 +59,7 @@ class Held(NDArrayOperatorsMixin):
 
 
 def numbers_of(given: Any) -> Any:
-    """Return the arguments of a NumPy function with each array of a format replaced by its numbers."""
+    """Replace each array of a format by its numbers, also within lists, tuples and dictionaries."""
     if isinstance(given, Held):
         return given.numbers()
     if isinstance(given, list | tuple):

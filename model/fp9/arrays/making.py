@@ -147,8 +147,8 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
     """Round numbers to a format or block format, and return them in the dtype of x (float32 for integers).
 
-    Options are as for `encode` for a format (`scale` is undone), and as for `quantise` for a block format or with
-    `per`. Numbers that the dtype cannot hold are rounded to it.
+    For a format, options are as for `encode`, and `scale` is undone. For a block format, or with `per`, they
+    are as for `quantise`. Numbers that the dtype cannot hold are rounded to it.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

@@ -1,7 +1,8 @@
-"""Conversion of arrays to elements and scales of blocks by a named rule, and back.
+"""Conversion of arrays to blocks by a named rule, and back.
 
-If elements are rounded to nearest even, vector kernels compute the codes. Otherwise the casts of `fp9.encode`
-round each quotient of number and scale, as float64. Tests check that both give the same codes.
+If elements are rounded to nearest even, vector kernels compute the codes. Otherwise each number is divided by
+its scale in float64, and the casts of `fp9.encode` round the quotient. Tests check that both give the same
+codes.
 """
 
 from __future__ import annotations

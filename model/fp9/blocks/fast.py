@@ -130,7 +130,7 @@ def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArr
 
     The shape is (factors, numbers - 1). A limit is the smallest float32 pattern that rounds to the number times
     the factor, or higher. The first number has no limit. If the factor is 0 or NaN, no float32 reaches the
-    limit. Midpoints of neighbours are exact: the product of a number and both scales has at most 53 bits.
+    limit. Midpoints of neighbours have at most 53 bits, so that they are exact.
     """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):

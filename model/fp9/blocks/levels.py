@@ -31,11 +31,11 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 
 
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
-    """Return the bit of every group, as one array (blocks, groups) for each level.
+    """Return for each level an array of bits, (blocks, groups).
 
-    Let q be the group's largest number divided by all scales above the level. Let n be the number of levels
-    from this one to the lowest. The bit is set if q is at least 2^n, since the lower levels cannot scale such a
-    q into range.
+    Let q be the largest number in a group, divided by all scales above the level. Let n be the number of levels
+    from this one to the lowest. The bit is set if q is at least 2^n. The lower levels alone could not scale
+    such a q into range.
     """
     if not block.levels:
         return []

@@ -92,7 +92,7 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
 def errors_of_tries(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """Return the errors (blocks,) of each try of a rule, for numbers (blocks, block_size).
+    """Return the errors (blocks,) of numbers (blocks, block_size), for each try of a rule.
 
     An error is the squared error divided by the tensor scale, without the term that is equal for all tries.
     """

@@ -74,7 +74,7 @@ class Work:
             self._bar.start()
 
     def at(self, what: str, done: int | None = None, steps: int | None = None) -> None:
-        """Set the current work. Also set the number of finished steps and of all steps if they are known."""
+        """Set the current work, the number of finished steps (`done`), and the number of all steps (`steps`)."""
         with self._lock:
             self._what = what
             if done is not None:
@@ -163,8 +163,8 @@ def doing(what: str) -> None:
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
     """Context with a function that shows progress.
 
-    The function takes the finished work, the number of finished steps, and the number of all steps. With
-    `keep`, finished work stays on the screen as a line. This also holds without a terminal, but not with
+    The function takes a text about the last step, the number of finished steps, and the number of all steps.
+    With `keep`, finished work stays on the screen as a line. This also holds without a terminal, but not with
     `--quiet`.
     """
     work = _work()

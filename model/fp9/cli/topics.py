@@ -24,7 +24,7 @@ def _home() -> Traversable:
 
 
 def topics() -> dict[str, str]:
-    """Return the texts of documentation pages by title, and of glossary entries by term.
+    """Return the texts of documentation pages and glossary entries, by title or term.
 
     Titles and terms are in lower case, with hyphens.
     """

@@ -1,4 +1,4 @@
-"""C functions `fp9_ENGINE_step` and `fp9_ENGINE_dot` of an engine, for any number of products."""
+"""C functions `fp9_ENGINE_step` and `fp9_ENGINE_dot`, for any number of products."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def _place(engine: Engine) -> str:
-    """Return the C expression for the index of term i of a step within its chunk."""
+    """Return the C expression for the position of term i of a step in its chunk."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"

@@ -13,7 +13,7 @@ from fp9.units import Dot, Mul, with_every_bias
 
 
 def mul(unit: Mul) -> ModelText:
-    """Return the C model of a `Mul`, which rounds the product of two operands once. NaN has the canonical code."""
+    """Return the C model of a `Mul`. The product is rounded once. NaN has the canonical code."""
     sides = (("a", unit.a), ("b", unit.b))
     words = {
         "name": unit.name,
@@ -100,7 +100,7 @@ def flag_lines(unit: Dot | Mul, value: str) -> list[str]:
 
 
 def count_of(unit: Dot) -> int:
-    """Return the number of terms in an operation. A term is a product, or the sum of a group of products."""
+    """Return the number of terms in an operation. A term is one product, or the sum of one group."""
     return unit.products // (unit.engine.step.group or 1)
 
 

@@ -23,11 +23,11 @@ class Weights:
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:
-        """Return the number of bits for the magnitude of a sum of `terms` terms."""
+        """Return the number of bits that hold |sum|, for a sum of `terms` terms."""
         return self.highest - self.lowest + terms.bit_length()
 
     def limbs(self, terms: int) -> int:
-        """Return the number of 64-bit words that hold a sum of `terms` terms in two's complement."""
+        """Return the number of 64-bit words that hold a sum of `terms` terms. The sum is in two's complement."""
         return self.bits(terms) // LIMB + 1
 
 

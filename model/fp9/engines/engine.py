@@ -49,8 +49,8 @@ _FP32 = fixed_format("fp32")
 class Engine:
     """An accumulator model. One step is R = round(C + sum of G products). Steps follow each other over K products.
 
-    The fields are in five groups, whose docstrings give the formulas: `result`, `step`, `window`, `chunk` and
-    `nan`. `changed` changes fields by the parameters of presets' names (`fp9.engines.PARAMETERS`).
+    The fields are in five groups: `result`, `step`, `window`, `chunk` and `nan`. The docstrings of the groups
+    give the formulas. `changed` changes fields by the parameters of presets' names (`fp9.engines.PARAMETERS`).
 
     Formats and choices may be given by name. Raises ValueError for parameters that do not fit together.
 

@@ -60,9 +60,9 @@ class Result:
     overflow: Overflow = Overflow.INF
     """R = overflow(S) where a finite S rounds to more than the largest number of `format`. Infinite S stay."""
     flush: bool = False
-    """R = 0 with the sign of S where R is smaller than the smallest normal number (FTZ of x86)."""
+    """R = 0 with the sign of S where |R| is below the smallest normal number (x86's FTZ)."""
     flush_addend: bool = False
-    """C = 0 with its sign where C is smaller than the smallest normal number (DAZ). C includes the sums so far."""
+    """C = 0 with its sign where |C| is below the smallest normal number (x86's DAZ). C includes the sums so far."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", format(self.format))
@@ -83,7 +83,7 @@ class Step:
 
     The inner sum is exact. The exponent of s * t alone aligns the term. A group of zeros counts as zero."""
     scaling: Scaling = Scaling.PRODUCTS
-    """`products`: S = C + s * t * p[0] + ...; `sums`: total = round(total + s * t * round(p[0] + ...))."""
+    """`products`: S = C + s * t * p[0] + .... `sums`: total = round(total + s * t * round(p[0] + ...))."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scaling", choice(Scaling, self.scaling, "scaling"))
@@ -98,7 +98,9 @@ class Window:
     truncation: Truncation = Truncation.ZERO
     """floor_n(x): `zero` cuts the magnitude, `floor` rounds down, `jam` sets the last bit if a cut bit is 1."""
     addend: Addend = Addend.INSIDE
-    """`inside`: E is the largest exponent of C and p; `aligned`: of p, C is cut; `outside`: of p, C is not cut."""
+    """`inside`: E is the largest exponent of C and all p. `aligned`: E is that of all p, and C is cut. `outside`:
+    E is that of all p, and C is not cut.
+    """
     zero_exponent: int | None = None
     """E is at least this exponent where a product or the addend is 0. None: zeros do not count for E."""
     interleaved: int | None = None

@@ -1,4 +1,4 @@
-"""Engine parameters: short names, as in `hopper(window=20)`, and the engine fields that they change."""
+"""Engine parameters: short names for engine fields, as in `hopper(window=20)`."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 
 def shared_text(name: str) -> str:
-    """Return the text of one of the page's files, such as its style sheet or script."""
+    """Return the text of a file that the page uses, such as its style sheet or script."""
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 

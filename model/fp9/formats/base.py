@@ -34,7 +34,7 @@ class Format(abc.ABC):
     source: str
 
     def __hash__(self) -> int:
-        """Return the hash of the name, so that look-ups of cached tables are fast."""
+        """Return the hash of the name alone, so that tables are found fast in caches."""
         return hash(self.name)
 
     # --- what a code means -------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ class Format(abc.ABC):
     @property
     @abc.abstractmethod
     def precision(self) -> int:
-        """Return the number of bits of the longest significand, including the leading 1."""
+        """Return the length of the longest significand in bits. The leading 1 is included."""
 
     @property
     def flushes(self) -> bool:

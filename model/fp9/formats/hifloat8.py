@@ -60,7 +60,7 @@ class HiFloat8(Format):
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return the number of source bits in hybrid rounding's threshold T, and the number of ones below them.
+        """Return two numbers of bits that form hybrid rounding's threshold T: source bits, and ones below them.
 
         The source is HiF8 section 3.2. T14 is the low 14 bits of FP32. T2 = {src[0], 1} for FP16 and BF16 (CANN
         `Cast`). Raises ValueError for other sources.

@@ -22,8 +22,8 @@ class UnsignedFloat(Format):
     `subnormals`, e = 0 is an ordinary binade, and there is no zero.
 
     Negative numbers become NaN. If the format `ends_at_zero`, they follow the overflow policy instead. -0
-    becomes zero. In a format without zero, zero becomes NaN, and positive numbers below the smallest number
-    become the smallest number, as in E8M0.
+    becomes zero. In a format without zero, zero becomes NaN. Positive numbers below the smallest number become
+    the smallest number, as in E8M0.
     """
 
     name: str

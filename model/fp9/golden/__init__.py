@@ -1,4 +1,4 @@
-"""The golden model: expected results of a unit, with one function for each kind of unit."""
+"""The golden model: expected results of hardware units, with one function for each kind."""
 
 from fp9.golden.evaluate import evaluate
 

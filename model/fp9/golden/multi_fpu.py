@@ -1,8 +1,8 @@
 """Golden results of a `MultiFpu`: exact sums rounded to odd in float64, then rounded once to the result's format.
 
-float64 holds every product of two operands exactly. The sum of a product and an addend is rounded to odd, using the
-rounded sum and its error (Knuth's TwoSum). A result has at most 24 significand bits. Therefore rounding the odd sum
-equals rounding the exact sum once (Boldo and Melquiond, IEEE ToC 2008).
+float64 holds every product of two operands exactly. Products and addends are added with Knuth's TwoSum, which
+gives the rounded sum and its error, and hence the sum rounded to odd. A result has at most 24 significand bits.
+Therefore rounding the odd sum equals rounding the exact sum once (Boldo and Melquiond, IEEE ToC 2008).
 """
 
 from __future__ import annotations

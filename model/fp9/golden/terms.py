@@ -1,4 +1,4 @@
-"""Terms that an accumulator adds in a step: scaled products, or scaled sums of groups of products."""
+"""Terms that an accumulator adds in a step. A term is a scaled product, or the scaled sum of one group."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def fused(binades, order, t, mode, p, c, quiet):
 
 @kernel
 def fma_array(binades, order, t, mode, a, b, c, codes, flags):
-    """Write the codes and flags of round(a * b + c), elementwise, for float64 operands of shape (n,)."""
+    """Compute round(a * b + c) for float64 arrays (n,). Write the codes and flags."""
     for i in range(a.size):
         quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(c[i])
         codes[i], flags[i] = fused(binades, order, t, mode, a[i] * b[i], c[i], quiet)

@@ -77,10 +77,10 @@ def grouped_rows(
     binades, order, t, mode, table, s, group, unit, width, a, b, factors_a, factors_b, powers_a, powers_b, c, randoms,
     codes, flags,
 ):  # fmt: skip
-    """Sum the products of int32 rows `a` (m or 1, k) and `b` (m, k), in units of `unit`. Write codes and flags.
+    """Sum the products of rows `a` (m or 1, k) and `b` (m, k). Write codes and flags.
 
-    The sums start from the numbers `c` (m,). `factors` and `powers` (m or 1, groups or 1) are the scales and
-    their powers of two. The other arguments are as in `sum_rows`.
+    `a` and `b` are int32, in units of `unit`. The sums start from the numbers `c` (m,). `factors` and `powers`
+    (m or 1, groups or 1) are the scales and their powers of two. The other arguments are as in `sum_rows`.
     """
     terms = np.empty(s.products // group)
     for i in range(b.shape[0]):

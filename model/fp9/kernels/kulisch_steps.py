@@ -28,10 +28,11 @@ def _wrap(limbs, bits):
 
 @kernel
 def kulisch_array(rounding, lowest, bits, op, a, b, codes, flags):
-    """Run the operations `op` (n,) on an accumulator of `bits` bits, in units of 2^lowest, that starts at 0.
+    """Run the operations `op` (n,) on a fixed-point accumulator that starts at 0.
 
-    Operands `a` and `b` (n, products) are float64 numbers. `codes` and `flags` (n,) receive the rounded sum after
-    each operation. `rounding` is a result of `sums.general.rounding_of`.
+    The accumulator has `bits` bits, in units of 2^lowest. Operands `a` and `b` (n, products) are float64
+    numbers. `codes` and `flags` (n,) receive the rounded sum after each operation. `rounding` is a result of
+    `sums.general.rounding_of`.
     """
     binades, order, t, mode = rounding
     limbs = np.zeros(bits // LIMB_BITS + 4, dtype=np.int64)

@@ -32,7 +32,7 @@ second-level cache.
 
 @kernel
 def rounded_chain(a, b, acc, begin, end, t):
-    """Set acc = round(acc + a[:, k] * b[k]) for each k in order, in float32, rounded to nearest by `t`.
+    """Set acc = round(acc + a[:, k] * b[k]) for each k in order. `t` rounds to nearest inside float32.
 
     The result is exact for products and accumulators of p bits with 2 p + 2 <= 24. If float32 cannot represent
     a sum, its smaller term is less than 2^-(p+2) of the larger. The double rounding then gives the larger term,

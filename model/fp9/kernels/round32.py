@@ -81,7 +81,8 @@ def code_of(ordinal, magnitude, pattern, e, complement):
 def narrowing(grid, magic):
     """Return three arguments of `nearest_even` for a grid.
 
-    They are the number of bits that normal results drop, the lowest normal pattern, and the number of `magic`.
+    The first is the number of bits that normal results drop. The second is the lowest normal pattern. The third
+    is `magic` as a number.
     """
     return U(U(_WIDTH - grid.fraction_bits) & _WIDEST), U(grid.lowest << _WIDTH), bits_float32(magic)
 
@@ -174,8 +175,8 @@ A key is the rounding, and whether codes are in two's complement. Only sr reads 
 def encode_upper(patterns, table, codes):
     """Look up codes by the upper 16 bits of float32 patterns. Return whether there was a NaN.
 
-    Use it for roundings that the lower 16 bits cannot change. The codes are not valid if there was a NaN: its
-    only nonzero fraction bits may be in the lower half.
+    Use it for roundings that the lower 16 bits cannot change. If there was a NaN, the codes are not valid,
+    since a NaN may have all its fraction bits in the lower half.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -200,8 +201,8 @@ def encode_upper_sticky(patterns, table, codes):
 def look_up_flagged(patterns, table, shift, codes, flags):
     """Look up codes and flags by the upper bits of patterns. Flags start at bit 16 of an entry.
 
-    Bit 0 of the index is a sticky bit for the lower bits. `shift` is 0 for 16-bit patterns, which are the
-    index, and 16 for float32 patterns.
+    Bit 0 of the index is a sticky bit for the lower bits. `shift` is 16 for float32 patterns. It is 0 for
+    16-bit patterns, which are the index themselves.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):

@@ -1,7 +1,7 @@
 """Numba kernels on 64-bit lanes that round float32 or float64 patterns to fixed-field formats, with flags.
 
-The arithmetic is that of `round32`. The lanes of `round32` are too narrow for flags, and for targets of more
-than 16 bits. The pattern alone determines code and flags.
+The arithmetic is that of `round32`. Lanes of 32 bits are too narrow for flags, and for targets wider than 16
+bits. The pattern alone determines code and flags.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):
 
 @kernel
 def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Run steps of s.products products, with a window of s.window bits, in float64 (see `engine_steps`)."""
+    """Run steps of s.products products in float64. The window has s.window bits (see `engine_steps`)."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty(width), np.empty(width), np.empty(width)

@@ -1,4 +1,4 @@
-"""Block formats, whose elements share a scale, and scale rules (OCP MX, NVFP4, HiF4).
+"""Block formats and scale rules (OCP MX, NVFP4, HiF4). The elements of a block share a scale.
 
 The public interface is the records of `BLOCK_FORMATS` and `RULES`. `fp9.blocks` has arrays of blocks,
 `fp9.units` has circuits.

@@ -13,7 +13,7 @@ from fp9.scaling.rules import RULES, Divisor, ScaleRule
 
 @dataclass(frozen=True, slots=True)
 class BlockFormat:
-    """A format for blocks of `length` elements that share one code of `scale`.
+    """A block format: `length` elements share one scale.
 
     - `levels`: lengths of smaller groups within a block. Each group has one more bit, which doubles its elements
     (HiF4).

@@ -1,7 +1,7 @@
 """Scale rules of blocks, under the names that the literature and other packages use.
 
-Every rule rounds amax / d to the scale's format. amax is the block's largest magnitude. d is the largest number
-of the element format or the power of two below it.
+Every rule rounds amax / d to the scale's format. amax is the block's largest magnitude. d is the element
+format's largest number, or the power of two below it.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ class Errors:
     """Rounding errors of one engine over many sums of `depth` products.
 
     - `mean`, `median`, `largest`: mean, median and largest |error| / |exact|.
-    - `relative`: root mean square of the error divided by root mean square of the exact sums.
-    - `worst`: the largest |error| divided by root mean square of the exact sums.
+    - `relative`: root mean square error divided by the root mean square of the exact sums.
+    - `worst`: the largest |error| divided by the root mean square of the exact sums.
     - `bias`: the mean signed error divided by the mean |exact|.
     """
 
@@ -67,9 +67,9 @@ def sum_errors(
 ) -> list[Errors]:
     """Return the errors of each engine for each depth K.
 
-    A sum has the first K products of two rows, one of a and one of b (codes, shape (n, k)). Sums whose exact
-    value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k and for engines that do not
-    support the formats.
+    A sum has the first K products of a row of a and the same row of b. Both are codes of shape (n, k). Sums
+    whose exact value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k and for engines
+    that do not support the formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
@@ -133,8 +133,8 @@ def operands(
     """Return the codes of both operands, (n, k). Numbers come from .npy files, or are `sums` x `depth` random numbers.
 
     Numbers from files are rounded to the formats. `depth` 0 means 4096 for random operands. Raises ValueError
-    if one file is missing or does not hold numbers, if shapes differ, or if more than `MOST_PRODUCTS` products
-    are requested.
+    if one file is missing or does not hold numbers, or if shapes differ. Also raises it for more than
+    `MOST_PRODUCTS` products.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ _SIDE = 16
 
 
 def precision(fmt: Format) -> tuple[list[int], list[int]]:
-    """Return the exponent of each binade, and the number of significand bits in it. The leading bit is included."""
+    """Return the exponent of each binade, and its number of significand bits including the leading bit."""
     low, high = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     exponents = list(range(low, high + 1))
     return exponents, [1 + e - fmt.quantum(e) for e in exponents]

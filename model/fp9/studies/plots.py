@@ -20,7 +20,7 @@ KINDS = ("svg", "png", "pdf")
 
 
 def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None:
-    """Plot the magnitude of one measure of the errors over K, with a logarithmic axis. Zeros are omitted.
+    """Plot |`measure`| over K, with a logarithmic axis. Zeros are omitted.
 
     Equal errors give equal SVG. Raises ValueError for an unsupported file type, and if all errors are zero.
     """

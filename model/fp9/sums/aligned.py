@@ -159,7 +159,7 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
 
 
 def _holds(engine: Engine, precision: int) -> bool:
-    """Return whether the last bit of a sum of magnitudes stays one window unit.
+    """Return whether the carrier can align: the last bit of a sum of magnitudes is always one window unit.
 
     The sum starts at 2^(precision - 1) units and must not reach twice that.
     """

@@ -1,4 +1,4 @@
-"""Search for the few rows of two sides that prevent a common power of two in all products."""
+"""Search for rows whose low bits prevent that a power of two divides all products."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _FEW = 0.25
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return masks of the rows of a and b that prevent 2^lowest from dividing all products.
+    """Return two masks, of rows of a and of rows of b, whose lowest bits are too low.
 
-    Such rows of a are not multiples of 2^x. Such rows of b are not multiples of 2^(lowest - x). x is chosen so
-    that these rows are fewest. Returns None if their share is above `_FEW`.
+    2^lowest divides the products of all other rows. A masked row of a is not a multiple of 2^x. A masked row of
+    b is not a multiple of 2^(lowest - x). x is chosen so that these rows are fewest. Returns None if their
+    share is above `_FEW`.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Operands of products: codes of a format, and the arrays that kernels read. Each array is computed once."""
+"""Operands of products. An operand has codes, and arrays that kernels read. Each array is computed once."""
 
 from __future__ import annotations
 
@@ -247,9 +247,9 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def power_table(fmt: Format) -> NDArray[np.float64]:
-    """Return 2^(alignment exponent) for every code of a format of at most 16 bits.
+    """Return 2^(alignment exponent) for every code. It is 0 for zeros, infinities and NaN.
 
-    It is 0 for zeros, infinities and NaN.
+    The format has at most 16 bits.
     """
     if fmt.bits > 16:
         raise ValueError(f"{fmt.name} given as operand of an engine with a window; give a format of at most 16 bits")
@@ -278,7 +278,7 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8]:
-    """Return the exponent of the lowest bit of every code's number, as a byte.
+    """Return for every code the exponent of the number's lowest bit, as a byte.
 
     It is the largest byte for zeros, infinities and NaN.
     """
@@ -288,14 +288,14 @@ def lowest_bit_table(fmt: Format) -> NDArray[np.int8]:
 
 @functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask of the codes that are finite, for a format of at most 16 bits."""
+    """Return a mask of the codes that are finite. The format has at most 16 bits."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
 
 
 @functools.lru_cache(maxsize=64)
 def bit_range(fmt: Format) -> tuple[int, int]:
-    """Return the exponents of the lowest and the highest bit that a number of the format can have."""
+    """Return the exponents of the lowest and the highest bit in any number of the format."""
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code)))
     largest = fmt.max_magnitude
     if fmt.bits <= 16:  # a code that no cast produces may be larger: -128 of the integers
@@ -305,9 +305,9 @@ def bit_range(fmt: Format) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=64)
 def integer_table(fmt: Format) -> NDArray[np.int32]:
-    """Return every number of a narrow format as an integer, in units of the format's lowest bit.
+    """Return every number as an integer, in units of the format's lowest bit.
 
-    The format has no infinities and no NaN.
+    The format is narrow and has no infinities and no NaN.
     """
     lowest, _ = bit_range(fmt)
     integers: NDArray[np.int32] = np.ldexp(fmt.table, -lowest).astype(np.int32)

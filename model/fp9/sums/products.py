@@ -1,4 +1,4 @@
-"""Dot products and matrix products of codes, rounded after every step of the engine (numerics.md, sums)."""
+"""Dot products and matrix products of codes. Sums are rounded after every step of the engine (numerics.md, sums)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SCALE_LIMIT = 127
 
 
 class Scales(NamedTuple):
-    """Scales of an operand: `factors` (..., rows, blocks or 1), and the powers of two that align them.
+    """Scales of an operand: `factors` (..., rows, blocks or 1), and `powers`, the powers of two that align them.
 
     The power is 0 for zeros and NaN. If `format` is None, the factors are powers of two, 2^-127..2^127, and
     `powers` is the same array.

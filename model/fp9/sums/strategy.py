@@ -36,9 +36,10 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 
 
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
-    """Return rows of one matrix (rows, k), columns of another (k, columns), and the product range begin..end-1.
+    """Return some rows of one matrix, some columns of another, and the range begin..end-1 of products.
 
-    If a copy is needed, only these products are copied. The range then starts at 0.
+    The shapes are (rows, k) and (k, columns). If a copy is needed, only these products are copied. The range
+    then starts at 0.
     """
     a, b = pair
     if isinstance(rows, slice) and columns is EVERY:
@@ -150,19 +151,19 @@ _JOINED_ROWS = 128
 
 
 def depth_bits(depth: int) -> int:
-    """Return the number of bits by which a sum of `depth` numbers may be longer than one number."""
+    """Return how many bits longer a sum of `depth` numbers may be than one number."""
     return max(depth - 1, 0).bit_length()
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether a zero can raise the largest exponent.
 
-    This is so if the exponent of zeros is above the exponent of some product or addend.
+    It can if the exponent of zeros is above that of a product or an addend.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent
 
 
 def range_bits(x: Span) -> int:
-    """Return the number of bits of fixed-point numbers that cover a range of exponents."""
+    """Return the length in bits of fixed-point numbers that cover a range of exponents."""
     return x.highest - x.lowest + 1

@@ -123,7 +123,7 @@ class RoundedNarrow(Rounded):
     """Strategy for steps of one product in float32. The result has at most 11 bits.
 
     Double rounding through float32 changes no sum. If float32 cannot hold a sum of two such short terms, the
-    sum is far from half a unit of the result's last place. This includes subnormal numbers.
+    sum is far from a midpoint between results. This includes subnormal numbers.
     """
 
     carrier = np.float32

@@ -19,7 +19,7 @@ CACHED = 1 << 16
 """Number of elements in a part that is processed several times. It fits the second-level cache with temporaries."""
 
 PRODUCTS = 1 << 23
-"""Number of products in a part. This is some tens of milliseconds of work, so that Ctrl-C takes effect soon."""
+"""Number of products in a part. A part takes some tens of milliseconds, so that Ctrl-C takes effect soon."""
 
 WORTH_A_THREAD = 1 << 20
 """Number of elements or products for which a further thread makes vector kernels faster."""

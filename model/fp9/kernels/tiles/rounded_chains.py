@@ -31,7 +31,7 @@ def block_of(products):
 class Step(NamedTuple):
     """A power of two `unit`, its exponent, and a `ceiling`.
 
-    Sums of multiples of `unit` are exact as long as their magnitudes stay below `ceiling`.
+    A sum of multiples of `unit` is exact if its magnitudes stay below `ceiling`.
     """
 
     exponent: int

@@ -1,10 +1,10 @@
 """One step with an alignment window, in vector code.
 
 Alignment uses an ordinary float addition. Let p be the number of the carrier's fraction bits. A sum of
-magnitudes starts at 2^p window units and stays below twice that, so that its last bit is one unit. With
-rounding toward zero, one fused multiply-add then multiplies, aligns, truncates and adds. The result follows
-from two sums: of all magnitudes, and of the negative products' magnitudes. Exponents are bytes, and a whole
-register of them is compared at a time.
+magnitudes starts at 2^p window units and stays below twice that. The last bit of the sum is then one unit. With
+rounding toward zero, one fused multiply-add then multiplies, aligns, truncates and adds. One sum is over all
+magnitudes, another over the magnitudes of negative products. Both give the result. Exponents are bytes, and a
+whole register of them is compared at a time.
 
 If the window holds all bits of a step's products and accumulators, nothing is truncated. The products are then
 summed directly.
@@ -33,11 +33,11 @@ ROWS = 3 if WIDE else 1
 """Number of rows in a tile."""
 BYTE, _I64 = ir.IntType(8), ir.IntType(64)
 PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
-"""Planes of a packed b: all numbers, magnitudes of the negative ones, magnitudes of the positive ones."""
+"""Planes of a packed b. They hold all numbers, |x| of the negative numbers, and |x| of the positive numbers."""
 
 
 class Window(NamedTuple):
-    """One step of a tile, as indices: its first product, its number of products, and the window's parameters."""
+    """One step of a tile: its first product, its number of products, and the window's parameters."""
 
     b: Any
     power_b: Any
@@ -49,7 +49,7 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Highest and lowest exponents of the bits of each row's products in a step. They may be bounds."""
+    """Highest and lowest exponents of bits in a step's products, for each row. They may be bounds."""
 
     highest: Any
     lowest: Any
@@ -144,8 +144,6 @@ def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window
 
 
 class _Exponents:
-    """Exponents (bytes) of products: some rows of a with all columns of a panel."""
-
     def __init__(self, code: Code, power_a: Any, left: list[Any], power_b: Any, count: Any) -> None:
         self._code, self._power_a, self._left, self._power_b, self._count = code, power_a, left, power_b, count
         self._vector = ir.VectorType(BYTE, VECTORS * code.lanes)
@@ -267,7 +265,7 @@ def _ends(powers, lows):
 
 @inlined
 def ends_of_steps(power_a, low_a, begin, end, length, products):
-    """Return the highest and lowest exponents of each row of a in every step, (steps, 2, rows)."""
+    """Return the highest and lowest exponents in each row of a, for every step, (steps, 2, rows)."""
     steps = -(-length // products) * -(-(end - begin) // length)
     ends = np.empty((steps, 2, power_a.shape[0]), np.int64)
     step = 0
