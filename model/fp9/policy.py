@@ -19,7 +19,7 @@ class CastPolicy:
     - `inf_clip`: for FNUZ and Graphcore targets, an infinite source saturates to the largest number instead of
       becoming NaN.
     - `nan_sign`: which NaN results have a sign.
-    - `nan`: the code of NaN without a sign; None means the format's own.
+    - `nan`: the code of NaN without a sign. None means the format's own.
     - `payload`: treatment of a source NaN's payload.
     - `flush_source`: treat subnormal numbers of the source type as zero with their sign (x86's DAZ).
     """

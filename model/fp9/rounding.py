@@ -71,7 +71,10 @@ class Rounding(Enum):
 
     @property
     def is_monotone(self) -> bool:
-        """Return whether a larger number never gives a smaller result. This holds if the number alone decides."""
+        """Return whether a larger number never gives a smaller result.
+
+        A rounding is monotone if the number alone decides the result.
+        """
         return _FACTS[self].bits is None
 
     @property
@@ -157,7 +160,7 @@ class Overflow(Enum):
 
 
 class NanSign(Enum):
-    """Which NaN results have a sign. It applies to formats whose NaN has one."""
+    """Which NaN results have a sign. The choice applies to formats whose NaN has a sign."""
 
     KEPT = "kept"
     """all NaN results, with the source's sign"""
@@ -168,7 +171,7 @@ class NanSign(Enum):
 
 
 class Payload(Enum):
-    """Treatment of a source NaN's payload. It applies to formats with IEEE 754's special codes."""
+    """Treatment of a source NaN's payload. The choice applies to formats with IEEE 754's special codes."""
 
     LOST = "lost"
     """every NaN becomes the format's canonical NaN"""

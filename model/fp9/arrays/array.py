@@ -49,11 +49,11 @@ OF_CODES = frozenset(["copy", "diagonal", "flatten", "ravel", "repeat", "squeeze
 
 
 class Array(Held):
-    """An array of a format's codes. It behaves as an array of their numbers.
+    """An array of a format's codes. It behaves as an array of the codes' numbers.
 
-    `Array(codes, fmt)` uses codes without a copy. They are unsigned integers of the format. `fmt` is optional
-    for arrays of ml_dtypes, en_dtypes or torch. `array(numbers, fmt)` rounds numbers. `scales` are exponents of
-    two that broadcast to the codes and multiply the numbers. `accumulator` defines how `a @ b` sums (see
+    `Array(codes, fmt)` uses codes, which are unsigned integers, without a copy. `fmt` is optional for arrays of
+    ml_dtypes, en_dtypes or torch. `array(numbers, fmt)` rounds numbers. `scales` are exponents of two that
+    broadcast to the codes and multiply the numbers. `accumulator` defines how `a @ b` sums (see
     `fp9.accumulator`).
 
     NumPy functions, operators and methods that compute return plain arrays of numbers (float32, or float64 if
@@ -127,7 +127,7 @@ class Array(Held):
         return self.swapaxes(-1, -2)
 
     def numbers(self) -> NDArray[Any]:
-        """Return the numbers as `dtype`, in the shape of the codes. Scales are applied."""
+        """Return the numbers, including the scales, as `dtype` in the shape of the codes."""
         return decode(self.codes, self.format, scale=0 if self.scales is None else self.scales)
 
     def tolist(self) -> Any:
@@ -176,7 +176,7 @@ class Array(Held):
         return self.moved(lambda array: np.asarray(array[_plain_index(where)]))
 
     def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
-        """Assign numbers. They are rounded with the format's default rounding and saturate. Scales do not change."""
+        """Assign numbers, rounded with the format's default rounding and saturated. Scales do not change."""
         place = _plain_index(where)
         scale: Any = 0 if self.scales is None else np.broadcast_to(self.scales, self.shape)[place]
         given = (

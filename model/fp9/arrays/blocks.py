@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class BlockArray(Array):
-    """An array of elements and scales, made by `quantise`. It behaves as an array of numbers.
+    """An array of elements and scales, made by `quantise`. A BlockArray behaves as an array of numbers.
 
     `codes` are the elements, in the shape of the array. `scales` are codes, one per block along `axis` (or over
     the last two axes, if `square`). `tensor_scale` multiplies all numbers. Numbers are float64, which holds

@@ -23,7 +23,9 @@ MOVING = frozenset(
 JOINING = frozenset({np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack})
 """NumPy functions that join a sequence of arrays."""
 SUMMING = frozenset({np.inner, np.vdot, np.tensordot, np.einsum, np.outer, np.kron, np.linalg.multi_dot})
-"""NumPy functions that sum products in an order that no accumulator defines. They are refused."""
+"""NumPy functions that sum products in an order that no accumulator defines. Arrays of a format do not accept
+these functions.
+"""
 
 
 class Held(NDArrayOperatorsMixin):

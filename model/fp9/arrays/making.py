@@ -64,7 +64,8 @@ def quantise(
 
     - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block share a
       scale along `axis`.
-    - `per`: which numbers share a scale, for a format of single numbers. It is "tensor" (the default), "row" (last
+    - `per`: which numbers share a scale, for a format of single numbers. Values of `per` are "tensor" (the
+    default), "row" (last
       axis), "column" (last axis but one), or an integer, the block length along `axis`. A scale is the lowest power
       of two with which nothing saturates. For an integer `per`, `rule` determines the scales. The last block of an
       axis may be shorter and has its own scale.

@@ -1,4 +1,4 @@
-"""Products of arrays that carry their format, with a stated accumulator. Scales are applied."""
+"""Products of arrays that carry their format and scales, with a stated accumulator."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def dot(
 
     - `a`, `b`: arrays that carry their format (`fp9.Array`, ml_dtypes, en_dtypes, torch), operands (`fp9.operand`),
       or codes with `format_a` and `format_b`. Shapes broadcast; the last axes must be equal.
-    - `c`: the start value, +0 by default. It has the engine's output format, and the result's shape. `format_c` is
+    - `c`: the start value, +0 by default. `c` has the engine's output format and the result's shape. `format_c` is
     the
       format of plain codes.
     - `engine` and the result's type: as for `matmul`.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Work = Callable[[NDArray[np.uint32], NDArray[Any], NDArray[np.uint8]], None]
 
 _COUNTED = 8
-"""Number of element magnitudes that the kernel supports. It compares each number with all limits."""
+"""Number of element magnitudes that the kernel supports. The kernel compares each number with all limits."""
 
 _ROW = 16
 

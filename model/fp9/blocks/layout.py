@@ -70,7 +70,7 @@ class Layout:
         return np.ascontiguousarray(parted.swapaxes(-3, -2)).reshape(-1, self.block_size)
 
     def elements(self, blocks: NDArray[Any]) -> NDArray[Any]:
-        """Return blocks (blocks, block_size) as an array of `shape`. This is the inverse of `blocks`."""
+        """Return blocks (blocks, block_size) as an array of `shape`. The function inverts `blocks`."""
         if self.divides:
             return blocks.reshape(self.shape)
         counts = self._counts()
@@ -91,7 +91,7 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(one_a_block.reshape(moved), -1, self.axis))
 
     def of_blocks(self, scales: NDArray[Any]) -> NDArray[Any]:
-        """Return an array of scales as (blocks,). This is the inverse of `scales`."""
+        """Return an array of scales as (blocks,). The function inverts `scales`."""
         moved = scales if self.square else np.moveaxis(scales, self.axis, -1)
         return np.ascontiguousarray(moved).reshape(-1)
 

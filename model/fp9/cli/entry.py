@@ -22,7 +22,7 @@ GROUPS = ("Numbers", "Units", "Verification", "Cost", "Other implementations", "
 
 
 class _Packages(Commands):
-    """Commands of all installed packages. They are loaded when the first command is needed."""
+    """Commands of all installed packages. The commands are loaded when the first one is needed."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)

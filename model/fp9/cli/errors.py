@@ -44,7 +44,7 @@ class Interrupted(UserError):
 def keeps(sentence: str) -> None:
     """Set the sentence that Ctrl-C prints.
 
-    It says which results of the current command are stored, and how to continue.
+    The sentence says which results of the command are stored, and how to continue.
     """
     click.get_current_context().meta[_KEPT] = sentence
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TAKEN = "fp9.standard_output_is_a_file"
-"""Key in a command's context. It is set if standard output is the output file.
+"""Key in a command's context. The key is set if standard output is the output file.
 
 Messages then go to standard error.
 """

@@ -115,7 +115,10 @@ class _Compiling(logging.Handler):
 
 @contextlib.contextmanager
 def under_way(ctx: click.Context) -> Iterator[None]:
-    """Context that shows a command's progress until it prints results. It also records the command's duration."""
+    """Context that shows a command's progress until it prints results.
+
+    The context also records the command's duration.
+    """
     quiet = ctx.meta.get(QUIET, False) or ctx.meta.get(TAKEN, False)
     place = cache.folder("durations") / hashlib.sha256(f"{ctx.command_path} {sorted(_asked(ctx))}".encode()).hexdigest()
     work = Work(ctx.command.get_short_help_str(60).rstrip("."), quiet, _last(place))
@@ -164,8 +167,8 @@ def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
     """Context with a function that shows progress.
 
     The function takes a text about the last step, the number of finished steps, and the number of all steps.
-    With `keep`, finished work stays on the screen as a line. This also holds without a terminal, but not with
-    `--quiet`.
+    With `keep`, finished work stays on the screen as a line. The line appears without a terminal too, but not
+    with `--quiet`.
     """
     work = _work()
 

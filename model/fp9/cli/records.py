@@ -122,10 +122,10 @@ def cast_records(
 ) -> Record:
     """Cast numbers, given as text, to `target`. Return their codes, the numbers of these codes, and the errors.
 
-    If `source` is None, numbers are float64. For hybrid rounding they are fp32, since the rounding takes random
-    bits from the source. With a source format, a text that starts with 0x is a code. Other numbers are first
-    rounded to the source format. `random_bits`: integers of `random_width` bits for a rounding that needs them,
-    one for each value.
+    If `source` is None, numbers are float64. For hybrid rounding, numbers are fp32, since the rounding takes
+    random bits from the source. With a source format, a text that starts with 0x is a code. Other numbers are
+    first rounded to the source format. `random_bits`: integers of `random_width` bits for a rounding that needs
+    them, one for each value.
 
     Raises ValueError for texts that are not numbers, for policies that do not fit, and for a wrong number of
     random bits.

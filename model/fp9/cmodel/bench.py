@@ -1,4 +1,4 @@
-"""C bench for a unit's header. It reads a `.vec` file and prints the first operation with a wrong result."""
+"""C bench for a unit's header. The bench reads a `.vec` file and prints the first operation with a wrong result."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _MUL = """\
 
 
 def dot(unit: Dot) -> ModelText:
-    """Return the C model of a `Dot`. It is one step, or one chunk that is then added to c."""
+    """Return the C model of a `Dot`. A `Dot` is one step, or one chunk that is then added to c."""
     engine, name = unit.engine, unit.name
     lines = [
         *term_lines(unit),

@@ -14,7 +14,7 @@ def function(unit: Unit) -> str:
 
 
 def source(unit: Unit) -> str:
-    """Return the C source of the functions that the package imports. It is valid C++ too.
+    """Return the C source of the functions that the package imports. The source is valid C++ too.
 
     Raises ValueError for a unit that computes several operations' results together.
     """

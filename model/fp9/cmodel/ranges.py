@@ -43,7 +43,7 @@ def _weights(fmt: Format) -> Weights:
 
 
 def _largest(fmt: Format) -> Fraction:
-    """Return the largest magnitude of any code. It includes the lowest integer, which no cast produces."""
+    """Return the largest magnitude of any code. The lowest integer is included, although no cast produces it."""
     if fmt.twos_complement:
         return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
     return fmt.max_magnitude

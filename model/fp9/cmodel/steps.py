@@ -10,7 +10,9 @@ from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 
 NARROW = 60
-"""Largest width of an exact sum in a 64-bit integer. The remaining bits are spare bits for `fp9_add`."""
+"""Largest width in bits of an exact sum that is computed in a 64-bit integer. The remaining bits are spare bits
+for `fp9_add`.
+"""
 
 _CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Truncation.JAM: "FP9_CUT_JAM"}
 
@@ -26,8 +28,8 @@ class Step:
 def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool = False) -> Step:
     """Return the C function `NAME_step` for at most `count` terms in the range `products`.
 
-    The function takes the terms and the addend as numbers. It returns the result's code and sets flags. With
-    `grouped`, each term is the sum of a group of products.
+    The function takes the terms and the addend as numbers. The function returns the result's code and sets
+    flags. With `grouped`, each term is the sum of a group of products.
     """
     words = _words(name, engine) | {"count": count}
     if engine.window.width is None:

@@ -25,7 +25,7 @@ _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
 def _mma(name: str, result: FixedFormat) -> Engine:
     """Return the engine for FP8 on the FP16 tensor core.
 
-    It sums 32 elements in two steps of 16, which take two neighbouring elements in turn.
+    The tensor core sums 32 elements in two steps of 16. The steps take two neighbouring elements in turn.
     """
     step, chunk = Step(16, scaling=Scaling.SUMS), Chunk(32, interleave=2)
     if result is _FP16:
@@ -44,7 +44,7 @@ def _rvbna(products: int) -> Engine:
 
 
 _X86_NAN = 0xFFC00000
-"""NaN code of invalid operations on x86. It is quiet and has the sign bit set."""
+"""NaN code of invalid operations on x86. The NaN is quiet and has the sign bit set."""
 _X86_RESULT = Result(_FP32, _R.RNE, flush=True, flush_addend=True)
 
 ENGINES: dict[str, Engine] = {

@@ -38,8 +38,8 @@ MAX_PRODUCTS = 1 << 10
 MAX_EXPONENT = 1 << 9
 """Largest magnitude of a result's exponent and of `zero_exponent`.
 
-If operands have FP32's exponent range, float64 then holds every product and addend in units of a window's last
-place.
+With this limit, float64 holds every product and addend as a multiple of the window's last place. Operands must
+have FP32's exponent range.
 """
 
 _FP32 = fixed_format("fp32")
@@ -228,7 +228,7 @@ class Engine:
 
     @property
     def output(self) -> FixedFormat:
-        """Return the format of the total. It is `chunk.promotion` if given, else `result.format`."""
+        """Return the format of the total, which is `chunk.promotion` if given, else `result.format`."""
         return self.chunk.promotion or self.result.format
 
     @property
@@ -240,7 +240,8 @@ class Engine:
     def addend_format(self) -> FixedFormat:
         """Return the format of the addend's codes.
 
-        It is FP32 if the total is FP32 with fewer fraction bits. Otherwise it is the total's format.
+        If the total is FP32 with fewer fraction bits, the addend is FP32. Otherwise the addend has the total's
+        format.
         """
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
@@ -280,7 +281,7 @@ class Engine:
 
     @property
     def joining(self) -> Engine:
-        """Return the engine that adds a chunk to the total. It sums two numbers exactly and rounds once."""
+        """Return the engine that adds a chunk to the total. Its step sums two numbers exactly and rounds once."""
         result = replace(self.result, format=self.output, rounding=self.output_rounding)
         nan = NanPolicy(self.nan.code, self.nan.invalid_code)
         return Engine(f"{self.name}: join", result, nan=nan)
@@ -337,6 +338,6 @@ def alignment_exponent(fmt: Format, exponent: int) -> int:
 
 
 NO_EXPONENT = -128
-"""Byte that stands for the alignment exponent of zero. It is below the exponents of all 8-bit numbers."""
+"""Byte that stands for the alignment exponent of zero. The byte is below the exponents of all 8-bit numbers."""
 
 _INTEGER_FRACTION_BITS = 6

@@ -25,7 +25,7 @@ class Truncation(Enum):
 
 
 class Addend(Enum):
-    """How the addend C is aligned with the products. It applies only to engines with a window."""
+    """How the addend C is aligned with the products. The alignment applies only to engines with a window."""
 
     INSIDE = "inside"
     """aligned with the products; its exponent counts for the window"""
@@ -54,11 +54,15 @@ class Result:
     """What a step rounds to: R = round(C + p[0] + ... + p[G-1]), a number of `format`."""
 
     format: FixedFormat = _FP32
-    """R is a number of this format. Steps take an accumulator format. An exact sum takes any format with a NaN."""
+    """R is a number of this format. The result of a step must be an accumulator format. The result of an exact sum
+    can be any format with a NaN.
+    """
     rounding: Rounding = Rounding.RNE
     """R = rounding(S) for the sum S of a step."""
     overflow: Overflow = Overflow.INF
-    """R = overflow(S) where a finite S rounds to more than the largest number of `format`. Infinite S stay."""
+    """R = overflow(S) where a finite S rounds to more than the largest number of `format`. An infinite S stays
+    infinite.
+    """
     flush: bool = False
     """R = 0 with the sign of S where |R| is below the smallest normal number (x86's FTZ)."""
     flush_addend: bool = False

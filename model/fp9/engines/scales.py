@@ -19,7 +19,7 @@ def format_of_scales(
     """Return the format of scale codes. Return None if scales are exponents. `field` names the argument in errors.
 
     Raises ValueError for formats and blocks that the engine does not accept. No source defines an infinite
-    scale: in MX and NVFP4, NaN is the only special scale.
+    scale. In MX and NVFP4, NaN is the only special scale.
     """
     if block is not None:
         _check_block(engine, block)
@@ -69,7 +69,7 @@ def _check_block(engine: Engine, block: int) -> None:
 def check_grouped(engine: Engine, a: Format, b: Format) -> None:
     """Raise ValueError for operand formats that an engine with scaled groups does not accept.
 
-    These formats have infinities or NaN, or too many bits.
+    Formats with infinities or NaN, or with too many bits, are not accepted.
     """
     assert engine.step.group is not None and engine.window.width is not None, "an engine with groups has a window"
     for operand, fmt in (("a", a), ("b", b)):

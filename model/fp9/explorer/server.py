@@ -1,4 +1,4 @@
-"""Web server for the explorer's page and its requests. It accepts connections from this machine only."""
+"""Web server for the explorer's page and its requests. The server accepts connections from this machine only."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class Format(abc.ABC):
 
     @property
     def smallest_subnormal(self) -> float:
-        """Return the smallest positive number. This is its name in finfo."""
+        """Return the smallest positive number, under the name that finfo uses."""
         return self.smallest
 
     @property
@@ -217,7 +217,8 @@ class Format(abc.ABC):
     def ends_at_zero(self) -> bool:
         """Return whether zero is the lower end of the range.
 
-        If so, the overflow policy applies to negative numbers. Otherwise they become NaN in an unsigned format.
+        If True, the overflow policy applies to negative numbers. If False, negative numbers become NaN in an
+        unsigned format.
         """
         return False
 

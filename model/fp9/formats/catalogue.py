@@ -117,9 +117,9 @@ def format(name: str | Format | object) -> Format:
     """Return the format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)" or "1.4.3,b=10".
 
     A `Format` is returned unchanged. A NumPy, ml_dtypes, en_dtypes or torch dtype gives the format of its name.
-    "1.E.p,b=B" is Graphcore's family. It has subnormals, and its only NaN is 0x80. Other fixed-field formats
-    add "specials=ieee" (or nan_only, negative_zero, merged, none, finite, p3109, p3109_finite) and
-    "subnormals=false". Names such as "binary6p3uf" are IEEE P3109's.
+    "1.E.p,b=B" is Graphcore's family. The formats of this family have subnormals, and their only NaN is 0x80.
+    Other fixed-field formats add "specials=ieee" (or nan_only, negative_zero, merged, none, finite, p3109,
+    p3109_finite) and "subnormals=false". Names such as "binary6p3uf" are IEEE P3109's.
 
     Raises ValueError for an unknown name or parameter, TypeError for an object that is not a name.
     """

@@ -35,9 +35,10 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
 
 
 def carried(codes: Any) -> Format | None:
-    """Return the format that an array itself states. It may be an fp9 array or operand, or another package's array.
+    """Return the format that an array itself states.
 
-    Return None for plain integers, float64 and objects that are not arrays.
+    The array may be an fp9 array or operand, or another package's array. Return None for plain integers,
+    float64 and objects that are not arrays.
     """
     fmt = getattr(codes, "format", None)
     if isinstance(fmt, Format):

@@ -18,9 +18,9 @@ from fp9.rounding import Rounding
 class HiFloat8(Format):
     """HiFloat8: sign, prefix-coded dot field, D exponent bits in sign-magnitude with a hidden leading 1, fraction.
 
-    It has 3 fraction bits for |E| <= 3, 2 for 4..7, and 1 for 8..15. The denormal numbers are the powers of two
-    2^(M-23), M = 1..7 (HiF8 sections 2.1 and 2.2, Tables 2 to 4). It has one zero (0x00), one NaN (0x80), and
-    infinities 0x6F and 0xEF.
+    Numbers have 3 fraction bits for |E| <= 3, 2 for 4..7, and 1 for 8..15. The denormal numbers are the powers
+    of two 2^(M-23), M = 1..7 (HiF8 sections 2.1 and 2.2, Tables 2 to 4). HiFloat8 has one zero (0x00), one NaN
+    (0x80), and infinities 0x6F and 0xEF.
     """
 
     name: str = "hif8"
@@ -89,7 +89,7 @@ class HiFloat8(Format):
 
     @staticmethod
     def fraction_bits_at(exponent: int) -> int:
-        """Return the number of fraction bits at an exponent. It is 0 in the denormal range."""
+        """Return the number of fraction bits at an exponent, which is 0 in the denormal range."""
         size = abs(exponent)
         if exponent < HiFloat8.LOWEST_NORMAL:
             return 0

@@ -39,7 +39,7 @@ class HostFloat:
 
     @property
     def hidden(self) -> int:
-        """Return the bit above the fraction. It is also the pattern of the smallest normal number."""
+        """Return the bit above the fraction. That bit alone is also the pattern of the smallest normal number."""
         return 1 << self.fraction_bits
 
     @property
@@ -61,7 +61,7 @@ class HostFloat:
     def invalid_nan(self) -> int:
         """Return the NaN pattern that marks invalid operations.
 
-        It differs from `quiet_nan` and from every decoded NaN.
+        The pattern differs from `quiet_nan` and from every decoded NaN.
         """
         return self.quiet_nan | 1
 

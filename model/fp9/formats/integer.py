@@ -47,7 +47,7 @@ class ScaledInteger(Format):
     def sign_magnitude(self) -> FixedFormat:
         """Return a float format with the same numbers, and a negative zero in addition.
 
-        It has one exponent bit, so that the spacing is constant.
+        The float format has one exponent bit, so that the spacing is constant.
         """
         fraction_bits = self.precision - 1
         return FixedFormat(self.name, 1, fraction_bits, self.bias - fraction_bits + 1, True, Specials.FINITE)

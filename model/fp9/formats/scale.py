@@ -15,7 +15,7 @@ from fp9.rounding import Rounding
 
 @dataclass(frozen=True)
 class PowerOfTwo(Format):
-    """A format of 8 exponent bits. The code e means 2^(e-127); 0xFF is NaN. There is no sign, zero or infinity.
+    """A format of 8 exponent bits. The code e means 2^(e-127), and 0xFF is NaN. There is no sign, zero or infinity.
 
     Zero and negative numbers become NaN. Positive numbers below 2^-127 become 2^-127.
     """

@@ -1,4 +1,4 @@
-"""Golden results of accumulators (see `units.Mac`). They run all operations in order, from reset."""
+"""Golden results of accumulators (see `units.Mac`). The model runs all operations in order, from reset."""
 
 from __future__ import annotations
 

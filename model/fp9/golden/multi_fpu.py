@@ -40,7 +40,7 @@ _ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.
 
 
 class Operand(NamedTuple):
-    """Operands as arrays of shape (n,). Each operand may have another format.
+    """Operands as arrays of shape (n,). The operands may have different formats.
 
     `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN.
     `one_zero` and `one_nan` are true if zero and NaN have no sign. `normal` is the smallest normal magnitude.

@@ -1,4 +1,4 @@
-"""Golden results of quantisers. They call `fp9.blocks.quantise` with the port values."""
+"""Golden results of quantisers. The model calls `fp9.blocks.quantise` with the port values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Golden results of units without an accumulator. They call the model's array functions with the port values."""
+"""Golden results of units without an accumulator. The golden model calls fp9's array functions with the port values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Unpacked(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def unpacked(fmt: Format, significand_bits: int) -> Unpacked:
-    """Return the fields of every code. They are computed from the format's exact values."""
+    """Return the fields of every code, computed from the format's exact values."""
     rows = [_unpack(fmt, code, significand_bits) for code in range(1 << fmt.bits)]
     sign, exponent, significand, zero, inf, nan = np.array(rows, dtype=np.int64).T
     return Unpacked(

@@ -1,4 +1,4 @@
-"""Numba kernels for block casts. They compute amax, scale and elements of a block while it is in the cache.
+"""Numba kernels for block casts. The kernels compute amax, scale and elements of a block while it is in the cache.
 
 All kernels take float32 patterns (uint32) of shape (blocks, length). As integers, magnitude patterns have the
 same order as the numbers, with infinity and NaN last. The largest pattern of a block therefore shows whether
@@ -26,8 +26,8 @@ _LIFT = 24
 class Steps(NamedTuple):
     """Rule for the scale of a block with amax 2^e (1 + f / 2^23). All fields are int64.
 
-    The code is e + `offset`, clamped to 0..`largest`. It is one higher if f reaches `from_even` (even code) or
-    `from_odd` (odd code). `nan` is the code of NaN.
+    The code is e + `offset`, clamped to 0..`largest`. The code is one higher if f reaches `from_even` (even
+    code) or `from_odd` (odd code). `nan` is the code of NaN.
     """
 
     offset: int

@@ -1,8 +1,8 @@
 """Compilation of kernels and their cache on disk.
 
 Numba reuses compiled code until the file of the cached function changes. Kernels also inline functions and
-constants of other files. Their cache stamp therefore covers all these files: an edit in any of them recompiles the
-kernels.
+constants of other files. The cache stamp of kernels therefore covers all these files. An edit in any of the
+files recompiles the kernels.
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """Decorate a function that kernels call. It stays a function in the compiled code."""
+    """Decorate a function that kernels call. The function is not inlined in the compiled code."""
     return Part(function)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Decorate a kernel. It is compiled at its first call, cached on disk, and releases the GIL.
+    """Decorate a kernel. Kernels are compiled at their first call, cached on disk, and release the GIL.
 
     Division by zero gives infinity.
     """

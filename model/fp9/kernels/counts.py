@@ -31,7 +31,8 @@ class Limits(NamedTuple):
 
 
 Found = tuple[int, int, int, int, Any]
-"""Counts of zero sources, overflowing sources, zero codes, and zero or subnormal codes. Then the largest magnitude.
+"""Counts of zero sources, overflowing sources, zero codes, and zero or subnormal codes. The last item is the
+largest magnitude.
 
 The largest magnitude is a source pattern, which may be a NaN.
 """

@@ -187,7 +187,7 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
     """Compute `_window_sum` for an engine that sums even and odd products separately.
 
-    The two halves are added with floor. Then C is added with floor.
+    The sum of the two halves is floored, then the sum with C.
     """
     top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
     top_odd, _, special_odd, quiet_odd = _largest(s, a, b, power_a, power_b, start + 1, stop, 2)
@@ -317,8 +317,8 @@ def sum_rows(
     """Sum the products of rows over the last axis, and write codes and flags.
 
     `a` (m or 1, k), `b` (m, k) and their powers are float64. `c` (m,) holds the addends as numbers. `scales` (m
-    or 1, chunks) multiplies the sums of chunks. `randoms` (m or 1, roundings or 1) holds random numbers of
-    `width` bits. `limbs` is work space for exact sums.
+    or 1, chunks) multiplies the sums of chunks. `randoms` holds random numbers of `width` bits, with the shape
+    (m or 1, roundings or 1). `limbs` is work space for exact sums.
     """
     for i in range(b.shape[0]):
         ia = i if a.shape[0] > 1 else 0

@@ -17,7 +17,7 @@ from fp9.kernels.compiled import inlined
 class Rounder(NamedTuple):
     """Constants that round a number inside a wider float: `bias` is added to its pattern, which is then masked.
 
-    They have the wider float's types.
+    The constants have the wider float's types.
     """
 
     drop: Any  # fraction bits that the format does not have
@@ -154,8 +154,8 @@ def _narrowed_sum(x, y, t):
 def joined(x: Any, y: Any, t: Any) -> Any:
     """Return round(x + y). If t is a float32, the rounding is to nearest even in float32.
 
-    The float32 case first rounds the sum to float64. The second rounding gives the same result as a single
-    rounding (Figueroa, 1995: 53 bits are more than twice 24).
+    The float32 case first rounds the sum to float64. Rounding twice gives the same result as rounding once
+    (Figueroa, 1995), since 53 bits are more than twice 24.
     """
     raise NotImplementedError("a part of kernels")
 

@@ -1,6 +1,6 @@
 """Numba kernels for exact sums in fixed point.
 
-A number has 32-bit limbs. They are stored in int64, with spare bits for carries.
+A number has 32-bit limbs. Limbs are stored in int64, with spare bits for carries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BIAS, _FRACTION_BITS, _FRACTION = BINARY64.bias, BINARY64.fraction_bits, BINARY
 
 @inlined
 def deposit(limbs, base, x):
-    """Add a finite number to the limbs. It must be a multiple of 2^base."""
+    """Add a finite number to the limbs. The number must be a multiple of 2^base."""
     bits = float64_bits(x)
     field = (bits & MAGNITUDE) >> _FRACTION_BITS
     mantissa = (bits & _FRACTION) | (np.int64(1) << _FRACTION_BITS if field else 0)

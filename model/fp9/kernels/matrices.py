@@ -1,7 +1,7 @@
 """Numba kernels for matrix products, vectorised over columns. `fast` selects the kernel.
 
-All kernels take `a` (m, k) and `b` (k, n) in the accumulators' type. They add the products begin..end-1 of K to
-the accumulators `acc` (m, n), which are numbers. Loops run over slices of rows, so that LLVM sees plain
+All kernels take `a` (m, k) and `b` (k, n) in the accumulators' type. Kernels add the products begin..end-1 of K
+to the accumulators `acc` (m, n), which are numbers. Loops run over slices of rows, so that LLVM sees plain
 pointers and vectorises.
 """
 

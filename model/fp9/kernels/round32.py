@@ -61,7 +61,7 @@ class Limits(NamedTuple):
 
 TAKES_SIGN = U(BINARY32.sign)
 QUIET_NAN, INVALID_NAN = U(BINARY32.quiet_nan), U(BINARY32.sign | BINARY32.quiet_nan)
-"""NaN patterns. The first results from a NaN operand, the second from an invalid operation."""
+"""Patterns of the NaN that a NaN operand gives, and of the NaN that an invalid operation gives."""
 
 
 @inlined
@@ -81,8 +81,8 @@ def code_of(ordinal, magnitude, pattern, e, complement):
 def narrowing(grid, magic):
     """Return three arguments of `nearest_even` for a grid.
 
-    The first is the number of bits that normal results drop. The second is the lowest normal pattern. The third
-    is `magic` as a number.
+    `shift` is the number of bits that normal results drop. `lowest` is the lowest normal pattern.
+    `magic_number` is `magic` as a float.
     """
     return U(U(_WIDTH - grid.fraction_bits) & _WIDEST), U(grid.lowest << _WIDTH), bits_float32(magic)
 
@@ -201,8 +201,8 @@ def encode_upper_sticky(patterns, table, codes):
 def look_up_flagged(patterns, table, shift, codes, flags):
     """Look up codes and flags by the upper bits of patterns. Flags start at bit 16 of an entry.
 
-    Bit 0 of the index is a sticky bit for the lower bits. `shift` is 16 for float32 patterns. It is 0 for
-    16-bit patterns, which are the index themselves.
+    Bit 0 of the index is a sticky bit for the lower bits. `shift` is 16 for float32 patterns. For 16-bit
+    patterns, which are the index themselves, `shift` is 0.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):

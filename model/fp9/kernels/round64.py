@@ -174,7 +174,7 @@ def _signed_code(order, t, ordinal, negative):
 
 @kernel
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
-    """Round float64 patterns (int64, shape (n,)) and write `codes`. Also write `flags` unless its size is 0.
+    """Round float64 patterns (int64, shape (n,)). Write `codes`, and write `flags` unless its size is 0.
 
     `randoms` holds stochastic bits or hybrid thresholds. Its shape is (n,), or it has one element for all patterns.
     """

@@ -123,8 +123,8 @@ def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
 ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), repeat=3)}
 """Kernels that encode float32 or float64 numbers (n,), by three truth values.
 
-They say whether the rounding is nearest even, whether codes are in two's complement, and whether flags are
-written. A kernel for nearest even alone is a third faster.
+The truth values say whether the rounding is nearest even, whether codes are in two's complement, and whether
+flags are written. A kernel for nearest even alone is a third faster.
 """
 
 

@@ -1,7 +1,8 @@
 """Independent reference model: cross-checks the golden model, one operation at a time, in exact fractions.
 
-It shares format, engine and unit records with the golden model, but no kernel and no array code. It is slow on
-purpose. Call `reference_results`. `isolated_results` computes the same in a separate process.
+The reference model shares format, engine and unit records with the golden model, but no kernel and no array
+code. Its code is simple and slow on purpose. Call `reference_results`. `isolated_results` computes the same in
+a separate process.
 """
 
 from fp9.reference.process import isolated_results

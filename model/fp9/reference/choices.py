@@ -37,6 +37,6 @@ def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
 
 
 def operands(unit: Dot, row: Row, name: str) -> tuple[list[int], Format]:
-    """Return the code in each lane of an operand, cut to the format's width. Also return the format."""
+    """Return the code in each lane of an operand, cut to the format's width, and the format."""
     fmt = operand_format(row, name, unit.a if name == "a" else unit.b)
     return [row[lane] & ((1 << fmt.bits) - 1) for lane in unit.lane_names(name)], fmt

@@ -23,7 +23,7 @@ reference_results: Hook[[Iterable[Row]], Iterator[Row]] = Hook(
         Quantiser: sequences.quantiser,
     },
 )
-"""Return the output codes of each operation, given its input codes. Both are by port name.
+"""Return the output codes of each operation, given its input codes. Codes are given by port name.
 
 A unit with state starts from reset. Raises ValueError for a kind of unit without a reference model, and for a
 bias that an operand does not accept.

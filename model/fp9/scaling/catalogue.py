@@ -34,7 +34,7 @@ class BlockFormat:
 
     @property
     def largest(self) -> Fraction:
-        """Return the divisor of amax. It is the largest element times the factors of all levels."""
+        """Return the divisor of amax: the largest element times the factors of all levels."""
         return self.element.max_magnitude * (1 << len(self.levels))
 
     @property

@@ -1,7 +1,7 @@
 """Rounding errors of accumulators, and reproductions of published experiments.
 
-An experiment generates random vectors and rounds them to the operand formats. It then compares each engine's
-sums with the exact sums of the same codes. Thus it measures only the accumulator.
+An experiment generates random vectors and rounds them to the operand formats. Each engine's sums are then
+compared with the exact sums of the same codes. Thus only the accumulator is measured.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def sum_errors(
 ) -> list[Errors]:
     """Return the errors of each engine for each depth K.
 
-    A sum has the first K products of a row of a and the same row of b. Both are codes of shape (n, k). Sums
-    whose exact value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k and for engines
-    that do not support the formats.
+    A sum has the first K products of a row of a and the same row of b. `a` and `b` are codes of shape (n, k).
+    Sums whose exact value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k and for
+    engines that do not support the formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
@@ -133,8 +133,8 @@ def operands(
     """Return the codes of both operands, (n, k). Numbers come from .npy files, or are `sums` x `depth` random numbers.
 
     Numbers from files are rounded to the formats. `depth` 0 means 4096 for random operands. Raises ValueError
-    if one file is missing or does not hold numbers, or if shapes differ. Also raises it for more than
-    `MOST_PRODUCTS` products.
+    if one file is missing or does not hold numbers, or if shapes differ. Raises ValueError for more than
+    `MOST_PRODUCTS` products too.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)

@@ -77,7 +77,7 @@ def _answer(check: Check) -> Answer:
 def _package(check: Check) -> Answer:
     """Return a function that casts patterns with another package.
 
-    A format may have several NaN codes. They are replaced by fp9's NaN.
+    All NaN codes of that package are replaced by fp9's NaN.
     """
     module = importlib.import_module(check.beside)
     alias = next(a for a, name in ALIASES.items() if name == check.fmt and hasattr(module, a))

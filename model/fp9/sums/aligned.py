@@ -1,4 +1,4 @@
-"""Strategies for matrix products with an alignment window. They use register tiles."""
+"""Strategies for matrix products with an alignment window. The strategies use register tiles."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ class Aligned(Tiled):
     _flagging = None  # no other strategy for windows has flags
 
     _is_often_whole = True
-    """Whether a window often holds all bits of a step. This helps only if it also holds all bits of the addend."""
+    """Whether a window often holds all bits of a step. A whole step needs no alignment if the window also holds
+    all bits of the addend.
+    """
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:

@@ -69,7 +69,7 @@ class Chain(FastSums):
         return not self.joins
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with flags. They never underflow, since they are multiples of the smallest number."""
+        """Return sums with flags. The sums never underflow, since they are multiples of the smallest number."""
         sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
         a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
         chain_kernels.plain_flagged(a, b, sums, inexact, *ends)
@@ -178,7 +178,7 @@ class Windowed(FastSums):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         """Return whether the kernel is bit-exact.
 
-        It ignores the exponent of zeros. No number may have a lower exponent than zeros have.
+        The kernel ignores the exponent of zeros. No number may have a lower exponent than zeros have.
         """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fp9.casts.random_bits import Rng
 
 HEADROOM_BITS = 32
-"""Number of bits above the largest product for carries. They suffice for sums of 2^32 products."""
+"""Number of bits above the largest product for carries. The bits suffice for sums of 2^32 products."""
 
 
 def rounding_of(
@@ -172,7 +172,8 @@ class GeneralSums:
     ) -> None:
         """Sum rows of numbers, starting from the numbers `start`. Write `codes` and `flags`.
 
-        The kernel takes seconds to compile. It therefore writes codes of one width for all results.
+        The kernel takes seconds to compile. To compile only once, the kernel writes codes of one width for all
+        results.
         """
         wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(

@@ -28,8 +28,8 @@ _ONE = np.ones((1, 1))
 class GroupedSums:
     """An engine with groups and two sides, prepared for sums of k products.
 
-    Raises ValueError for formats with infinities or NaN. Also raises it for formats whose group sums float64
-    cannot hold beside the window.
+    Raises ValueError for formats with infinities or NaN. Raises ValueError too if float64 cannot hold the sums
+    of a group beside the window.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
@@ -76,7 +76,7 @@ class GroupedSums:
 class GroupedTiles(FastSums):
     """Strategy for matrix products with groups.
 
-    Register tiles sum the groups. Then a loop over columns runs the steps.
+    Register tiles sum the groups. A loop over columns runs the steps.
     """
 
     part = PRODUCTS_OF_TILES

@@ -1,4 +1,4 @@
-"""Batches of matrix products. A batch gets a kernel and is divided into parts for threads."""
+"""Batches of matrix products. This module selects the kernel, and divides the work into parts for threads."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Options(NamedTuple):
 class Factor(NamedTuple):
     """One factor of a batch: an operand (..., rows, k), and scales (items, rows, blocks).
 
-    `lead` holds the batch's leading axes. It is None if all matrices are stacked as one matrix.
+    `lead` holds the batch's leading axes. `lead` is None if all matrices are stacked as one matrix.
     """
 
     operand: Operand
@@ -162,7 +162,8 @@ class Products:
 def _slow_to_load() -> tuple[Any, Any]:
     """Return modules that only matrix products need.
 
-    In a small product, even the import of a loaded module costs noticeable time. This function is cached.
+    In a small product, even the import of a loaded module costs noticeable time. The cache of this function
+    avoids that import.
     """
     from fp9.sums import codes, tiles  # slow to load
 
@@ -208,6 +209,6 @@ def _sums_of_no_products(
 
 
 def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:
-    """Return whether all matrices of `a` have the same right factor. They can then be stacked as one matrix."""
+    """Return whether all matrices of `a` have the same right factor. Such matrices can be stacked as one matrix."""
     scale_is_common = scale_b is None or np.ndim(scale_b) <= (2 if block else 1)
     return math.prod(b.shape[:-2]) == 1 and scale_is_common

@@ -1,7 +1,8 @@
 """Vectorised a * b + c in formats of at most 16 bits, with flags.
 
-The exact sum is rounded to odd in float32, which has at least two bits more than the result. It is then rounded
-to the result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
+The exact sum is rounded to odd in float32, which has at least two bits more than the result. The float32 sum is
+then rounded to the result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC
+2008).
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
 
 
 def _limits(result: Format, rounding: Rounding) -> Limits:
-    """Return the float32 patterns at which flags change. They are found by bisection with the universal kernel."""
+    """Return the float32 patterns at which flags change. Bisection with the universal kernel finds the patterns."""
     from fp9.kernels import round64 as kernels  # slow to load
     from fp9.kernels.round32 import Limits
 

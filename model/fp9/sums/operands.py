@@ -78,9 +78,9 @@ class Operand:
     """Codes of a format, prepared for several products (see `operand`).
 
     The operand may be a left or right factor, and it may be transposed. A product needs the codes' numbers and
-    the powers of two that align them. These arrays are computed when an engine first needs them. They are
-    cached as long as the operand or a transpose of it exists. A code takes 4 bytes in float32 or 8 in float64,
-    and 8 more for engines with a window. This applies to each order of axes in use.
+    the powers of two that align them. The arrays are computed when an engine first needs them. The arrays are
+    cached as long as the operand or its transpose exists. A code takes 4 bytes in float32 or 8 in float64, and
+    8 more for engines with a window. Each order of axes in use needs this memory.
     """
 
     __slots__ = ("_kept", "_swapped")
@@ -129,7 +129,7 @@ class Operand:
 
     @property
     def mT(self) -> Operand:
-        """Return the operand with its last two axes exchanged. Both share all cached arrays.
+        """Return the operand with its last two axes exchanged. The two operands share all cached arrays.
 
         Raises ValueError for vectors.
         """
@@ -148,13 +148,13 @@ class Operand:
         return self.mT
 
     def array(self, what: str) -> NDArray[Any]:
-        """Return an array that kernels read. It is contiguous, has the shape of the codes, and must not be changed.
+        """Return a contiguous array that kernels read, in the shape of the codes. Do not change the array.
 
         `what` is one of these:
 
         - "float32" or "float64": the numbers.
         - "integers": the numbers in units of the lowest bit, for formats without specials.
-        - "powers": the powers of two for alignment; 0 for zeros, infinities and NaN.
+        - "powers": the powers of two for alignment, with 0 for zeros, infinities and NaN.
         - "exponents": the exponents for alignment, as bytes.
         - "lowest bits": the exponents of the lowest bits, as bytes.
         - "finite": which codes are finite.
@@ -171,7 +171,7 @@ class Operand:
 def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     """Prepare codes for several products. `dot` and `matmul` accept the result in place of codes.
 
-    `codes`: unsigned integers of a format of at most 16 bits, in any shape that a product takes. They are
+    `codes`: unsigned integers of a format of at most 16 bits, in any shape that a product takes. The codes are
     copied. `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
@@ -247,7 +247,7 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def power_table(fmt: Format) -> NDArray[np.float64]:
-    """Return 2^(alignment exponent) for every code. It is 0 for zeros, infinities and NaN.
+    """Return 2^(alignment exponent) for every code. The table has 0 for zeros, infinities and NaN.
 
     The format has at most 16 bits.
     """
@@ -263,7 +263,10 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
-    """Return the alignment exponent of every code, as a byte. It is NO_EXPONENT for zeros, infinities and NaN."""
+    """Return the alignment exponent of every code, as a byte.
+
+    The table has NO_EXPONENT for zeros, infinities and NaN.
+    """
     powers = power_table(fmt)
     exponents = np.frexp(powers)[1] - 1
     return np.where(powers > 0, exponents, NO_EXPONENT).astype(np.int8)
@@ -280,7 +283,7 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8]:
     """Return for every code the exponent of the number's lowest bit, as a byte.
 
-    It is the largest byte for zeros, infinities and NaN.
+    The table has the largest byte for zeros, infinities and NaN.
     """
     some = power_table(fmt) > 0
     return np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1).astype(np.int8)

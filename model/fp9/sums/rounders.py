@@ -15,7 +15,7 @@ from fp9.rounding import Rounding
 def can_round(result: Format, rounding: Rounding) -> bool:
     """Return whether vector kernels support the rounding to this format.
 
-    They support rtz or rne with subnormals, and rne or rna without.
+    Formats with subnormals can use rtz or rne. Formats without can use rne or rna.
     """
     if not isinstance(result, FixedFormat):
         return False

@@ -42,11 +42,11 @@ class Side:
     groups: Scales | None
 
     def rows(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array` as (rows, k), contiguous. Scales are applied."""
+        """Return an array of `Operand.array` times the scales, as (rows, k), contiguous."""
         return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
 
     def columns(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array` as (k, rows), for a side that is a matrix. Scales are applied."""
+        """Return an array of `Operand.array` times the scales, as (k, rows). The side must be a matrix."""
         factors = self._factors(what)
         return self._multiplied(self.view(self.operand.mT.array(what)), None if factors is None else factors.T)
 

@@ -105,7 +105,7 @@ class FastSums(abc.ABC):
         """Add the products begin..end-1 to accumulators (rows, columns), in place or in a new array."""
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the sums of some rows as numbers. They start from the numbers `start` (rows, n)."""
+        """Return the sums of some rows as numbers. The sums start from the numbers `start` (rows, n)."""
         if not self.joins:
             return self.accumulate(rows, EVERY, scratch_copy(start, self.carrier), 0, self.depth)
         totals = scratch_copy(start, start.dtype)
@@ -138,7 +138,7 @@ class FastSums(abc.ABC):
         return False
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with flags for some rows and columns. They start from `start` (rows, columns)."""
+        """Return sums with flags for some rows and columns. The sums start from `start` (rows, columns)."""
         raise NotImplementedError(f"{type(self).__name__} has no flags")
 
     @functools.cached_property
@@ -158,7 +158,7 @@ def depth_bits(depth: int) -> int:
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether a zero can raise the largest exponent.
 
-    It can if the exponent of zeros is above that of a product or an addend.
+    Zeros count if their exponent is above that of a product or an addend.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent

@@ -41,7 +41,7 @@ class Chunks(NamedTuple):
 
 
 Lost = NDArray[Any] | None
-"""Array of marks, which are set after inexact steps. It is None if flags are not wanted.
+"""Array of marks, which are set after inexact steps. The array is None if flags are not wanted.
 
 A mark is an integer as wide as the numbers of the tile.
 """
@@ -212,7 +212,7 @@ def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
 
 
 class Stepwise(FastSums):
-    """Strategy with the general kernel. It is correct for all engines and numbers, and slow."""
+    """Strategy with the general kernel. The general kernel is correct for all engines and numbers, but slow."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)

@@ -85,7 +85,7 @@ class Rounded(Tiled):
 
         Multiples of the coarse step never reach the lowest binades. All numbers are multiples of the fine step,
         except in rows and columns that are marked special. A small coarse step is better, since more addends
-        are multiples of it. It must be large enough to hold all sums of the largest numbers.
+        are multiples of it. The coarse step must be large enough to hold all sums of the largest numbers.
         """
         result = self.engine.result.format
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
@@ -123,7 +123,7 @@ class RoundedNarrow(Rounded):
     """Strategy for steps of one product in float32. The result has at most 11 bits.
 
     Double rounding through float32 changes no sum. If float32 cannot hold a sum of two such short terms, the
-    sum is far from a midpoint between results. This includes subnormal numbers.
+    sum is far from a midpoint between results. The argument includes subnormal numbers.
     """
 
     carrier = np.float32
@@ -192,7 +192,7 @@ TILED: tuple[type[FastSums], ...] = (
     Joined,
     GroupedTiles,
 )
-"""Tiled strategies in the order in which they are tried. They come before the other strategies."""
+"""Tiled strategies in the order in which they are tried. Tiled strategies are tried before the others."""
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:

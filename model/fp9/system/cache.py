@@ -119,7 +119,7 @@ def keep_within_bound() -> list[Entry]:
 
 
 def _remove(path: Path) -> None:
-    """Remove an entry. It is renamed first, so that no process reads a part of it."""
+    """Remove an entry. The entry is renamed first, so that no process reads a part of it."""
     gone = path.with_name(f".{path.name}.{os.getpid()}.gone")
     with contextlib.suppress(FileNotFoundError):
         path.rename(gone)
@@ -134,7 +134,7 @@ def _remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def recomputing(wanted: bool = True) -> Iterator[None]:
-    """Context in which cached results are not read. They are recomputed and replaced."""
+    """Context in which cached results are not read, but recomputed and replaced."""
     token = _ANEW.set(wanted)
     try:
         yield

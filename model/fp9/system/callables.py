@@ -12,8 +12,8 @@ from typing import Any
 def named(name: str) -> Callable[..., Any]:
     """Return the function that `module:function` names. The module may be in the working folder.
 
-    Raises ValueError with one sentence for a name of another form, and for a module that cannot be imported. It
-    also raises it for a function that is missing or cannot be called.
+    Raises ValueError with one sentence for a name of another form, and for a module that cannot be imported.
+    Raises ValueError too for a function that is missing or cannot be called.
     """
     module, colon, path = name.partition(":")
     if not (module and colon and path):

@@ -1,4 +1,4 @@
-"""Errors for missing tools. They say how to install the tool."""
+"""Errors for missing tools. The messages say how to install the tool."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def install_hint(extra: str) -> str:
 
 
 def _origin() -> tuple[bool, str]:
-    """Return whether fp9 is editable, and its source folder or wheel. The latter is `.` if it is unknown or missing."""
+    """Return whether fp9 is editable, and its source folder or wheel. The folder is `.` if it is unknown or missing."""
     try:
         recorded = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:

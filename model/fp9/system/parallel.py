@@ -16,7 +16,9 @@ STREAMED = 1 << 20
 """Number of elements in a part whose elements are read and written once."""
 
 CACHED = 1 << 16
-"""Number of elements in a part that is processed several times. It fits the second-level cache with temporaries."""
+"""Number of elements in a part that is processed several times. The part and its temporaries fit the second-level
+cache.
+"""
 
 PRODUCTS = 1 << 23
 """Number of products in a part. A part takes some tens of milliseconds, so that Ctrl-C takes effect soon."""

@@ -142,14 +142,14 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
     """Run steps of s.products products with a window, and write the accumulators to `out`.
 
     `a` (m, k) and `b` (k, n) are finite. `power_a` (bytes, a's shape) holds the exponents for alignment.
-    `low_a` holds the exponents of the lowest bits. It is None if the window is so short that few steps fit it.
-    `power_b` and `low_b` are the same for b. `redo` (m, panels) is set where sums left these kernels' range.
-    These sums are wrong. With the rounding `join`, every chunk of `length` products is summed from zero, and
-    then added to an accumulator in float64.
+    `low_a` holds the exponents of the lowest bits. `low_a` is None if the window is so short that few steps fit
+    it. `power_b` and `low_b` are the same for b. `redo` (m, panels) is set where sums are wrong, because they
+    left these kernels' range. With the rounding `join`, every chunk of `length` products is summed from zero,
+    and then added to an accumulator in float64.
 
     `lost` may be None. Otherwise it holds three arrays: the lowest-bit exponents of a, those of b, and marks.
-    Marks are integers of the accumulators' shape and width. A mark is set after an inexact step. It is negative
-    if an inexact total was at most `tiny`.
+    Marks are integers of the accumulators' shape and width. A mark is set after an inexact step. A mark is
+    negative if an inexact total was at most `tiny`.
     """
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)

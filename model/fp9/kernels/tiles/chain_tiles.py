@@ -1,6 +1,7 @@
 """Register tiles of matrix products without a window. Every fused multiply-add is followed by a rounding.
 
-Usually a sum is rounded to p bits in two or three instructions. In the lowest binades this takes ten.
+Usually a sum is rounded to p bits in two or three instructions. In the lowest binades, rounding takes ten
+instructions.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from fp9.kernels.compiled import inlined
 from fp9.kernels.tiles.vectors import VECTORS, Code, vector_function
 
 BLOCK = 64
-"""Number of products that are packed at once, rounded down to whole steps. It is at least one step."""
+"""Number of products that are packed at once, rounded down to whole steps, but at least one step."""
 
 
 def none(_code: Code, x: Any) -> Any:
@@ -31,7 +32,7 @@ def to_even(code: Code, x: Any, scale: Any) -> Any:
 def away(code: Code, x: Any, scale: Any) -> Any:
     """Round `x` to nearest, ties away from zero. `scale` is 2^drop.
 
-    Half a unit in the last place is added to the magnitude, which is then truncated.
+    Half an ulp is added to the magnitude, and the sum is truncated.
     """
     one = code.constant(1)
     drop = code.builder.sub(
@@ -108,7 +109,7 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 
 
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
-    """Return a tile that runs whole steps: accumulators = round(accumulators + products). It marks inexact sums.
+    """Return a tile that runs whole steps: accumulators = round(accumulators + products). The tile marks inexact sums.
 
     After the products, the tile takes `facts` scalars for the rounding, and the arrays for marks.
     """

@@ -140,7 +140,7 @@ def _marked_at_edge(edge, some, marks):
 def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, marks, columns):
     """With `single`, rows are computed one by one.
 
-    This is for incomplete tiles, and for tiles in the lowest binades.
+    Incomplete tiles, and tiles in the lowest binades, need `single`.
     """
     first, row = place
     if single:
@@ -257,9 +257,9 @@ def rounded(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length
     """Set out = round(acc + a[:, k] * b[k]) for each k in order. All numbers are finite.
 
     Sums are rounded to the carrier (the accumulators' type), then by the `floats.Rounder` `t`. `low_a` and
-    `low_b` are the exponents of the lowest bits of a and b, as bytes. They have the shapes (m, 0) and (0, n) if
-    no product has bits below the coarse step. `bounds` (m,) are the largest sums of a's magnitudes over
-    `block_of` products. `redo` (m, panels) is set where sums may have overflowed; these sums are wrong.
+    `low_b` are the exponents of the lowest bits of a and b, as bytes. If no product has bits below the coarse
+    step, both arrays are empty: (m, 0) and (0, n). `bounds` (m,) are the largest sums of a's magnitudes over
+    `block_of` products. `redo` (m, panels) is set where sums may have overflowed. Marked sums are wrong.
 
     `length`, `join`, `tiny` and `lost` are as in `aligned.aligned`, with two differences. No mark is set if the
     carrier cannot hold a sum that was rounded to an accumulator. Marks of inexact sums that may be tiny are

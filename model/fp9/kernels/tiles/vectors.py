@@ -194,9 +194,9 @@ def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watche
     """Return a Numba function whose code `body(code, *arguments)` emits. Arrays become pointers. Numbers stay numbers.
 
     `carrier` is the index of the argument whose type determines the vector width. `rounding` is the rounding
-    mode of sums and products. It is set around a function that is not inlined, so that LLVM does not move
-    instructions across the change. If `watched`, the function returns whether an operation was inexact. It
-    always returns True on machines without such a status flag.
+    mode of sums and products. The mode is set around a function that is not inlined, so that LLVM does not move
+    instructions across the change. If `watched`, the function returns whether an operation was inexact. The
+    function always returns True on machines without such a status flag.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -278,8 +278,8 @@ def _set_rounding(builder: Any, mode: int) -> None:
 def take_panel(panel, acc, left):
     """Copy columns of `acc`, from `left` on, into a panel. Columns after the last one are zeros.
 
-    The loops use slices. LLVM cannot know that an index such as `left + j` is never negative. It would then
-    load numbers one by one.
+    The loops use slices. LLVM cannot know that an index such as `left + j` is never negative. With such an
+    index, LLVM would load numbers one by one.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):

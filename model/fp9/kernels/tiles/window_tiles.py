@@ -27,13 +27,13 @@ from fp9.kernels.tiles.vectors import VECTORS, WIDE, Code, Variable
 SAFE_EXPONENT = 90
 """Exponent limit of these kernels. Nonzero products are above 2^-90, and magnitudes below 2^90.
 
-These limits are far from float32's. The byte for zero plus the exponent of any other factor is below -90.
+Float32's own limits are far away. The byte for zero plus the exponent of any other factor is below -90.
 """
 ROWS = 3 if WIDE else 1
 """Number of rows in a tile."""
 BYTE, _I64 = ir.IntType(8), ir.IntType(64)
 PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
-"""Planes of a packed b. They hold all numbers, |x| of the negative numbers, and |x| of the positive numbers."""
+"""Planes of a packed b. The planes hold all numbers, |x| of negative numbers, and |x| of positive numbers."""
 
 
 class Window(NamedTuple):
@@ -49,7 +49,7 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Highest and lowest exponents of bits in a step's products, for each row. They may be bounds."""
+    """Highest and lowest exponents of bits in a step's products, for each row. The exponents may be bounds."""
 
     highest: Any
     lowest: Any
@@ -244,7 +244,7 @@ def pack_bytes(lows, low_b, left):
 
 
 def losses_of(lost: Any, lows: Any, marks: Any) -> Any:
-    """Return a tile's `Losses` as a tuple. It is empty if no marks are wanted (see `vectors.marks_of`)."""
+    """Return a tile's `Losses` as a tuple. The tuple is empty if no marks are wanted (see `vectors.marks_of`)."""
     raise NotImplementedError("a part of kernels")
 
 
