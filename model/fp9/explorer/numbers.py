@@ -185,8 +185,8 @@ def split(code: int, fmt: Format) -> list[Field]:
 
     >>> from fp9.formats import format
     >>> split(0x41, format("hif8"))
-    [Field(name='sign', bits='0'), Field(name='dot', bits='10'), Field(name='exponent', bits='000'),
-    Field(name='fraction', bits='01')]
+    [Field(name='sign', bits='0'), Field(name='dot', bits='10'), Field(name='exponent', bits='000'), \
+Field(name='fraction', bits='01')]
     """
     text, fields = f"{code:0{fmt.bits}b}", []
     for name, width in _widths(fmt, code).items():
