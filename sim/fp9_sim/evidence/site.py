@@ -21,7 +21,7 @@ from fp9_sim.energy import study
 from fp9_sim.evidence import areas, studies
 from fp9_sim.evidence.page import page
 from fp9_sim.third_party import area as third_party_area
-from fp9_sim.third_party.areas_chart import chart as areas_chart
+from fp9_sim.third_party import areas_chart
 
 UNITS, STUDY, COVERAGE, REPRODUCED = "units", "study", "verification/coverage.md", "recipes/reproduced.md"
 """Documentation paths: folders for data sheets and studies, and pages for verification results and papers' claims."""
@@ -86,7 +86,7 @@ def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _compared(record: Path) -> Iterator[tuple[str, str]]:
     if record.is_file():
-        yield COMPARED, areas_chart(third_party_area.read(record))
+        yield COMPARED, areas_chart.chart(third_party_area.read(record))
 
 
 def sheet(unit: Unit, folder: Path) -> str:

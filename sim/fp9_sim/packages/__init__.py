@@ -1,6 +1,4 @@
-"""A unit as a folder that works without fp9: RTL, file lists, golden vectors, self-checking test benches,
-constraints.
-"""
+"""A unit as a folder that works without fp9: RTL, file lists, golden vectors, test benches and constraints."""
 
 from fp9_sim.packages.package import files, write_package
 

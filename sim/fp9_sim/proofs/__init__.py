@@ -1,5 +1,6 @@
-"""Formal proofs about a unit's Verilog. A solver decides every case of every claim, and a record stores the
-verdicts.
+"""Formal proofs about a unit's Verilog: a solver decides every case of every claim.
+
+A record stores the verdicts.
 """
 
 from fp9_sim.netlists.solvers.solver import State

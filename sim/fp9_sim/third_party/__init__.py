@@ -3,9 +3,9 @@
 A TOML file maps the DUT to the specification.
 """
 
-from fp9_sim.third_party import area
+from fp9_sim.third_party import area, areas_chart
 from fp9_sim.third_party.check import Verdict, check_rtl
 from fp9_sim.third_party.draft import draft
 from fp9_sim.third_party.mapping import Design, load, spec_of
 
-__all__ = ["Design", "Verdict", "area", "check_rtl", "draft", "load", "spec_of"]
+__all__ = ["Design", "Verdict", "area", "areas_chart", "check_rtl", "draft", "load", "spec_of"]

@@ -65,13 +65,11 @@ def test_bars_with_a_spread_are_twice_its_largest_value() -> None:
 
 
 @pytest.mark.slow
-def test_the_same_record_gives_the_same_chart(tmp_path: Path) -> None:
+def test_the_same_record_gives_the_same_chart() -> None:
     values = {"e5m2": 0.25, "f152(bias=8)": 1.0, "f152(bias=9)": 2.5}
     runs = [{"seed": seed, "values": values} for seed in SEEDS]
     record = {"name": "gradients", "quantity": "relative error of the weight gradients", "runs": runs}
-    for name in ("a.svg", "b.svg"):
-        draw(record, tmp_path / name)
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert draw(record) == draw(record)
 
 
 def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,7 +183,7 @@ def test_ordinary_sums_among_the_lowest_binades_stay_in_tiles(name: str, formats
         side(fp9.operand(codes, fmt), lambda array: array, 512, engine(name), None, None)
         for codes, fmt in ((a, formats[0]), (b.T, formats[1]))
     )
-    sums = tiles.fast_sums(engine(name), left, right, joins=engine(name).chunk.length.length is not None)
+    sums = tiles.fast_sums(engine(name), left, right, joins=engine(name).chunk.length is not None)
     sums.run(slice(0, 64), np.zeros((64, 64)))
     assert isinstance(sums, tiles.Rounded)
     assert "_others" not in vars(sums)

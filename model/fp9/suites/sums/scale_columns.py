@@ -65,12 +65,12 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
     """Return power-of-two scales. In each operation, the exponents of both scales add up to the given exponent.
 
-    The first scale is random, but within the range that the second can complete. All blocks of an operand have
-    equal scales.
+    The first scale is random, but within the range that the second can complete. A sum out of reach becomes the
+    nearest one. All blocks of an operand have equal scales.
     """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
-    both = exponents + 2 * fmt.code_of(Fraction(1))
+    both = np.clip(exponents + 2 * fmt.code_of(Fraction(1)), 0, 2 * fmt.max_code)
     first = rng.integers(np.maximum(0, both - fmt.max_code), np.minimum(fmt.max_code, both) + 1)
     pair = zip("ab", (first, both - first), strict=True)
     return {name: codes.astype(np.uint32) for operand, codes in pair for name in unit.scale_names(operand)}
