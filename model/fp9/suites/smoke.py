@@ -162,7 +162,7 @@ def _choose(
 def _take_best(rows, counts, worth):
     """Return the index of the row whose bit pairs have the highest total worth, and reduce their worth.
 
-    `worth[i, v, w, j]` is the worth of bit i with value v and bit j with value w. The sums over i are kept separate
+    `worth[i, v, w, j]` is the worth of the bits i and j with the values v and w. The sums over i are kept separate
     for each j, to fill vector lanes and to give the same result on every machine.
     """
     best, most = 0, -1.0

@@ -1,4 +1,4 @@
-"""Tensors and products of a layer, and special layers such as the first and the last."""
+"""Names of the tensors of a layer, of its products, and of special layers such as the first and the last."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
 
-Each sum loops through its own register in one clock cycle. An operation reaches the chunk in one stage and the
-total in the next. All operations keep their order, so none waits for another.
+Each sum loops through its own register in one clock cycle. An operation adds to the chunk in one stage
+and to the total in the next. All operations keep their order, so none waits for another.
 """
 
 from __future__ import annotations

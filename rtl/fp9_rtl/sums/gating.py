@@ -80,7 +80,10 @@ class IsolateZeros(Step):
 
 
 class MaskZeros(Step):
-    """Pass the products. Set the significand of each zero product to 0, because the held factors are not zero."""
+    """Pass the products, and set the significand of each zero product to 0.
+
+    The held operands of a gated product are not zero, so their product is not zero either.
+    """
 
     name = "mask"
 

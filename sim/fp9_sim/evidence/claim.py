@@ -2,7 +2,7 @@
 
 A record is valid if its claim holds for the unit's circuit. A claim about the function is also valid for a
 circuit with the same function. A record fails if it shows that the claim is false. A record also fails if the
-claim was not decided within its time limit. Repeating the same measurement does not change a failed record.
+claim was not decided within its time limit. Measuring such a claim again in the same way gives the same record.
 """
 
 from __future__ import annotations

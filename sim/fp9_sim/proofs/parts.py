@@ -9,7 +9,7 @@ circuit:
 - an earlier lemma proves each assumption, and
 - the lemmas determine each output.
 
-The unit then computes the composition of the specifications.
+The unit then computes what the specifications compute one after the other.
 """
 
 from __future__ import annotations

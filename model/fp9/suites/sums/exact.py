@@ -189,7 +189,8 @@ def _powers_of_two(fmt: Format) -> list[int]:
 def _places(unit: Mac) -> Inputs:
     """Return sequences for every bit position of the register, with both signs.
 
-    One kind subtracts the smallest product from a single 1 bit and adds it back. The other kind reaches a tie.
+    One kind subtracts the smallest product from a power of two, and then adds the same product again. The other
+    kind reaches a tie.
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]
