@@ -1,7 +1,8 @@
 """Cross-check of a unit's vectors by the independent reference model, in exact fractions.
 
-A kernel and a circuit with the same bug agree with each other. `fp9.reference` computes the operations from the
-specification alone. The process of the reference model can load neither the kernel nor the golden model.
+If a kernel and a circuit have the same bug, a comparison of the two does not find it. `fp9.reference`
+therefore computes the operations from the specification alone. The process of the reference model cannot
+load the kernel or the golden model.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST
 _DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
 
 _TELL_VECTORS, _LOOP = "-fopt-info-vec-optimized", f"{_SHIM}:"
-"""g++ option that reports vectorised loops, and the first characters of a report about the shim's loop."""
+"""g++ option that reports vectorised loops, and the prefix of reports about the shim's loop."""
 
 _FOR_VECTORS = "-fno-tree-pre"
 """g++ option for a second compilation, used if the loop was not vectorised.

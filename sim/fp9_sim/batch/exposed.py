@@ -14,7 +14,7 @@ from fp9.units import Port, Unit
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
 
 _PIECE = 32
-"""Largest width of a register's port. Wider registers are split, so that each piece fits a lane of a vector
+"""Largest width of a register's port. Wider registers are split, so that each port fits a lane of a vector
 register.
 """
 
@@ -55,7 +55,7 @@ NO_REGISTERS = Exposed("", (), ())
 
 
 def recipe() -> list[str]:
-    """Return cache-key parts for the exposed Verilog: everything that it depends on except the unit's Verilog."""
+    """Return the parts of the cache key on which the exposed Verilog depends. The unit's Verilog is not included."""
     return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
 
 

@@ -24,10 +24,10 @@ empty.
 
 
 SIDE_BY_SIDE = 256
-"""Number of parallel streams. Their registers and next operations fit into the processor's cache."""
+"""Number of parallel streams. The streams' registers and next operations fit into the processor's cache."""
 
 AHEAD = 8
-"""Number of operations that are read from a stream at once. Streams and ports lie on different cache lines."""
+"""Number of operations that are read from a stream at once."""
 
 
 def shim(unit: Unit, exposed: Exposed | None = None) -> str:

@@ -72,7 +72,9 @@ class Verilated:
         return results
 
     def _parts(self, inputs: Mapping[str, NDArray[Any]], count: int) -> list[NDArray[np.uintp]]:
-        """Divide the operations among threads. Each thread gets the start indices of its streams, and an end index."""
+        """Divide the operations among threads. For each thread, return the start indices of its streams and the end
+        index.
+        """
         shares = max(1, min(self.threads, count // SHARE))
         edges = self._edges(inputs, count) if self.unit.stages else _even(count, shares)
         chosen = _even(len(edges) - 1, min(shares, len(edges) - 1))

@@ -52,7 +52,7 @@ def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
 
 
 async def settle(dut: Any, order: Order) -> Outcome:
-    """Drive the operations through a combinational unit, one by one. Each has one time unit to settle."""
+    """Drive the operations through a combinational unit, one by one. The unit has one time unit to settle."""
     unit = order.vectors.unit
     inputs = pins(dut, unit.inputs)
     outputs = pins(dut, unit.outputs)

@@ -101,8 +101,8 @@ class Outcome:
 
 
 def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
-    """Parse the outputs that a simulator wrote. A row belongs to an operation, and has a string of bits for each
-    output.
+    """Parse the outputs that a simulator wrote. `rows` has an entry for each operation, with a bit string for
+    each output.
     """
     values: dict[str, Any] = {}
     unknown: dict[str, Mapping[int, str]] = {}

@@ -9,7 +9,7 @@ from fp9.units import Port
 
 
 class Violation(Exception):
-    """Error: the unit violates its interface. The message is one sentence, and the run ends."""
+    """Error: the unit violates its interface. The message is one sentence. The error ends the run."""
 
 
 def pins(dut: Any, ports: Iterable[Port]) -> list[Any]:

@@ -84,7 +84,7 @@ class Monitor:
         """Clock at which each result was taken."""
 
     def drive(self) -> None:
-        """Be ready for a result, or pause for a clock. A unit without back-pressure always finds the monitor ready."""
+        """Be ready for a result, or pause for a clock. For a unit without back-pressure, the monitor never pauses."""
         if self.ready is None:
             self.takes = True
             return
@@ -134,10 +134,10 @@ class Plan:
 
 
 def plans(order: Order, rng: random.Random) -> list[Plan]:
-    """Return the passes of a run. Each begins with a reset, and the last pass has all operations.
+    """Return the passes of a run. Each pass begins with a reset, and the last pass has all operations.
 
-    Resets interrupt the earlier passes: with waiting results in every stage, at full rate, and after random stalls.
-    The seed makes one reset last two to four clocks. All others last one clock.
+    Resets interrupt the earlier passes: with waiting results in every stage, at full rate, and after random
+    stalls. One reset lasts two to four clocks, which the seed determines. All other resets last one clock.
     """
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]

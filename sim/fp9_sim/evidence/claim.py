@@ -1,8 +1,9 @@
 """A claim about a unit: how its record is judged, how its cost is estimated, and how it is measured.
 
 A record is valid if its claim holds for the unit's circuit. A claim about the function is also valid for a
-circuit with the same function. A record fails if it shows that the claim is false. A record also fails if the
-claim was not decided within its time limit. Measuring such a claim again in the same way gives the same record.
+circuit with the same function. A record has the state "fails" if it shows that the claim is false. The
+state is the same if the claim was not decided within its time limit. A second measurement in the same way
+gives the same state.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ def _catalogue() -> Iterable[Unit]:
 class Claim:
     """A kind of evidence about units, such as sweeps, proofs or areas.
 
-    `judge` reads the record of a unit's circuit. `judge` returns None if the claim holds, else a finding. `make`
-    measures the result in any process. The second argument of `make` is the time limit of one case, in seconds.
-    `keep` writes the record. `make` and `keep` are None for sweeps, which start their own processes. `left` returns
-    the remaining seconds for a record that is measured in cached pieces. `units` returns the units that are
-    measured by default.
+    `judge` reads the record of a unit's circuit. `judge` returns None if the claim holds, else a finding.
+    `make` measures the result in any process. The second argument of `make` is the time limit of one case, in
+    seconds. `keep` writes the record. `make` and `keep` are None for sweeps, which start their own processes.
+    `left` returns the remaining seconds of a measurement whose finished steps are cached. `units` returns the
+    units that are measured by default.
     """
 
     name: str

@@ -84,7 +84,7 @@ def _cross_checked(unit: Unit, seed: int, whole: bool) -> tuple[str, bool]:
 
 
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:
-    """Decide one random case of the unit's proofs. The solver must refute the control of the case."""
+    """Decide one random case of the unit's proofs. The solver must also refute the case's control."""
     try:
         cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]
     except ValueError:

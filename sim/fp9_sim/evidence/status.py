@@ -17,7 +17,7 @@ from fp9_sim.records import Circuit, circuit_of
 from fp9_sim.sweeps import executors
 
 _MANY = 4
-"""Number of units above which parallel processes save time in spite of their start."""
+"""Smallest number of units for which parallel processes save time, although starting them takes time."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -26,9 +26,9 @@ Progress = Callable[[str, int, int], None]
 class Item:
     """A claim about a unit and the state of its record. `seconds` estimates the time to measure the record again.
 
-    If the claim knows its undecided cases, the estimate is their time. Otherwise the estimate is the time of the
-    unit's earlier record. If there is none, it is the median over units of the same kind, or over all records.
-    Without any record it is None.
+    If the claim knows its undecided cases, the estimate is the time for these cases. Otherwise the estimate is
+    the time of the unit's earlier record. If there is no earlier record, the estimate is a median over units
+    of the same kind, or over all records. If there are no records at all, `seconds` is None.
     """
 
     unit: Unit
@@ -130,8 +130,8 @@ def ranked(items: Iterable[Item]) -> list[Item]:
 
 
 def summary(items: Sequence[Item]) -> str:
-    """Return a sentence with the number of records in each state. It also gives the hours for stale and missing
-    records.
+    """Return a sentence with the number of records in each state. The sentence also gives the hours for stale and
+    missing records.
     """
     counts = {state: sum(item.finding.state is state for item in items) for state in State}
     words = [f"{count} {state.value}" for state, count in counts.items() if count]

@@ -105,7 +105,7 @@ def stale(fields: records.Fields) -> list[str]:
 
 
 def built(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the index, and the pages and charts of the recorded studies. Each comes with its name.
+    """Yield the index, and the pages and charts of the recorded studies. Each is a pair of a name and a text.
 
     Raises the errors of `records.read`.
     """

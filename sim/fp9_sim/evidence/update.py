@@ -149,8 +149,8 @@ def _kept(item: Item, made: Any, complaint: str | None, seconds: float, folder: 
 
 
 def _certified(item: Item, folder: Path) -> None:
-    """Start an equivalence class with the item's circuit, unless a class has it. Only claims about the function do
-    this.
+    """Record the item's circuit as the first of an equivalence class, unless the circuit belongs to a class. This
+    applies only to claims about the function.
     """
     if item.claim.about == "function":
         certify(item.unit, folder)

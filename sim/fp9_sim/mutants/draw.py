@@ -83,8 +83,8 @@ def _inserted(unit: Unit, drawn: list[str], folder: Path) -> GateNetlist:
 
 
 def _change(line: str) -> str:
-    """Shorten a line of Yosys' mutant list to its mode, cell, port and bit. The name of the wire follows if it has
-    one.
+    """Shorten a line of Yosys' mutant list to mode, cell, port and bit. If the line names a wire, append the
+    wire's name.
     """
     words = line.split()
     options = {word: words[i + 1] for i, word in enumerate(words) if word.startswith("-") and i + 1 < len(words)}

@@ -122,8 +122,8 @@ def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
 
 
 def _swapped(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Return random mutants with two exchanged nets. Both nets have the same depth, so that no exchange forms
-    a loop.
+    """Return random mutants with two exchanged nets. Both nets have the same depth, so that the exchange never
+    creates a loop.
     """
     level: dict[int, list[Bit]] = defaultdict(list)
     for bit, depth in nets.depth.items():
@@ -144,7 +144,9 @@ LEVELS = tuple(_DRAWN)
 
 
 def _insert(module: dict[str, Any], changes: list[Change]) -> None:
-    """Insert changes into a module. Values from 1 on at the select input choose them in order."""
+    """Insert changes into a module. If the select input has the value i, change number i is active, counted from
+    1.
+    """
     choice = Choice(module)
     changed = dict.fromkeys(bit for _, nets in changes for bit, _ in nets)
     given: dict[Bit, Bit] = dict(zip(changed, choice.nets(len(changed)), strict=True))

@@ -55,7 +55,7 @@ class SuiteScore:
 
     @property
     def rate(self) -> float:
-        """Return the killed share of all mutants that are not equivalent."""
+        """Return the fraction of non-equivalent mutants that the suite kills."""
         return self.killed / max(1, self.killed + len(self.survivors))
 
 
@@ -232,6 +232,8 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _care_planes(made: VectorSet, output: str, width: int) -> Planes:
-    """Return the mask of an output. A bit is 0 for a don't-care and after the last operation, otherwise 1."""
+    """Return the mask of an output. A mask bit is 0 if the expected bit is a don't-care, and after the last
+    operation.
+    """
     matters: NDArray[np.bool_] = made.care.get(output, np.ones(len(made), dtype=np.bool_))
     return np.repeat(bit_planes(matters, 1), width, axis=0)

@@ -60,8 +60,8 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
 
 
 def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Return a unit's mutation record, and None if it is valid for the circuit and the suites. Otherwise return the
-    reason in place of None.
+    """Return a unit's mutation record, and the reason why the record is not valid for the circuit and the suites.
+    The reason is None for a valid record.
 
     Raises ValueError if the file is no record.
     """

@@ -90,7 +90,7 @@ class Aiger:
         return tuple(name for name in self.names if name[0] in "io")
 
     def inverted(self, place: int) -> Aiger:
-        """Return a copy of the circuit in which AND number `place` is inverted."""
+        """Return a copy of the circuit in which the AND with index `place` is inverted."""
         variable = self.first + place
 
         def changed(literal: int) -> int:

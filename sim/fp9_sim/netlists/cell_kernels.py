@@ -29,7 +29,9 @@ def run(logic, registers, history):
 
 @kernel
 def _value(row, values, leaves):
-    """Evaluate a truth table on nets. Each input, from the last to the first, halves the table."""
+    """Evaluate a truth table for the values of the input nets. Each input value selects one half of the remaining
+    table.
+    """
     table, inputs = row[0], np.int64(row[1])
     size = 1 << inputs
     for i in range(size):

@@ -122,7 +122,9 @@ class CellNetlist:
         return history
 
     def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return the kernels' rows of cells and of registers: (table, inputs, output, input nets)."""
+        """Return two arrays for the kernels. The first has a row for each cell output, the second a row for each
+        register. A row holds the truth table, the number of inputs, the output net and the input nets.
+        """
         logic: list[tuple[int, ...]] = []
         registers: list[tuple[int, ...]] = []
         for p in self.cells:

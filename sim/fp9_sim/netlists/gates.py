@@ -1,7 +1,8 @@
-"""Netlists of two-input gates and registers. A 64-bit word evaluates 64 operations or 64 faulty circuits at once.
+"""Netlists of two-input gates and registers. A 64-bit word evaluates 64 operations or 64 faulty circuits at
+once.
 
-Without registers, a word holds 64 independent operations. With registers, one operation enters at each clock, and a
-word holds 64 circuits that differ in one input.
+Without registers, a word holds 64 independent operations. With registers, one operation enters at each
+clock. A word then holds 64 circuits, which differ in the value of one input.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Toggle counts of a unit's nets, with and without zero-operand gating. The share of zero operands is given.
+"""Toggle counts of a unit's nets, with and without zero-operand gating. The fraction of zero operands is
+given.
 
 Every submodule is mapped to two-input gates separately, so that each net belongs to one submodule. A net
-toggles if its settled value differs from the previous clock cycle. Glitches, wires, loads and the clock are not
-counted. Toggles are therefore not power. Toggles show which parts are active, and compare two netlists of one
-unit.
+toggles if its settled value differs from the previous clock cycle. Glitches, wires, loads and the clock
+are not counted, so toggle counts do not give power. They show which submodules are active, and compare two
+netlists of one unit.
 """
 
 from __future__ import annotations
@@ -56,9 +57,10 @@ write_json gates.json
 
 @dataclass(frozen=True)
 class Toggles:
-    """The mean number of toggles in one operation, by submodule, and the netlist's numbers of gates and flip-flops.
+    """The mean number of toggles in one operation, by submodule, and the netlist's numbers of gates and
+    flip-flops.
 
-    `zeros` is the share of products with a zero operand.
+    `zeros` is the fraction of products with a zero operand.
     """
 
     unit: str
@@ -78,10 +80,10 @@ class Toggles:
 def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> tuple[Toggles, Toggles]:
     """Count a unit's toggles without and with `gate_zeros`, for the same seeded operations.
 
-    A product is zero with probability `zeros`: one of its operands, chosen at random, is +0. All other operands are
-    random finite codes. So is the addend of a unit without an accumulator. The formats are the first that the unit
-    offers, and a `mac` accumulates. Raises ValueError for a unit without the option, a share outside 0..1, or a
-    count below 1.
+    A product is zero with probability `zeros`: one of its operands, chosen at random, is +0. All other
+    operands are random finite codes. The addend of a unit without an accumulator is also a random finite code.
+    Each port uses the first format that the unit offers. A `mac` accumulates. Raises ValueError for a unit
+    without the option, for `zeros` outside 0..1, or for a count below 1.
     """
     summed = sum_of(unit)
     if summed is None:

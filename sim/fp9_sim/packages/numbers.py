@@ -70,7 +70,7 @@ def _quoted(text: str) -> str:
 
 
 def _moved(unit: Unit, port: Port, fmt: Format, signed: Callable[[Port], str]) -> str:
-    """Return an expression for the difference that a bias port adds to a format's bias.
+    """Return an expression for the exponent bias that a bias port selects, minus the bias of `fmt`.
 
     `signed` writes a signed port in the language of the test bench.
     """

@@ -27,7 +27,7 @@ from fp9_sim.packages.verilog_bench import verilog_bench
 
 @dataclass(frozen=True)
 class _File:
-    """One file of a package. `of` says whether the unit's package contains it."""
+    """One file of a package. `of` says whether the package of this unit contains the file."""
 
     path: str
     what: str

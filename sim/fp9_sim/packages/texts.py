@@ -208,7 +208,7 @@ _BENCHES_CLOCKED = (
 
 
 def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -> str:
-    """Return the package's README. `missing` is the reason why the timing diagram is missing, if it is."""
+    """Return the package's README. `missing` is the reason why the package has no timing diagram, or None."""
     rows = [f"| `{path}` | {what} |" for path, what in files.items()]
     timing = (
         f"Latency is {unit.latency} clocks, throughput one operation per clock." if unit.stages else "Combinational."

@@ -17,7 +17,9 @@ MAX_SHOWN = 10
 """Largest number of mismatches that a test bench prints. The bench counts all mismatches."""
 
 STALLED = 4096
-"""Number of vectors in a stream with stalls. More would take event-driven simulators minutes without new situations."""
+"""Number of vectors in a stream with stalls. More vectors take minutes in event-driven simulators, but test
+nothing new.
+"""
 
 PATIENCE = 500
 """Number of idle clocks after which a unit counts as stuck. In an idle clock no operation enters and no result

@@ -193,7 +193,7 @@ def _is_by_parts(unit: Dot) -> bool:
 
 
 def _by_parts(name: str, unit: Dot) -> Claim:
-    """Return the claim about a unit whose circuit is proven in parts.
+    """Return the claim about a unit that lemmas about single steps or cones prove.
 
     The claim "values" reads the given Verilog. Other claims read the Verilog generated for `unit`.
     """

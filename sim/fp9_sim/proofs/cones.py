@@ -189,7 +189,9 @@ class Circuit:
 
 
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
-    """Split nets into free nets, widest first, and nets whose bits all belong to free nets."""
+    """Split nets into two groups. The first group holds free nets, widest first. All bits of the second group
+    belong to free nets.
+    """
     free: dict[str, Bits] = {}
     known: dict[str, Bits] = {}
     found: set[int | str] = set("01x")
@@ -274,8 +276,8 @@ def _without_registers(
 
 
 def _named(registers: Mapping[str, tuple[Bits, Bits]], steps: Mapping[str, Bits]) -> dict[str, Bits]:
-    """Name the nets of registers. Raises ValueError if there are several registers and one of them belongs to
-    no step.
+    """Name the nets of registers. Raises ValueError if there are several registers and at least one belongs to no
+    step.
     """
     named: dict[str, Bits] = {}
     for cell, (held, taken) in registers.items():

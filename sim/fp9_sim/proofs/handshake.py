@@ -32,7 +32,9 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """Return the only case. The control of the case claims that one operation less fits, which a full unit refutes."""
+    """Return the only case. Its control claims a capacity that is one operation too small. A full unit refutes
+    the control.
+    """
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 

@@ -1,8 +1,8 @@
-"""The journal of proofs: one line of JSON for each verdict. An interrupted proof continues from it.
+"""The journal of proofs: one line of JSON for each verdict. The journal lets an interrupted proof continue.
 
 The key of a verdict covers the solver's exact input and the tool versions. A line is used if it ends in a
-newline and its digest matches. An incomplete last line, left by a killed process, is removed. A case that timed
-out is decided again if the new time limit is longer.
+newline and its digest matches. An incomplete last line, left by a killed process, is removed. A case that
+timed out is decided again if the new time limit is longer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 @dataclass(frozen=True)
 class Part:
-    """What a verdict is about: a case of a claim, or the control of a case."""
+    """The subject of a verdict: a case of a claim, or the control of a case."""
 
     claim: str
     case: str

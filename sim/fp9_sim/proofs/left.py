@@ -21,9 +21,10 @@ _NAMES = re.compile(r"\w*\d\w*(\([^)]*\))?")
 def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
     """Estimate the seconds for a unit's undecided cases. Return None if no similar case is known.
 
-    The estimate for a case is the mean time of similar cases. Similar cases belong to the same claim, and their
-    names differ only in formats and lanes. Without such cases it is the mean over the claim. Times come from the
-    journal and from `records`, which are pairs of a kind of unit and a proof record.
+    The estimate for a case is the mean time of similar cases. Similar cases belong to the same claim, and
+    their names differ only in formats and lanes. If there are no similar cases, the estimate is the mean over
+    the claim. Times come from the journal and from `records`, which holds pairs of a kind of unit and a proof
+    record.
 
     Raises ValueError for a unit without claims.
     """

@@ -15,8 +15,8 @@ from fp9_sim.netlists.solvers.solver import TOP
 class Case:
     """One proof obligation. `specification` is Verilog that reads the ports and drives `ok`.
 
-    `fixed` holds values of input ports. `control` is the specification with one deliberate error. The solver must
-    refute it, which shows that the obligation can fail.
+    `fixed` holds values of input ports. `control` is the specification with one deliberate error. The solver
+    must refute the control, which shows that the obligation can fail.
     """
 
     name: str
@@ -65,8 +65,8 @@ def _range(port: Port) -> str:
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
     """Return how a case selects value `index` of a select port: fixed port values, and a condition on free ports.
 
-    Codes above the last value also select the last value. The case of the last value therefore leaves the port free
-    under a condition.
+    Codes above the last value also select the last value. For the last value the port is therefore free, and
+    the condition excludes the other values.
     """
     if not width:
         return {}, "1'b1"

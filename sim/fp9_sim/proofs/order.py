@@ -1,9 +1,10 @@
 """Proof that a pipelined unit delivers results in order, by temporal induction over tags.
 
-Each data register is replaced by a tag register with the same clock and enable. A tag register takes the tag
-from the registers that feed it. The data become free inputs, so the proof does not depend on them. Each
-operation enters with its own tag, and the tags must leave in the same order. A structural check shows that each
-register reads only the stage before it. The outputs must read only the last stage.
+Each data register is replaced by a tag register with the same clock and enable. A tag register takes the
+tag from the registers that feed it. The data become free inputs, so the proof does not depend on the data.
+Each operation enters with its own tag, and the tags must leave in the same order. A structural check shows
+that each register reads only the stage before it. The check also shows that the outputs read only the last
+stage.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Proofs by parts: lemmas about groups of pipeline steps.
 
-A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that the steps read become
-free inputs. An earlier lemma proves each assumption about them. `Netlist.check` verifies that the lemmas cover the
-circuit:
+A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that the steps read
+become free inputs. A lemma may assume conditions on its free inputs. An earlier lemma proves each such
+condition. `Netlist.check` verifies that the lemmas cover the circuit:
 
 - each step belongs to one group,
 - an earlier lemma determines each net that a group reads from another group,
 - an earlier lemma proves each assumption, and
 - the lemmas determine each output.
 
-The unit then computes what the specifications compute one after the other.
+The unit's outputs are then the results of the specifications, applied one after the other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Run all proofs about a unit's Verilog and make their record.
 
-A case is proven, refuted with a counterexample, or unfinished within its time limit. An unfinished case proves
-nothing. A control is a case with one deliberate error in the specification. If the solver does not refute it, the
-claim is void. A journal stores each verdict, so that an interrupted proof can continue.
+A case is proven, refuted with a counterexample, or unfinished within its time limit. An unfinished case
+proves nothing. A control is a case with one deliberate error in the specification. If the solver does not
+refute the control, the claim is void. A journal stores each verdict, so that an interrupted proof can
+continue.
 """
 
 from __future__ import annotations
@@ -162,8 +163,8 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
     """Return a refuted case's counterexample as text.
 
-    It shows nets, ports of the last clock cycle, or an operation with the golden model's result, depending on the
-    claim.
+    Depending on the claim, the text shows nets, the ports of the last clock cycle, or an operation with the
+    golden model's result.
     """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}

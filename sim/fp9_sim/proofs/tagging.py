@@ -15,8 +15,8 @@ from fp9_rtl.tools.yosys import run_yosys
 
 TAG_BITS = 4
 UNSTALLED = "unstalled"
-"""Name of a copy of the unit whose stages are always occupied. The copy shows which values registers take without
-a stall.
+"""Name of a copy of the unit whose stages are always occupied. The copy shows the next values of registers
+without stalls.
 """
 
 _FLATTEN = """\
@@ -33,7 +33,9 @@ opt_clean
 opt_dff
 opt_clean
 """
-"""Yosys commands that remove constant registers. Each run reaches one further stage."""
+"""Yosys commands that remove constant registers. Each repetition removes the constant registers of one
+further stage.
+"""
 
 _REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$adff", "$adffe")
 Cell = dict[str, Any]

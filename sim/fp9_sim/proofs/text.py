@@ -121,8 +121,8 @@ def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
 
 
 def _changed(text: str) -> Iterator[str]:
-    """Yield copies of the Verilog in which one operator is changed. For each kind it is the last, the middle, then the
-    first.
+    """Yield copies of the Verilog in which one operator is changed. For each kind of operator, the last, the
+    middle and the first occurrence are changed.
     """
     for operator, other in _CHANGES:
         found = [match.start() + 1 for match in re.finditer(f" {re.escape(operator)} ", text)]

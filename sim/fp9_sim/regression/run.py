@@ -67,7 +67,7 @@ class Regression:
 
     @property
     def compared(self) -> bool:
-        """Return whether results were compared. If a violation ended the run, there are none."""
+        """Return whether results were compared. No results are compared if a violation ended the run."""
         return bool(self.checked)
 
     def to_dict(self) -> dict[str, Any]:

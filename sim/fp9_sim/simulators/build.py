@@ -40,7 +40,7 @@ _FEATURES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRA
 
 @dataclass(frozen=True)
 class Build:
-    """A built design. A built design can run any number of times. `waves` is its waveform format, or None."""
+    """A built design, which can run any number of times. `waves` is the waveform format, or None."""
 
     simulator: Simulator
     top: str

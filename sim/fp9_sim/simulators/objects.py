@@ -99,7 +99,6 @@ def publish(working: Path, final: Path) -> None:
 
 @contextlib.contextmanager
 def _alone(final: Path) -> Iterator[None]:
-    """Lock a part, so that only one process compiles it."""
     final.parent.mkdir(parents=True, exist_ok=True)
     with (final.parent / f".{final.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -15,7 +15,7 @@ Operation = dict[str, int]
 
 
 def failing(dut: Verilated, operations: Sequence[Operation]) -> bool:
-    """Run the operations from reset. Return whether the result of the last one differs from the model."""
+    """Run the operations from reset. Return whether the last operation's result differs from the model's result."""
     found, _ = check(dut.unit, columns(dut.unit, operations), dut=dut, limit=len(operations))
     return bool(found) and found[-1].index == len(operations) - 1
 

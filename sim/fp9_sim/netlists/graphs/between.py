@@ -18,7 +18,7 @@ _Cells = Mapping[str, dict[str, Any]]
 def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
     """Move the gates of module `name` into the modules ENTER and LEAVE. `modules` is a Yosys design as JSON.
 
-    Raises ValueError if gates drive only a part of a step's input.
+    Raises ValueError if gates drive only some bits of a step's input.
     """
     top = modules[name]
     gates = {key: cell for key, cell in top["cells"].items() if cell["type"] not in modules}
@@ -48,7 +48,9 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
 def _read(
     name: str, modules: Mapping[str, dict[str, Any]], steps: Iterable[dict[str, Any]], driven: Set[Any]
 ) -> dict[str, list[Any]]:
-    """Return the nets that gates drive and steps read. Keys are the names of the widest pins that read them."""
+    """Return the nets that gates drive and steps read. If several pins read the same nets, the key is the widest
+    pin's name.
+    """
     pins = [
         (pin, cell["connections"].get(pin, []))
         for cell in steps

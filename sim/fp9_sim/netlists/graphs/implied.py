@@ -27,7 +27,9 @@ class Implied:
                 self._users.setdefault(operand // 2, []).append(node)
 
     def following(self, known: Known, literal: Literal) -> dict[int, int] | None:
-        """Add the value 1 of a literal to the known values, and propagate it. Return None for a contradiction."""
+        """Add the value 1 of a literal to the known values, and propagate it. If the values contradict each other,
+        return None.
+        """
         found, waiting = dict(known), [literal]
         while waiting:
             literal = waiting.pop()

@@ -1,7 +1,8 @@
 """Search for inputs with which a difference between two circuits propagates far.
 
-Most differences end after a few gates. A difference that ends only in the last steps often needs special operands,
-such as infinities. Some input bits are the same in all such patterns. These bits divide all inputs into two parts.
+Most differences disappear after a few gates. Often a difference propagates to the last steps only for
+special operands, such as infinities. Some input bits are the same in all such patterns. These bits divide
+the input space into two sets.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from numpy.typing import NDArray
 from fp9_sim.netlists.gates import WORD, Planes, Row
 
 _FAR = 0.5
-"""A difference propagates far if it reaches at least this fraction of the longest propagation."""
+"""A difference propagates far if its level is at least this fraction of the highest level of any difference."""
 
 
 @dataclass(frozen=True)
 class Far:
-    """The pattern whose difference propagates furthest. `word` and `place` are its word and its bit position in the
-    word.
+    """The pattern whose difference propagates furthest. `word` and `place` are its word and its bit position in
+    the word.
 
-    `patterns` has a bit for each pattern whose difference reaches at least level `depth`.
+    `patterns` has a bit for each pattern. The bit is 1 if the pattern's difference propagates to level `depth`
+    or further.
     """
 
     word: int

@@ -49,8 +49,9 @@ def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[
 
 
 def _in_loops(rows: list[Row]) -> set[int]:
-    """Return the nets that lie in loops or between loops. Gates without drivers or without readers are removed
-    repeatedly.
+    """Return the nets that lie in loops or between loops.
+
+    The function removes gates without a driver or without a load, and repeats this until no such gate is left.
     """
     driver = {row[4]: i for i, row in enumerate(rows)}
     sources = [{driver[net] for net in row[1:4] if net in driver} for row in rows]

@@ -1,15 +1,16 @@
-"""Proof by case split that a literal is never 1. The case split is used if no solver decides the whole problem.
+"""Proof by case split that a literal is never 1. The case split is used if no solver decides the whole
+problem.
 
-A case fixes the values of some nodes. Unit propagation turns their consequences into constants. A shift by a
-known distance then consists of wires only, and two similar shifters share more nodes. CaDiCaL decides whether
-the literal can be 1 in what remains. A case that takes too long is split at a select node into two cases, 0 and
-1. The cases therefore cover all values.
+A case fixes the values of some nodes. Unit propagation turns the consequences of these values into
+constants. A shift by a known distance then consists of wires only, and two similar shifters share more
+nodes. CaDiCaL decides whether the literal can be 1 in the remaining graph. A case that takes too long is
+split at a select node into two cases, with the values 0 and 1. The cases therefore cover all values.
 
-Decisions, such as the path that a circuit takes, are split first and have a short time limit. Bits of numbers,
-such as shift distances, have a longer limit. These bits are split in data-flow order. The widest stage of a
-shifter comes first, so that a case is a range of distances.
+Decisions, such as the path that a circuit takes, are split first and have a short time limit. Bits of
+numbers, such as shift distances, have a longer limit. These bits are split in data-flow order. The widest
+stage of a shifter comes first, so that a case is a range of distances.
 
-The cache stores the verdict about each set of clauses. An interrupted proof continues from there.
+The cache stores the verdict about each set of clauses, so that an interrupted proof can continue.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from fp9_sim.netlists.solvers import cadical
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _SECONDS, _LAST_SECONDS = 2.0, 60.0
-"""Processor seconds before a case is split: first at a decision, second at a bit of a number."""
+"""Processor time in seconds after which a case is split: for decisions, and for bits of numbers."""
 
 _FEWER = 6
-"""A node is not split if another node selects in more than this many times as many multiplexers."""
+"""A node is split only if its number of multiplexers, times this factor, is at least the largest such number."""
 
 _DECISIONS = 2
 """Largest number of decisions at one level. If a level has more select nodes, they are bits of a number."""
@@ -127,10 +128,11 @@ def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
 def selecting(
     graph: AndGraph, literal: Literal, stands: Mapping[int, int], among: Collection[int]
 ) -> tuple[int | None, bool]:
-    """Choose the node at which a case is split. Return it, and whether it is a decision.
+    """Choose the node at which a case is split. Return the node, and whether the node is a decision.
 
-    Only nodes that select in many multiplexers are considered. Decisions come first, then the nodes in `among`,
-    then other bits of numbers, each in data-flow order. Without a select node, an input or None is returned.
+    Only nodes that select in many multiplexers are considered. Decisions come first, then the nodes in
+    `among`, then other bits of numbers, each in data-flow order. Without a select node, an input or None is
+    returned.
     """
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]
@@ -167,9 +169,11 @@ def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], di
 
 
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
-    """Return the select nodes of a multiplexer whose last ANDs are `operands`, or an empty set.
+    """Return the select nodes of a multiplexer whose last ANDs are `operands`. If there is no multiplexer, return
+    an empty set.
 
-    One AND reads the select node, the other its inverse. In an XOR both operands are select nodes.
+    One AND reads the select node, and the other AND reads its inverse. In an XOR both operands are select
+    nodes.
     """
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()

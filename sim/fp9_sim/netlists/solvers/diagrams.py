@@ -1,8 +1,8 @@
 """Proofs about additions of many terms, by ABC's binary decision diagrams.
 
-SAT does not end for such sums, because sums in different orders share no internal nodes. A diagram stays small
-if its variables are ordered by bit weight. Only carries then pass from one weight to the next. Signs and other
-single bits come last.
+SAT does not finish for such sums, because sums in different orders share no internal nodes. A diagram
+stays small if its variables are ordered by bit weight. Only carries then pass from one weight to the next.
+Signs and other single bits are the last variables.
 """
 
 from __future__ import annotations

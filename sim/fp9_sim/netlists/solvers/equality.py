@@ -46,7 +46,9 @@ _WHOLE_SECONDS = 5.0
 _BEHIND = 0.6
 
 _WITHOUT_CASES = 300.0
-"""Time limit in seconds for all methods except cases. A proof that needs more minutes does not end within an hour."""
+"""Time limit in seconds for all methods except cases. Proofs that take longer usually do not finish within an
+hour.
+"""
 
 _ABC_PARTS = (0.1, 0.4, 0.5)
 """Shares of ABC's time for SAT, SAT in two parts, and merging of internal nodes."""
@@ -119,7 +121,7 @@ class Comparison:
         return bool(pair.ignored)
 
     def _decide_nothing(self, timeout: float) -> frozenset[int]:
-        """Return the register bits that affect no output and no other register."""
+        """Return the register bits that have no effect on an output or on another register."""
         pair = self._pair
         found = set()
         for d, q in pair.state:
@@ -225,9 +227,10 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _in_two_parts(self, number: int, timeout: float) -> Verdict:
-        """Decide whether the compared nets agree, in two parts.
+        """Decide whether the compared nets agree, separately for two sets of inputs.
 
-        The parts are the inputs with a far-reaching difference, and all other inputs.
+        The first set holds the inputs for which a difference propagates far. The second set holds all other
+        inputs.
         """
         pair = self._pair
         started, graph = time.perf_counter(), pair.graph
@@ -251,9 +254,9 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _of_far_differences(self, number: int, differs: Planes) -> dict[int, int]:
-        """Return the input bits that are the same in all patterns with a far-reaching difference.
+        """Return the input bits that are the same in all patterns whose difference propagates far.
 
-        Bits that can be inverted without ending the difference are left out.
+        A bit is left out if the difference still propagates far after the bit was inverted.
         """
         pair = self._pair
         depth = depths(pair.gates, pair.nets)

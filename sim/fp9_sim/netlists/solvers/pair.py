@@ -91,7 +91,7 @@ class Pair:
         return any(port.name.endswith("_bias") for port in self.unit.inputs)
 
     def _never_set(self) -> set[int]:
-        """Return the register bits that stay 0 from reset on, by induction over clock cycles."""
+        """Return the register bits that stay 0 after reset. They are proven by induction over clock cycles."""
         literals, zero = self.literals, {q for _, q in self.state}
         while zero:
             self.literals = literals | dict.fromkeys(zero, 0)
@@ -152,7 +152,9 @@ class Pair:
         return value
 
     def ends(self, differs: Planes) -> list[int]:
-        """Return the nets where a difference ends: they agree on all patterns, but read a net that differs."""
+        """Return the nets where a difference ends. Such a net agrees on all patterns, but its gate reads a net that
+        differs.
+        """
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
 

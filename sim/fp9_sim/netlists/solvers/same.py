@@ -13,7 +13,9 @@ from fp9_sim.netlists.solvers import abc, cadical
 from fp9_sim.netlists.solvers.solver import State
 
 _CONTROLS = 8
-"""Number of cells that are inverted one by one for the control. The circuit may not depend on some of them."""
+"""Largest number of copies for the control, each with one inverted cell. The outputs may not depend on some
+cells.
+"""
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,9 @@ _Sequences = dict[str, NDArray[Any]]
 class Sequences:
     """Comparison of mutants with the original circuit, for sequences of operations. All registers start at 0.
 
-    The netlist has a unit's ports and the input `select`. `operations` are columns of the unit's inputs, simulated
-    in order. No sequence is excluded. The zeros in the pipeline act as a first operation, and CLEAR after it gives
-    the state after reset.
+    The netlist has a unit's ports and the input `select`. `operations` are columns of the unit's inputs,
+    simulated in order. No sequence is excluded. The zeros in the pipeline act as a first operation. A CLEAR
+    after this operation gives the state after reset.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -117,7 +117,9 @@ class Sequences:
         return abc.never_reached(graph, differ, following, timeout)
 
     def _beside(self, found: Mapping[str, int]) -> _Sequences:
-        """Return a found sequence and copies with some inverted bits. Simulated operations follow each of them."""
+        """Return a counterexample sequence, and copies of the sequence with some inverted bits. Simulated operations
+        are appended to each sequence.
+        """
         rng = np.random.default_rng(0)
         sequences = {}
         for name, width in self._widths.items():

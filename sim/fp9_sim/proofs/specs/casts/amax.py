@@ -1,4 +1,6 @@
-"""Specification of a running maximum. The maximum is not below any magnitude, and equals one of them."""
+"""Specification of a running maximum. The maximum is at least every magnitude, and equals one of the
+magnitudes.
+"""
 
 from __future__ import annotations
 

@@ -152,9 +152,7 @@ def _monotone(table: ThresholdTable, name: str) -> list[str]:
 
 
 def _ladder(steps: Sequence[Step], width: int) -> str:
-    """Return a Verilog expression that compares `m` with all steps. The value of the expression is the code of the
-    last step reached.
-    """
+    """Return a Verilog expression for the code of `m`: the code of the last step whose start is at most `m`."""
     rungs = "".join(f"m >= {width}'d{step.first} ? 8'd{step.code} : " for step in reversed(steps[1:]))
     return f"{rungs}8'd{steps[0].code}"
 

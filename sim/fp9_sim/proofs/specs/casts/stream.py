@@ -42,8 +42,8 @@ _TRACKED, _BEHIND = "block", "behind the block"
 
 
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the only case. The control of the case claims that only one operation fits, which a second operation
-    refutes.
+    """Return the only case. Its control claims that the block holds only one operation. A second operation
+    refutes the control.
     """
     most = unit.group + unit.stages - 1
     return (Case("handshake", {}, _handshake(unit, most), _handshake(unit, 1)),)
@@ -79,7 +79,9 @@ def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _handshake(unit: Quantiser, most: int) -> str:
-    """Return Verilog that counts the operations inside the unit, and those of them that belong to complete blocks."""
+    """Return Verilog that counts the operations inside the unit, and separately the operations of complete
+    blocks.
+    """
     last, stages = unit.group - 1, unit.stages
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)

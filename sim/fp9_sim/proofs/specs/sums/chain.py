@@ -76,7 +76,7 @@ def _in_order(netlist: Netlist) -> Iterable[str]:
 
 
 def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma about a step: for equal inputs it gives the same outputs as the simpler circuit's step."""
+    """Return the lemma about a step: equal inputs give the same outputs as in the simpler circuit's step."""
     into = [f".{pin}({_joined(bits, named)})" for pin, bits in other.pins[step].items()]
     out = [f".{pin}(other_{pin})" for pin in other.gives[step]]
     wires = [f"  wire [{len(bits) - 1}:0] other_{pin};" for pin, bits in other.gives[step].items()]

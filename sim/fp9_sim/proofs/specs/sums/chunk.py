@@ -33,7 +33,7 @@ ASSUMES = (
 )
 
 _STAGES = 3
-"""Largest number of stages. With more stages, a register lies within the steps of the products."""
+"""Largest number of stages. With more stages, a pipeline register would lie inside the steps of the products."""
 
 _CHUNK, _COUNT, _TOTAL = "chunk_payload_chunk", "chunk_state_filled", "total_payload_result"
 _HELD = "chunk.payload"

@@ -284,7 +284,9 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
-    """Return the conditions that rounding assumes: where the leading bit is, and which cases are impossible."""
+    """Return the conditions that the lemma about rounding assumes: the position of the leading bit, and
+    impossible cases.
+    """
     window, fmt = window_of(unit), unit.engine.result.format
     normal = f"normalise.significand[{fmt.fraction_bits}]"
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"

@@ -24,7 +24,7 @@ ASSUMES = (
 )
 
 _STAGES = 4
-"""Largest number of stages. With more stages, a register lies within the steps of the products."""
+"""Largest number of stages. With more stages, a pipeline register would lie inside the steps of the products."""
 
 
 def is_offered(unit: Dot) -> bool:

@@ -123,8 +123,8 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
     """Yield Verilog that rounds to nearest, ties away. `significand` and the wire `exponent` hold the number.
 
-    The wires are `ended` (the code without its sign), `value` (the code) and `raised` (the flags). Wire `nan`
-    selects NaN; wire `exact` clears the inexact flag.
+    The Verilog drives the wires `ended` (the code without its sign), `value` (the code) and `raised` (the
+    flags). If the wire `nan` is 1, the result is NaN. If the wire `exact` is 1, the inexact flag is 0.
     """
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"

@@ -73,8 +73,8 @@ def _terms(unit: Dot) -> Iterator[str]:
 
 
 def _cut(unit: Dot) -> Iterator[str]:
-    """Yield Verilog that truncates the two smaller terms to the window. It also has sticky bits, and wires for lost
-    bits.
+    """Yield Verilog that truncates the two smaller terms to the window. Further wires are the sticky bits, and
+    whether bits were lost.
     """
     window, p = window_bits(unit.engine.result.format), unit.engine.result.format.precision
     for name in ("second", "low"):
@@ -233,7 +233,9 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield the lemmas that the sum in the window rounds like the exact sum. No rounding boundary lies between them."""
+    """Yield the lemmas that the sum in the window rounds like the exact sum. No rounding boundary lies between
+    the two sums.
+    """
     p, far = unit.engine.result.format.precision, _highest(unit)
     half = far - (window_bits(unit.engine.result.format) + 1 - p)
     wide = p + far + HEADROOM

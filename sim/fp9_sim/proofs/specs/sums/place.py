@@ -17,8 +17,8 @@ from fp9_sim.proofs.specs.sums.round import PLACE
 
 @dataclass(frozen=True)
 class Places:
-    """The products of a unit in rows of `bits` bits. The last bit of a row has the weight of the smallest product's
-    ulp.
+    """The products of a unit, each shifted in a word of `bits` bits. The word's last bit has the weight of the
+    smallest product's ulp.
 
     Signs are relative to `sign`. `zeros` has the same meaning as in `Products`.
     """
@@ -61,11 +61,13 @@ class Places:
 
     @property
     def _last(self) -> int:
-        """Return the biased exponent at which a product's last bit is the last bit of the row."""
+        """Return the biased exponent of a product whose last bit is the last bit of the shifted word."""
         return product_bias(self.unit) + product_range(self.unit.a, self.unit.b).ulp + self.products.bits - 1
 
     def _facts(self, product: str) -> tuple[str, str]:
-        """Return two Verilog conditions: a product is at most the largest product, and its bits below the row are 0."""
+        """Return two Verilog conditions: a product is at most the largest product, and its bits below the shifted
+        word are 0.
+        """
         net, of = f"multiply.{product}", self.products
         number = of.number(f"{net}_exponent")
         special = f"{of.zero(product)} || {net}_inf || {net}_nan"

@@ -1,12 +1,13 @@
 """Specification of a sum of many terms, in parts: carry-save adders, a final addition, magnitude and sign.
 
-Terms are rows in ones' complement. Each row equals its number modulo 2^width - 1. A carry-save adder replaces three
-rows by two rows with the same sum modulo 2^width - 1. One lemma proves this for any three rows. The last two rows
-therefore have the sum of all terms, in any order. This conclusion is an argument on paper; no solver adds the
-terms.
+Terms are in ones' complement, so each term equals its number modulo 2^width - 1. A carry-save adder
+replaces three numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves this for any
+three numbers. The last two numbers therefore have the sum of all terms, in any order. This conclusion is
+an argument on paper. No solver adds all terms.
 
-Another lemma shows that the final addition gives magnitude and sign, if the sum is below half the modulus. The last
-lemma compares the circuit with the same adders, which ABC proves equal one by one.
+Another lemma shows that the final addition gives magnitude and sign, if the sum is below half the modulus.
+The last lemma compares the circuit's adders with the same adders in the specification. ABC proves them
+equal one by one.
 """
 
 from __future__ import annotations

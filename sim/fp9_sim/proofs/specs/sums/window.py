@@ -205,7 +205,7 @@ def _any(unit: Dot, kind: str) -> str:
 def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
     """Yield Verilog for the largest exponent of the nonzero terms.
 
-    If the accumulator model gives zeros an exponent, it is included.
+    If the accumulator model gives an exponent to zeros, this exponent is included.
     """
     yield f"  wire nothing = {' && '.join(f'{term}_zero' for term in terms)};"
     before = f"{_NONE}"
@@ -222,7 +222,7 @@ def _zero(unit: Dot) -> int:
 
 
 def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
-    """Yield Verilog that truncates a term to the window, and a wire for lost bits."""
+    """Yield Verilog that truncates a term to the window. One wire says whether bits were lost."""
     bits = _window_bits(unit)
     # Products have one place above that of their exponent, the addend has none.
     value = f"{{1'b0, {term}_value}}" if term == "addend" else f"{term}_value"
@@ -319,7 +319,7 @@ def _rounded(unit: Dot) -> Lemma:
 
 
 def after(bits: int) -> dict[str, str]:
-    """Return the conditions that an accumulator's result and flags meet after each operation."""
+    """Return the conditions that are true for an accumulator's result and flags after each operation."""
     adds = f"op == {int(MacOp.ACCUMULATE)} || op == {int(MacOp.LOAD)}"
     kept = f"op == {int(MacOp.HOLD)} ? {ACCUMULATOR} : {bits}'d0"
     return {"result": f"result == ({adds} ? value : {kept})", "flags": f"flags == ({adds} ? raised : 0)"}
