@@ -109,7 +109,7 @@ _HOME = {name: f"fp9.{module}" for module, names in _HOMES.items() for name in n
 _AMERICAN = {"fake_quantize": "fake_quantise", "quantize": "quantise", "dequantize": "dequantise"}
 _MODULES = ("blocks", "formats", "units", "vectors")
 _PACKAGES = "fp9.names"
-"""Entry point group through which higher packages provide `verilog`, `write_verilog` and `regress`."""
+"""Entry point group. Higher packages register `verilog`, `write_verilog` and `regress` in this group."""
 
 
 def __getattr__(name: str) -> Any:

@@ -34,9 +34,9 @@ class CastPolicy:
     flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Return whether a finite number out of range becomes the last number in range, for this sign.
+        """Return whether a finite number outside the format's range saturates, for this sign.
 
-        That is the largest number, or zero if zero is the lowest number.
+        The result is then the largest magnitude of that sign, or zero if the format has no numbers of that sign.
         """
         match self.overflow:
             case Overflow.SATURATE | Overflow.PROPAGATE:
@@ -52,9 +52,9 @@ class CastPolicy:
         return ends_odd or not fmt.has_inf
 
     def clips(self, fmt: Format, negative: bool) -> bool:
-        """Return whether an infinite source becomes the last number in range, for this sign.
+        """Return whether an infinite source saturates, for this sign.
 
-        That is the largest number, or zero if zero is the lowest number.
+        The result is then the largest magnitude of that sign, or zero if the format has no numbers of that sign.
         """
         exists = fmt.has_inf and (fmt.signed or not negative)
         match self.overflow:

@@ -56,7 +56,7 @@ class Rounding(Enum):
 
     @property
     def words(self) -> str:
-        """Return a description of the rounding."""
+        """Return a description of the rounding in words."""
         return _FACTS[self].words
 
     @property
@@ -66,7 +66,7 @@ class Rounding(Enum):
 
     @property
     def grows_from_half(self) -> bool:
-        """Return whether a magnitude grows only if at least half an ulp is dropped."""
+        """Return whether rounding increases a magnitude only if the dropped bits are at least half an ulp."""
         return _FACTS[self].grows_from_half
 
     @property
@@ -154,8 +154,8 @@ class Overflow(Enum):
     SAT_NONE = "sat_none"
     """as `directed`, but the largest number in a format without that infinity (P3109's SatNone)
 
-    Rounding to odd gives the largest number too, if that number is odd. In a format without negative numbers, a
-    negative number becomes NaN.
+    Rounding to odd gives the largest number too, if the code of that number is odd. In a format without negative
+    numbers, a negative number becomes NaN.
     """
 
 

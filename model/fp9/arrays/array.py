@@ -43,7 +43,7 @@ OF_NUMBERS = frozenset(
         "var",
     ]
 )
-"""NumPy array methods that compute with the numbers."""
+"""NumPy array methods that compute a result from the numbers of the array."""
 OF_CODES = frozenset(["copy", "diagonal", "flatten", "ravel", "repeat", "squeeze", "swapaxes", "take", "transpose"])
 """NumPy array methods that only move elements and return an array of the format."""
 
@@ -141,14 +141,14 @@ class Array(Held):
     # --- parts -----------------------------------------------------------------------------------------------------
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call a NumPy method that only moves elements. Return an array of the format."""
+        """Call a NumPy method that only moves elements. Return an `Array` of the same format."""
         return self.moved(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
         """Move the codes and scales with the function `change`.
 
-        `change` must not alter elements. Return an array of the format, or a list if `change` returns several
-        arrays.
+        `change` must not alter elements. Return an array of the same format. If `change` returns several arrays,
+        return a list of arrays.
         """
         codes, scales = change(self.codes), self.scales
         if scales is not None and scales.ndim:

@@ -69,7 +69,7 @@ class BlockArray(Array):
 
     @property
     def blocked(self) -> tuple[int, ...]:
-        """Return the axes along which blocks extend."""
+        """Return the axes along which a block has more than one element."""
         return (self.ndim - 2, self.ndim - 1) if self.square else (self.axis,)
 
     def numbers(self) -> NDArray[Any]:

@@ -61,7 +61,7 @@ class Held(NDArrayOperatorsMixin):
 
 
 def numbers_of(given: Any) -> Any:
-    """Replace each array of a format by its numbers, also within lists, tuples and dictionaries."""
+    """Replace each `Array` by its numbers. Arrays within lists, tuples and dictionaries are replaced too."""
     if isinstance(given, Held):
         return given.numbers()
     if isinstance(given, list | tuple):

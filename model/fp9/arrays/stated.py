@@ -39,9 +39,10 @@ def _stating(engine: Engine) -> Iterator[Engine]:
 
 
 def stated_accumulator(*owners: Engine | None) -> Engine | None:
-    """Return the accumulator that the arrays state. Otherwise return the context's accumulator, or None.
+    """Return the accumulator of the arrays `owners`. If they have none, return the context's accumulator.
 
-    Raises ValueError if the arrays state different accumulators.
+    Return None if the context has no accumulator either. Raises ValueError if the arrays have different
+    accumulators.
     """
     own = list(dict.fromkeys(owner for owner in owners if owner is not None))
     if len(own) > 1:

@@ -147,10 +147,11 @@ the largest E4M3 number is 448.
 
 
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
-    """Return x as float32 if that is exact. Otherwise return float64 numbers rounded to odd at 44 bits.
+    """Return x as float32 if that is exact. Otherwise return float64 numbers with 44 bits, rounded to odd.
 
-    Rounding a quotient by a scale gives the same result. Midpoints of two elements or scales, times a scale and
-    a tensor scale, have at most 32 bits. float64 quotients distinguish them from numbers of 44 bits.
+    Rounding a quotient by a scale then gives the same result as for x. Midpoints between two elements or two scales
+    have at most 32 bits, also after multiplication by a scale and a tensor scale. A number of 44 bits that is
+    rounded to odd therefore never equals a midpoint by accident.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Work = Callable[[NDArray[np.uint32], NDArray[Any], NDArray[np.uint8]], None]
 
 _COUNTED = 8
-"""Number of element magnitudes that the kernel supports. The kernel compares each number with all limits."""
+"""Number of element magnitudes that the kernel supports. The kernel compares each number with every limit."""
 
 _ROW = 16
 
@@ -126,11 +126,11 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 
 
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return float32 patterns that bound the numbers of an element format, for each factor.
+    """Return the lowest float32 pattern that rounds to each number of an element format, for each factor.
 
-    The shape is (factors, numbers - 1). A limit is the smallest float32 pattern that rounds to the number times
-    the factor, or higher. The first number has no limit. If the factor is 0 or NaN, no float32 reaches the
-    limit. Midpoints of neighbours have at most 53 bits, so that they are exact.
+    The shape is (factors, numbers - 1). Element numbers are multiplied by the factor. The first number has no
+    limit. If the factor is 0 or NaN, no float32 reaches the limit. Midpoints of neighbours have at most 53 bits,
+    so float64 holds them exactly.
     """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):

@@ -47,7 +47,8 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 class _Try(NamedTuple):
     """Results of one try: elements (blocks, block_size), scales (blocks,), and two sums (blocks,).
 
-    Let d be an element times its scale. `squares` sums d^2. `products` sums d times the original number.
+    Let d be an element times its scale. `squares` is the sum of d^2. `products` is the sum of d times the original
+    number.
     """
 
     elements: NDArray[Any]
@@ -56,7 +57,7 @@ class _Try(NamedTuple):
     products: NDArray[np.float64]
 
     def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the squared error divided by the tensor scale, without the term that is equal for all tries."""
+        """Return sum (x - d t)^2 / t without the term sum x^2 / t, which is equal for all tries. t is `scale`."""
         with np.errstate(invalid="ignore"):
             return np.asarray(scale * self.squares - 2 * self.products)
 
@@ -94,7 +95,8 @@ def errors_of_tries(
 ) -> list[NDArray[np.float64]]:
     """Return the errors (blocks,) of numbers (blocks, block_size), for each try of a rule.
 
-    An error is the squared error divided by the tensor scale, without the term that is equal for all tries.
+    An error is the sum of squared errors divided by the tensor scale. A term that is equal for all tries is
+    omitted.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 

@@ -98,7 +98,9 @@ def sentence(error: Exception) -> str:
 
 
 def _drop_output() -> None:
-    """Redirect standard output to the null device. Otherwise Python flushes it at exit and fails again."""
+    """Redirect standard output to the null device. Without this, Python writes the buffered output at exit and
+    fails.
+    """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError, AttributeError):

@@ -127,9 +127,9 @@ _COLUMNS = ("name", "terms_per_step", "aligned_bits", "result", "rounding", "chu
 
 
 def accumulator_record(one: Accumulator) -> Record:
-    """Return an accumulator as a record. Fields that do not apply are None.
+    """Return an accumulator as a record. A field that does not apply is None.
 
-    Some fields do not apply to exact steps, to a sum that is one step, or without chunks.
+    For example, the chunk length does not apply to an accumulator without chunks.
     """
     return {key: getattr(one, key) for key in _COLUMNS} | {"source": one.source, "devices": list(one.devices)}
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TAKEN = "fp9.standard_output_is_a_file"
-"""Key in a command's context. The key is set if standard output is the output file.
+"""Key in a command's context. The key is set if the command writes its output file to standard output.
 
 Messages then go to standard error.
 """
@@ -25,7 +25,7 @@ PIPED_WIDTH = 100
 _BESIDE = "  "
 
 _TIGHTER = (((0, 1), True), ((0, 1, 0, 0), False), ((0, 0), False))
-"""Cell padding, and whether the table has edges. Layouts are tried from wide to narrow."""
+"""Table layouts, tried from wide to narrow. A layout is a cell padding, and whether the table has edges."""
 
 _BOUNDLESS = 10**6
 
@@ -67,7 +67,7 @@ def console(stderr: bool = False) -> Console:
 def show(record: object, as_json: bool, *tables: RenderableType) -> None:
     """Print the record as JSON, or print its tables.
 
-    If standard output is the output file, print on standard error.
+    If the command writes its output file to standard output, print on standard error.
     """
     _output_begins()
     context = click.get_current_context(silent=True)
@@ -110,7 +110,6 @@ def _beside(out: Console, shown: Table, widths: list[int]) -> int:
 
 
 def _widths(natural: list[int], least: list[int], room: int) -> list[int]:
-    """Columns that need little more than their minimum width grow first."""
     widths, spare = list(least), room - sum(least)
     order = sorted(range(len(least)), key=lambda i: natural[i] - least[i])
     for place, i in enumerate(order):

@@ -27,7 +27,7 @@ _AFTER = 1.0
 """Seconds until a command shows its progress."""
 
 _KEPT_FROM = 2.0
-"""Commands that take fewer seconds are not recorded."""
+"""Shortest duration, in seconds, that is recorded for later progress displays."""
 
 ShowStep = Callable[[str, int, int], None]
 

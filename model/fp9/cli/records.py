@@ -120,12 +120,12 @@ def cast_records(
     random_bits: Sequence[int] = (),
     random_width: int = 16,
 ) -> Record:
-    """Cast numbers, given as text, to `target`. Return their codes, the numbers of these codes, and the errors.
+    """Cast numbers, given as text, to `target`. Return the codes, the number of each code, and the errors.
 
-    If `source` is None, numbers are float64. For hybrid rounding, numbers are fp32, since the rounding takes
-    random bits from the source. With a source format, a text that starts with 0x is a code. Other numbers are
-    first rounded to the source format. `random_bits`: integers of `random_width` bits for a rounding that needs
-    them, one for each value.
+    If `source` is None, the numbers are float64. For hybrid rounding they are fp32, because this rounding takes
+    random bits from the source. If `source` is given, a text that starts with 0x is a code. Any other number is
+    first rounded to the source format. `random_bits` has one integer of `random_width` bits for each value, if the
+    rounding needs random bits.
 
     Raises ValueError for texts that are not numbers, for policies that do not fit, and for a wrong number of
     random bits.

@@ -100,7 +100,7 @@ class Integer(click.ParamType):  # type: ignore[type-arg]
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the integer that a text gives. Any other text is a usage error."""
+        """Return the integer that a text represents. Raise a usage error if the text is not an integer."""
         try:
             number = int(str(value), 0)
         except ValueError:
@@ -117,7 +117,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
     _MOST = 7 * 24 * 3600
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number that a text gives. Any other text is a usage error."""
+        """Return the number that a text represents. Raise a usage error if the text is not a valid time limit."""
         try:
             seconds = float(value)
         except ValueError:

@@ -49,7 +49,9 @@ def _key(title: str) -> str:
 
 
 def matching(words: str) -> list[str]:
-    """Return the topic with exactly this name. If there is none, return all topics whose names contain every word."""
+    """Return the topic with exactly this name. If there is none, return every topic whose name contains all
+    the words.
+    """
     key, names = _key(words), topics()
     parts = [part.removesuffix("s") for part in key.split("-")]
     return [key] if key in names else [name for name in names if all(part in name for part in parts)]

@@ -53,7 +53,7 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 
 
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
-    """Return a function that writes the C expression for a port's number.
+    """Return a function that writes the C expression for the numeric value of a port.
 
     If the port has no format, the expression is `fp9_plain()`.
     """

@@ -31,7 +31,7 @@ def decoder(unit: Decoder) -> ModelText:
 
 
 _MEANING = "(out.nan ? 0 : 1u) | (out.nan || out.inf ? 0 : 4u | (out.zero ? 0 : 2u)) | 0x38"
-"""C mask of the decoder outputs that carry meaning. Bits are in port order."""
+"""C expression whose bit i is 1 if the decoder's output i is defined. Bits are in port order."""
 
 _DECODER = """\
     fp9_number x = @{name}_code(in->code, @{select});
@@ -134,7 +134,10 @@ def _lane(unit: Cast) -> str:
 
 
 def _threshold(unit: Cast) -> list[str]:
-    """Return the C statements that compute hybrid rounding's threshold: the last bits of the source, then ones."""
+    """Return the C statements that compute the threshold of hybrid rounding.
+
+    The threshold consists of the last bits of the source, followed by 1 bits.
+    """
     taken, ones = HiFloat8.threshold_bits(unit.source)
     value = f"(x & 0x{(1 << taken) - 1:X}) << {ones} | 0x{(1 << ones) - 1:X}" if ones else f"x & 0x{(1 << taken) - 1:X}"
     return [

@@ -19,7 +19,7 @@ MOST_PRODUCTS = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """C functions of an engine. `formats` and `parts` are what they need from the header."""
+    """C functions of an engine. The functions use the formats `formats` and the source files `parts`."""
 
     functions: str
     formats: tuple[Format, ...]
@@ -101,7 +101,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def _place(engine: Engine) -> str:
-    """Return the C expression for the position of term i of a step in its chunk."""
+    """Return the C expression for the index of term i of a step in its chunk."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"

@@ -83,7 +83,7 @@ def is_tapered(fmt: Format) -> bool:
 def format_text(fmt: Format) -> str:
     """Return the C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode`.
 
-    The text is empty for HiFloat8, whose functions are a shared part.
+    The text is empty for HiFloat8, whose functions are in a shared C source file.
     """
     if is_tapered(fmt):
         return ""

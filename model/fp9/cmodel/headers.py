@@ -29,7 +29,9 @@ PARTS = (
     "groups",
     "divide",
 )
-"""Shared parts, in their order in a header. Every header also contains `common`."""
+"""Names of the shared C source files, in the order in which a header contains them. Every header also contains
+`common`.
+"""
 
 LICENCE = "This file is in the public domain (CC0 1.0)."
 
@@ -50,7 +52,7 @@ model_text: Hook[[], ModelText] = Hook(
 )
 """Return the C text of a unit's model.
 
-Raises ValueError for a kind of unit without a C model.
+Raises ValueError if units of this class have no C model.
 """
 
 
@@ -114,7 +116,7 @@ FP9_FN void @{name}_model(@{state}const @{name}_in *in, @{name}_out *out)
 
 
 def shared(formats: Iterable[Format], parts: Iterable[str]) -> str:
-    """Return the shared parts and format functions that a header needs. Each has an include guard."""
+    """Return the shared C code and the format functions that a header needs. Each has an include guard."""
     each = list(dict.fromkeys(formats))
     wanted = {*parts, "layout", *(["hif8"] if any(map(is_tapered, each)) else [])}
     texts = [part("common"), *(part(name) for name in PARTS if name in wanted), *map(format_text, each)]

@@ -16,9 +16,10 @@ _FP32 = fixed_format("fp32")
 
 
 def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
-    """Return the text of `fp9_NAME.h`, a header for formats, and for engines with operands in these formats.
+    """Return the text of `fp9_NAME.h`, a header with functions for formats and engines.
 
-    Raises ValueError for engines without formats, and for engine parameters that the C model does not support.
+    The operands of the engines have these formats. Raises ValueError for engines without formats, and for engine
+    parameters that the C model does not support.
     """
     if not formats:
         raise ValueError("no formats given; give those of the operands, such as e4m3")

@@ -9,14 +9,14 @@ from fp9.formats import Format
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
-    """C functions and state of a unit's model, and the formats and shared parts that they need.
+    """C functions and state of a unit's model. The functions use the formats `formats` and the source files `parts`.
 
     - `body`: the statements of `NAME_model`.
     - `state`: the body of the struct that passes data from one operation to the next. `state` is empty if the unit
     has no state.
     - `reset`: the statements that initialise the state as the hardware's reset does.
-    - `meaning`: an expression whose bit i is 1 if output i of `out` carries meaning. `meaning` is empty if all
-    outputs always do.
+    - `meaning`: an expression whose bit i is 1 if output i of `out` is defined. `meaning` is empty if all outputs
+    are always defined.
     """
 
     formats: tuple[Format, ...]

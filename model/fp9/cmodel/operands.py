@@ -29,7 +29,7 @@ def signed(port: str, width: int) -> str:
 def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool = False) -> str:
     """Return the C function `NAME(code, format, bias)`, which decodes a code. `format` is an index into `formats`.
 
-    With `bypass`, NaN-Inf of a merged format gets the significand 1, which `fp9_bypassed` reads.
+    With `bypass`, the merged NaN-Inf code gets the significand 1, so that `fp9_bypassed` can recognise it.
     """
     cases = []
     for number, fmt in enumerate(formats):
@@ -57,7 +57,7 @@ def _extra_bias(fmt: Format) -> int:
 
 
 def select(operand: str, ports: Sequence[Port]) -> str:
-    """Return the format and bias arguments for a call of a reader."""
+    """Return the format and bias arguments for a call of a decoding function."""
     names = {port.name for port in ports}
     chosen = f"in->{operand}_format" if f"{operand}_format" in names else "0"
     bias = signed(f"in->{operand}_bias", BIAS_BITS) if f"{operand}_bias" in names else "0"

@@ -41,7 +41,6 @@ def quantiser(unit: Quantiser) -> ModelText:
 
 
 def _tried(unit: Quantiser, words: dict[str, object], rule: ScaleRule) -> str:
-    """Return the C function for a rule that tries two divisors and compares the element errors."""
     first, second = map(int, rule.tries)
     products = weights([unit.block.element]) + weights([unit.block.scale]) + weights([TENSOR_SCALE])
     mixed = weights([unit.source]) + products

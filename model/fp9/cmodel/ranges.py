@@ -19,7 +19,7 @@ class Weights:
     highest: int
 
     def __add__(self, other: Weights) -> Weights:
-        """Return the range of products, each with one factor from either range."""
+        """Return the exponent range of products. One factor is in this range, the other factor in `other`."""
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:

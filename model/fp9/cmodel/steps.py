@@ -10,16 +10,14 @@ from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 
 NARROW = 60
-"""Largest width in bits of an exact sum that is computed in a 64-bit integer. The remaining bits are spare bits
-for `fp9_add`.
-"""
+"""Largest width in bits of an exact sum that is computed in a 64-bit integer. `fp9_add` needs the other bits."""
 
 _CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Truncation.JAM: "FP9_CUT_JAM"}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """C text of a step function, and the shared parts that it needs."""
+    """C text of a step function, and the names of the shared C source files that it needs."""
 
     text: str
     parts: tuple[str, ...]

@@ -22,7 +22,7 @@ NAN_SIGNS = {sign: f"FP9_SIGN_{sign.name}" for sign in NanSign}
 
 
 def part(name: str) -> str:
-    """Return the text of a shared part, `parts/NAME.h`."""
+    """Return the text of the shared C source file `parts/NAME.h`."""
     return resources.files("fp9.cmodel").joinpath("parts", f"{name}.h").read_text()
 
 
@@ -44,7 +44,9 @@ def comment(text: str) -> str:
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """Return a C expression in which a port selects a value. Too large an index selects the last value."""
+    """Return a C expression in which a port selects one of the values. An index that is too large selects the last
+    value.
+    """
     *before, last = values
     return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last
 

@@ -23,9 +23,10 @@ _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
 
 
 def _mma(name: str, result: FixedFormat) -> Engine:
-    """Return the engine for FP8 on the FP16 tensor core.
+    """Return the engine that models FP8 products on the FP16 tensor core.
 
-    The tensor core sums 32 elements in two steps of 16. The steps take two neighbouring elements in turn.
+    The tensor core sums 32 elements in two steps of 16. Elements 0 and 1 belong to the first step, elements 2 and
+    3 to the second, and so on.
     """
     step, chunk = Step(16, scaling=Scaling.SUMS), Chunk(32, interleave=2)
     if result is _FP16:

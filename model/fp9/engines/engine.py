@@ -272,7 +272,7 @@ class Engine:
     def order(self, depth: int) -> list[int]:
         """Return the indices of `depth` products in the order in which the steps add them.
 
-        If the last chunk is not full, its steps take the elements that exist.
+        The last chunk may be incomplete. Its steps then add only the elements that exist.
         """
         if self.chunk.interleave is None or self.chunk.length is None:
             return list(range(depth))
@@ -288,7 +288,9 @@ class Engine:
 
     @property
     def is_fused(self) -> bool:
-        """Return whether each step is one exact sum with one rounding, without chunks or zero bypass."""
+        """Return whether each step is an exact sum that is rounded once. An engine with chunks or zero bypass is not
+        fused.
+        """
         return (
             self.window.width is None and not self.step.exact and self.chunk.length is None and not self.nan.zero_bypass
         )
@@ -328,7 +330,7 @@ def _has_subnormals(fmt: Format) -> bool:
 
 
 def alignment_exponent(fmt: Format, exponent: int) -> int:
-    """Return the exponent by which alignment treats a number of `fmt` in [2^exponent, 2^(exponent+1)).
+    """Return the exponent that alignment uses for a number of `fmt` in [2^exponent, 2^(exponent+1)).
 
     Subnormal numbers have the format's lowest exponent. Integers have the exponent of the largest integer.
     """

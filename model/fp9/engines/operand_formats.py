@@ -11,7 +11,7 @@ OPERAND_EXPONENTS = (-149, 128)
 def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
     """Raise ValueError if an operand format has numbers outside `OPERAND_EXPONENTS`.
 
-    The message begins with `where`. `role` follows the word "given" in it.
+    The error message begins with `where`. In the message, `role` follows the word "given".
     """
     lowest, highest = OPERAND_EXPONENTS
     if not fmt.lies_within(lowest, highest):

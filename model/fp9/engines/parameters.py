@@ -66,4 +66,4 @@ PARAMETERS: dict[str, Parameter] = {
         ("infinity_run", "nan.infinity_run"),
     )
 }
-"""All parameters by name. Each field of a group has one."""
+"""All parameters by name. Every field of an engine has one parameter."""

@@ -18,8 +18,8 @@ def format_of_scales(
 ) -> Format | None:
     """Return the format of scale codes. Return None if scales are exponents. `field` names the argument in errors.
 
-    Raises ValueError for formats and blocks that the engine does not accept. No source defines an infinite
-    scale. In MX and NVFP4, NaN is the only special scale.
+    Raises ValueError for formats and blocks that the engine does not accept. Formats with infinities are not
+    accepted, because no source defines an infinite scale.
     """
     if block is not None:
         _check_block(engine, block)

@@ -102,7 +102,7 @@ def _relative(x: Exact, fmt: Format, code: int) -> float | None:
 
 
 def _decision(x: Exact, fmt: Format, rounding: Rounding, bits: Bits, code: int) -> Record | None:
-    """Return how a number lies between its two neighbours, and where the rounding switches.
+    """Return the position of a number between its two neighbours, and the position at which the result changes.
 
     `place` and `threshold` are fractions of the distance between the neighbours. All values are magnitudes.
     """

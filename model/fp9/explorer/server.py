@@ -19,7 +19,10 @@ from fp9.rounding import Overflow, Rounding
 
 HOST = "127.0.0.1"
 ANSWERS = "fp9.explorer"
-"""Entry point group through which packages answer `/api/NAME`. The function takes texts and returns a record."""
+"""Entry point group. Each registered function answers requests to `/api/NAME`.
+
+The function takes texts and returns a record.
+"""
 
 _FILES = ("page.html", "look.css", "page.css", "tables.js", "page.js", "unit.js")
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}

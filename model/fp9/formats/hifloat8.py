@@ -60,9 +60,11 @@ class HiFloat8(Format):
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return two numbers of bits that form hybrid rounding's threshold T: source bits, and ones below them.
+        """Return two numbers for hybrid rounding's threshold T: how many source bits it has, and how many 1 bits
+        follow.
 
-        The source is HiF8 section 3.2. T14 is the low 14 bits of FP32. T2 = {src[0], 1} for FP16 and BF16 (CANN
+        T is defined in HiF8 section 3.2. For FP32, T14 is the low 14 bits. For FP16 and BF16, T2 = {src[0], 1}
+        (CANN
         `Cast`). Raises ValueError for other sources.
         """
         match source.native_dtype:

@@ -39,7 +39,7 @@ class HostFloat:
 
     @property
     def hidden(self) -> int:
-        """Return the bit above the fraction. That bit alone is also the pattern of the smallest normal number."""
+        """Return the value of the bit above the fraction. This is also the pattern of the smallest normal number."""
         return 1 << self.fraction_bits
 
     @property

@@ -23,5 +23,5 @@ evaluate: Hook[[Columns], Results] = Hook(
 """Return the golden results of a unit, with one array (n,) per output. `inputs` has one array (n,) per input.
 
 Element i belongs to operation i. A unit with state processes the operations in order, from reset. Raises
-ValueError for a kind of unit without a golden model.
+ValueError if units of this class have no golden model.
 """

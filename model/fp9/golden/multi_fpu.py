@@ -211,7 +211,6 @@ def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> ND
 
 
 def _injected(op: MultiFpuOp, a: Operand, c: Operand) -> Codes:
-    """A zero or NaN whose format has only one keeps its code."""
     bits = c.codes & c.sign
     if op is _Op.SGNJN:
         bits = bits ^ a.sign

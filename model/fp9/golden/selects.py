@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def chosen(inputs: Columns, port: str, count: int) -> NDArray[Any] | int:
     """Return the values of a select port. Return one integer if all operations have the same value.
 
-    If there is no port, the value is 0. Too large a value means the last choice.
+    If there is no port, the value is 0. A value that is too large selects the last choice.
     """
     values = inputs.get(port, _NO_CHOICE)
     if values.size and (values == values[0]).all():
@@ -85,9 +85,9 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
 
 
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers of all a and all b, (n, products) each.
+    """Return the numbers of all operands a and b. Each array has the shape (n, products).
 
-    Where the engine's zero bypass applies, both numbers are 0.
+    If the engine's zero bypass applies to a product, both of its numbers are 0.
     """
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.nan.zero_bypass:

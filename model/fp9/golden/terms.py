@@ -49,7 +49,6 @@ def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
 
 
 def _grouped(group: int, sides: list[Terms], scales: list[Terms]) -> tuple[Terms, Terms]:
-    """The scales alone align a group's scaled sum. A group of zero products has power 0."""
     products = (sides[0].numbers * sides[1].numbers).reshape(len(sides[0].numbers), -1, group)
     factors = scales[0].numbers[:, ::group] * scales[1].numbers[:, ::group]
     powers = scales[0].powers[:, ::group] * scales[1].powers[:, ::group]

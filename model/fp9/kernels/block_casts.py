@@ -56,7 +56,7 @@ _ROW = 16
 
 @called
 def _tops(lanes, half, tops):
-    """Write each block's largest magnitude to `tops`. Blocks have 2^n patterns.
+    """Write each block's largest magnitude to `tops`. The length of a block is a power of two.
 
     `lanes` (lanes,) holds the blocks one after another. Neighbours are compared pairwise until one number for
     each block is left. `half` (lanes / 2,) is work space.
@@ -176,7 +176,9 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
 
 
 class ScaleGrid(NamedTuple):
-    """Constants that round float64 numbers to a scale format. Codes have the order of their numbers, from zero on."""
+    """Constants that round float64 numbers to a scale format. The codes, from zero on, have the same order as their
+    numbers.
+    """
 
     fraction_bits: int
     lowest: int  # exponent of the lowest number with full precision

@@ -1,8 +1,7 @@
 """Compilation of kernels and their cache on disk.
 
-Numba reuses compiled code until the file of the cached function changes. Kernels also inline functions and
-constants of other files. The cache stamp of kernels therefore covers all these files. An edit in any of the
-files recompiles the kernels.
+Numba reuses compiled code until the file of the cached function changes. A kernel may also contain compiled
+code and constants from other files. Therefore fp9 recompiles the kernels if any of these files changes.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from fp9.kernels.parts import Part
 
 _SOURCES = ("kernels", "formats", "engines", "rounding.py")
-"""Files and folders with code that kernels may contain, because this package may import them."""
+"""Files and folders that this package may import. Kernels may contain their code."""
 
 
 _LOG = logging.getLogger("fp9")
@@ -91,7 +90,7 @@ def _stamp() -> str:
 
 
 class _Stored(CompileResultCacheImpl):
-    """Cache location of a kernel. The stamp covers the kernel's own file too, which may be in another package."""
+    """Cache location of a kernel. The kernel may be in another package, so its own file is part of the stamp too."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]

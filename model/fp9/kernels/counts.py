@@ -20,7 +20,7 @@ _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 
 
 class Limits(NamedTuple):
-    """Thresholds for the counts. Some are source patterns, others are codes."""
+    """Thresholds that decide what is counted. Some thresholds are source patterns, others are codes."""
 
     source_mask: Any  # takes the sign off a pattern
     overflow_plus: Any  # first magnitude that overflows, of positive numbers and of negative ones
@@ -81,9 +81,10 @@ def count_all(patterns, codes, limits):
 
 @inlined
 def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
-    """Encode and count one block in one loop.
+    """Encode one block and count its special cases in one loop.
 
-    If `overflows` is false, no overflow is expected. If one occurs, a second loop counts them.
+    If `overflows` is false, the loop does not count overflows. If an overflow occurs nevertheless, a second loop
+    counts the overflows.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     nonzero, normal = U(limits.nonzero), U(limits.normal)

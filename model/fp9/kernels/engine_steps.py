@@ -64,7 +64,7 @@ def as_addend(c, floor):
 
 @inlined
 def _is_operand_nan(x):
-    """Infinity times a zero scale is not a NaN operand. Its NaN has a special pattern."""
+    """Infinity times a zero scale gives a NaN with a special pattern. This NaN does not count as a NaN operand."""
     return x != x and float64_bits(x) != _INVALID_NAN
 
 
@@ -119,7 +119,6 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):
 
 @inlined
 def _largest(s, a, b, power_a, power_b, start, stop, stride):
-    """`quiet` is true if an operand is NaN. `special` sums the products that are not finite."""
     top, zero, special, quiet = 0.0, False, 0.0, False
     for k in range(start, stop, stride):
         p = _product(s, a[k], b[k])

@@ -123,7 +123,7 @@ masked: Any = intrinsic(_masked)
 magnitude_bits: Any = intrinsic(_magnitude_bits)
 """Return the pattern of |x|. As integers, these patterns have the order of the numbers, with NaN last."""
 number_of: Any = intrinsic(_number_of)
-"""Return the number of a pattern. Its type is that of the other argument."""
+"""Return the number that has a given pattern. The number has the type of the other argument."""
 
 
 @inlined

@@ -1,8 +1,9 @@
 """Numba kernels for fused multiply-adds: the exact sum of a product and an addend is rounded once.
 
-The exact sum is stored in float64 *rounded to odd*: the last bit of an inexact sum is set. A later rounding to
-at most 24 bits then never sees a false tie or a false exact result. Rounding to the result format follows.
-Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008.
+The exact sum is stored in float64 *rounded to odd*: the last bit of an inexact sum is set. The stored sum is
+then rounded to the result format. Results of at most 24 bits are correct, because no inexact sum looks like a
+tie or like an exact result. Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE
+ToC 2008.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def sum_to_odd(p, c, mode):
 
 @called
 def finish(binades, order, t, mode, bits, random, width, quiet):
-    """Round the sum of this pattern once, and return its code and flags."""
+    """Round the sum with the float64 pattern `bits` once. Return the result's code and flags."""
     if bits & MAGNITUDE > INF_BITS:
         return (np.uint32(t.nan[0]), np.uint8(0)) if quiet else (np.uint32(t.nan[1]), np.uint8(_INVALID))
     if bits & MAGNITUDE == INF_BITS:
@@ -55,7 +56,7 @@ def finish(binades, order, t, mode, bits, random, width, quiet):
 def fused(binades, order, t, mode, p, c, quiet):
     """Return the code and flags of round(p + c).
 
-    `quiet` says that an operand was NaN. A NaN result then does not raise the invalid flag.
+    `quiet` is true if an operand was NaN. A NaN result then does not raise the invalid flag.
     """
     return finish(binades, order, t, mode, sum_to_odd(p, c, mode), 0, 1, quiet)
 

@@ -111,7 +111,7 @@ def grouped_rows(
 def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, t):
     """Add scaled group sums to a row of accumulators, and round. Each term is truncated toward zero.
 
-    All numbers but the accumulators are finite.
+    All numbers are finite, except that accumulators may be infinite or NaN.
     """
     for j in range(row.size):
         c = row[j]

@@ -22,8 +22,8 @@ _INEXACT, _UNDERFLOW = int(Flags.INEXACT), int(Flags.UNDERFLOW)
 DOUBTFUL = 1 << FLAG_BITS
 """Mark of a sum that may have underflowed."""
 _BLOCK = 64
-"""Number of rows of b in a block. All rows of a use a block before the next one, so that it stays in the
-second-level cache.
+"""Number of rows of b in a block. All rows of a are multiplied by one block before the next block is loaded. Thus
+the block stays in the second-level cache.
 """
 
 
@@ -34,9 +34,9 @@ second-level cache.
 def rounded_chain(a, b, acc, begin, end, t):
     """Set acc = round(acc + a[:, k] * b[k]) for each k in order. `t` rounds to nearest inside float32.
 
-    The result is exact for products and accumulators of p bits with 2 p + 2 <= 24. If float32 cannot represent
-    a sum, its smaller term is less than 2^-(p+2) of the larger. The double rounding then gives the larger term,
-    as a single rounding does.
+    The result is exact for products and accumulators of p bits with 2 p + 2 <= 24. If float32 cannot represent a
+    sum, the smaller term is less than 2^-(p+2) times the larger term. A single rounding and the double rounding
+    then both give the larger term.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -212,7 +212,7 @@ def join_parts(totals, first, second, t):
 
 @kernel
 def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
-    """Do the same as `join_parts`, and set which sums are `inexact`.
+    """Do the same as `join_parts`, and mark inexact sums in `inexact`.
 
     `tiny` is set for nonzero sums with magnitudes less than `below`.
     """

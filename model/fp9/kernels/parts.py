@@ -22,7 +22,7 @@ _NO_CODE = 0
 class _Text(JITCodeLibrary):
     """LLVM code of one function, ready to be linked into kernels.
 
-    The code is simplified. Otherwise LLVM sees the loops as Numba wrote them, and vectorises fewer of them.
+    The code is simplified first. From Numba's original loops, LLVM would vectorise fewer.
     """
 
     def _optimize_final_module(self) -> None:

@@ -61,7 +61,7 @@ class Limits(NamedTuple):
 
 TAKES_SIGN = U(BINARY32.sign)
 QUIET_NAN, INVALID_NAN = U(BINARY32.quiet_nan), U(BINARY32.sign | BINARY32.quiet_nan)
-"""Patterns of the NaN that a NaN operand gives, and of the NaN that an invalid operation gives."""
+"""NaN patterns. QUIET_NAN results from a NaN operand, and INVALID_NAN from an invalid operation."""
 
 
 @inlined
@@ -175,8 +175,8 @@ A key is the rounding, and whether codes are in two's complement. Only sr reads 
 def encode_upper(patterns, table, codes):
     """Look up codes by the upper 16 bits of float32 patterns. Return whether there was a NaN.
 
-    Use it for roundings that the lower 16 bits cannot change. If there was a NaN, the codes are not valid,
-    since a NaN may have all its fraction bits in the lower half.
+    Use this function if the lower 16 bits cannot change the rounded result. If there was a NaN, the codes are not
+    valid: all fraction bits of a NaN may be in the lower half.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -214,7 +214,9 @@ def look_up_flagged(patterns, table, shift, codes, flags):
 
 @kernel
 def look_up(codes, table, numbers):
-    """Write the table entries of the unsigned integers `codes` (n,). The table must have an entry for each."""
+    """Write to `numbers` the table entry of each unsigned integer in `codes` (n,). The table must have an entry for
+    each of them.
+    """
     for i in range(codes.size):
         numbers[i] = table[codes[i]]
 

@@ -52,8 +52,8 @@ def _scales(scales, row, tops, inside, unit, lowest):
 def _close(row, totals, scales, tops, inside, aligned, floors, t):
     """Set row = round(row + totals / scales).
 
-    If `inside`, the accumulators are truncated like the products. If `aligned`, they are too, unless there are
-    no products.
+    If `inside`, the accumulators are truncated like the products. If `aligned`, the accumulators are truncated
+    too, except in steps without products.
     """
     for j in range(row.size):
         addend = row[j] * scales[j]

@@ -16,7 +16,7 @@ Row = dict[str, int]
 
 
 def chosen(offered: tuple[Any, ...], row: Row, port: str) -> Any:
-    """Return the choice that a select port selects. Too large a value means the last choice.
+    """Return the choice that a select port selects. A value that is too large selects the last choice.
 
     Without a port there is only one choice.
     """

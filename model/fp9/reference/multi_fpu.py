@@ -123,7 +123,6 @@ def _negated(value: Exact, negate: bool) -> Exact:
 
 
 def _with_sign(op: Op, a: _Number, c: _Number) -> tuple[int, Flags]:
-    """A zero or NaN whose format has only one keeps its code."""
     sign = 1 << (a.fmt.bits - 1)
     if a.exact.kind is Kind.ZERO and not a.fmt.signed_zero:
         return 0, Flags(0)

@@ -78,7 +78,10 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
-    """Return the term that wraps a sum around in the register. If the sum fits, the list is empty."""
+    """Return the term that reduces an overflowing sum modulo the size of the register.
+
+    The list is empty if the sum fits the register.
+    """
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))
     turns = (total + size / 2) // size
@@ -115,7 +118,7 @@ def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> 
 
 
 def _tensor_scale(code: int) -> Fraction | None:
-    """A tensor scale must be a positive normal number. Return None for other codes."""
+    """Return the tensor scale of a code. Return None if the code is not a positive normal number."""
     t = casts.decode(code, TENSOR_SCALE)
     usable = t.kind is Kind.FINITE and not t.negative and t.magnitude >= TENSOR_SCALE.smallest_normal
     return Fraction(t.magnitude) if usable else None

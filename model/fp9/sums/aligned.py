@@ -80,9 +80,10 @@ class Aligned(Tiled):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether the strategy has flags.
+        """Return whether the strategy can compute flags.
 
-        The byte for the lowest bit of a zero product must be above every window's last place.
+        Flags need an exponent byte for the lowest bit of a zero product. This byte must be above the last place of
+        every window.
         """
         zero = -NO_EXPONENT - 1
         return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
@@ -148,7 +149,7 @@ class Joined(Aligned):
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether all exponents fit in bytes. The byte for zero must be below them."""
+    """Return whether all exponents fit in bytes. The byte that stands for zero must be below these exponents."""
     plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
     if engine.window.width is None or engine.step.group is not None or not plain:
         return False
@@ -161,9 +162,10 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
 
 
 def _holds(engine: Engine, precision: int) -> bool:
-    """Return whether the carrier can align: the last bit of a sum of magnitudes is always one window unit.
+    """Return whether the carrier is precise enough for alignment by addition.
 
-    The sum starts at 2^(precision - 1) units and must not reach twice that.
+    The last bit of a sum of magnitudes must be one window unit. The sum starts at 2^(precision - 1) units and must
+    not reach twice that.
     """
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)

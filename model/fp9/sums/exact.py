@@ -122,7 +122,6 @@ def _part_bits(x: Span, count: int) -> int:
 
 
 def _split(values: NDArray[np.float64], x: Span, count: int) -> list[NDArray[np.float64]]:
-    """Numbers outside a range become zeros with the same sign."""
     if count == 1:
         return [values]
     length = -(-range_bits(x) // count)

@@ -178,7 +178,8 @@ class Windowed(FastSums):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         """Return whether the kernel is bit-exact.
 
-        The kernel ignores the exponent of zeros. No number may have a lower exponent than zeros have.
+        The kernel ignores zeros when it finds the largest exponent. Therefore no number may have a lower exponent
+        than a zero.
         """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 
@@ -217,7 +218,7 @@ def first_fitting(
 ) -> FastSums | None:
     """Return the first strategy that is bit-exact for an engine and two sides. Return None if there is none.
 
-    With `flags`, the strategy must have flags.
+    With `flags`, the strategy must also compute flags.
     """
     bits = depth_bits(a.depth)
     for strategy in fitting(strategies, engine, a.span, b.span, joins, bits):

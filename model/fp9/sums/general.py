@@ -89,7 +89,8 @@ def _rounding(
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
     """Return an engine's parameters as numbers, and the number of limbs for exact sums.
 
-    `products` is the exponent range of the products' bits. Chunks are added to a total. There is no zero bypass.
+    `products` is the exponent range of the products' bits. The parameters assume that chunks are added to a total
+    and that there is no zero bypass.
     """
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)
@@ -124,7 +125,7 @@ NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
 
 
 class GeneralSums:
-    """An engine and two sides, prepared for sums of k products."""
+    """Dot products of two sides with the general kernel. A side has k numbers in each row."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b

@@ -132,7 +132,6 @@ class GroupedTiles(FastSums):
         starts: range,
         end: int,
     ) -> NDArray[np.float32]:
-        """The sums of groups, (groups, rows, columns), are exact in float32."""
         sums = scratch_full((len(starts), *shape), 0.0, np.float32)
         a, b = read_only(pair[0][rows], some_columns(pair[1], columns))
         for own, start in zip(sums, starts, strict=True):

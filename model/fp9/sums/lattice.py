@@ -12,15 +12,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FEW = 0.25
-"""Largest share of rows to compute again. At a third of the speed, this costs about as much as the first pass."""
+"""Largest fraction of rows that are computed again, as a sum over both operands. The second computation runs at a
+third of the speed. It then
+takes about as long as the first.
+"""
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return two masks, of rows of a and of rows of b, whose lowest bits are too low.
+    """Return a mask of rows of a and a mask of rows of b. Masked rows have numbers with too low bits.
 
-    2^lowest divides the products of all other rows. A masked row of a is not a multiple of 2^x. A masked row of
-    b is not a multiple of 2^(lowest - x). x is chosen so that these rows are fewest. Returns None if their
-    share is above `_FEW`.
+    2^lowest divides the products of all other rows. A masked row of a has a number that is not a multiple of 2^x.
+    A masked row of b has a number that is not a multiple of 2^(lowest - x). x is chosen so that the number of
+    masked rows is smallest. Returns None if the masked
+    fraction of a plus the masked fraction of b exceeds `_FEW`.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

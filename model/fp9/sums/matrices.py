@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from fp9.sums.groups import GroupedSums
 
 WORTH_A_THREAD_STEPWISE = 1 << 15
-"""Number of products for which a further thread makes the general kernel faster."""
+"""Smallest number of products for which one more thread saves time, with the general kernel."""
 
 _NUMBERS_AT_A_TIME = 1 << 20
 
 
 class Options(NamedTuple):
-    """Options of `dot` and `matmul`. `joins` says that chunks or scaled sums are added to a total."""
+    """Options of `dot` and `matmul`. `joins` is true if sums of chunks, or scaled sums, are added to a total."""
 
     flags: bool
     joins: bool

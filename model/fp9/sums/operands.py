@@ -35,9 +35,9 @@ class Span(NamedTuple):
     precision: int
 
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
-        """Return the span of products of these numbers and some factors.
+        """Return the span of products of these numbers and other factors.
 
-        The exponents of a product's bits are `low` to `high` higher. Its significand is up to `bits` longer.
+        The exponents of bits increase by `low` to `high`. The significand becomes up to `bits` bits longer.
         """
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
@@ -100,7 +100,7 @@ class Operand:
 
     @property
     def met_span(self) -> Span:
-        """Return the span of the numbers that occur."""
+        """Return the span of the numbers that occur in the operand."""
         return self._kept.met_span
 
     @property

@@ -331,7 +331,7 @@ def _random(
 
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:
-    """Return whether the sum of all products is scaled before C is added. The whole sum is then one chunk."""
+    """Return whether all of K is one chunk, whose sum is scaled before C is added."""
     return scaled and engine.step.scaling is Scaling.SUMS and engine.chunk.length is None and not engine.step.exact
 
 

@@ -21,7 +21,7 @@ from fp9.system.parallel import PRODUCTS
 from fp9.system.scratch import scratch_copy, scratch_full
 
 PRODUCTS_OF_TILES = 1 << 28
-"""Number of products in a part, for kernels with register tiles. Other kernels use `PRODUCTS`."""
+"""Number of products that a thread computes at once with register tiles. Other kernels use `PRODUCTS`."""
 
 EVERY = slice(None)
 INEXACT = np.uint8(Flags.INEXACT)
@@ -64,7 +64,7 @@ class Flagged(NamedTuple):
 
     @property
     def open(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the rows and columns of sums whose flags are unknown."""
+        """Return the row and column indices of the sums whose flags are unknown."""
         some = self.unsure | ~np.isfinite(self.numbers)
         if not some.any():
             return _NO_PLACES
@@ -97,7 +97,7 @@ class FastSums(abc.ABC):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for these codes. `fits` has already returned True."""
+        """Return whether the kernel is bit-exact for these codes. Call `takes` only if `fits` returned True."""
         return True
 
     @abc.abstractmethod
@@ -156,9 +156,9 @@ def depth_bits(depth: int) -> int:
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether a zero can raise the largest exponent.
+    """Return whether a zero can increase the largest exponent of a step.
 
-    Zeros count if their exponent is above that of a product or an addend.
+    This is so if the exponent of zero is above the exponent of some product or addend.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent

@@ -81,8 +81,8 @@ class Tiled(FastSums):
     ) -> NDArray[Any]:
         """Return accumulators (rows, n) after some products.
 
-        `redo` (rows, panels) is set where they are wrong. If flags are wanted, it is also set where flags other
-        than inexact may be raised. Inexact steps set `lost`.
+        `redo` (rows, panels) is set where accumulators are wrong. If flags are requested, `redo` is also set where
+        flags other than inexact may be raised. Inexact steps set marks in `lost`.
         """
 
     @functools.cached_property
@@ -140,7 +140,7 @@ class Tiled(FastSums):
         return found
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """Return sums with flags from the tiles. Set `redo` where they are wrong."""
+        """Return sums with flags from the tiles. `redo` is set where the sums or flags are wrong."""
         lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
         if self.joins:
             chunks, acc = self._joined_chunks, start
@@ -192,7 +192,7 @@ class Tiled(FastSums):
         return sums
 
     def _cells(self, redo: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield the rows and columns of sums that must be computed again.
+        """Yield the row and column indices of sums that must be computed again.
 
         If a whole row is wrong, its entries in `redo` are cleared.
         """

@@ -143,7 +143,6 @@ class RoundedNarrow(Rounded):
         return Tiled.takes(engine, a, b, depth_bits)
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """An unmarked sum is certainly exact only if float32 holds every partial sum."""
         found = super()._flagged(rows, start, redo)
         some = (found.flags == 0) & ~found.unsure
         if some.any():
@@ -172,9 +171,9 @@ def _held_step(a: Side, b: Side, depth: int) -> int:
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """Return the exponent of a unit in which float64 holds a block's sum.
+    """Return the exponent of the fine step: a unit in which float64 holds a block's sum.
 
-    Most products and accumulators are multiples of it.
+    Most products and accumulators are multiples of this unit.
     """
     places = min(_met_step(a, b), engine.result.format.quantum(engine.result.format.lowest_exponent))
     return max(places, _held_step(a, b, BLOCK))
@@ -196,8 +195,8 @@ TILED: tuple[type[FastSums], ...] = (
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """Return the first strategy that is bit-exact. Return None if only the general kernel is.
+    """Return the first strategy that is bit-exact. Return None if only the general kernel is bit-exact.
 
-    With `flags`, the strategy must have flags.
+    With `flags`, the strategy must also compute flags.
     """
     return first_fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a, b, joins, flags)

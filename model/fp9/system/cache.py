@@ -103,7 +103,7 @@ def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
 
 
 def keep_within_bound() -> list[Entry]:
-    """Remove the least recently used entries until the cache is within its limit. Return them.
+    """Remove the least recently used entries until the cache is within its limit. Return the removed entries.
 
     Entries used within the last hour stay, since another process may be about to read them.
     """
@@ -119,7 +119,7 @@ def keep_within_bound() -> list[Entry]:
 
 
 def _remove(path: Path) -> None:
-    """Remove an entry. The entry is renamed first, so that no process reads a part of it."""
+    """Remove an entry. The entry is first renamed, so that no process reads an incomplete entry."""
     gone = path.with_name(f".{path.name}.{os.getpid()}.gone")
     with contextlib.suppress(FileNotFoundError):
         path.rename(gone)
@@ -143,5 +143,5 @@ def recomputing(wanted: bool = True) -> Iterator[None]:
 
 
 def is_anew() -> bool:
-    """Return whether cached results must be recomputed."""
+    """Return whether cached results are to be ignored and computed again."""
     return _ANEW.get()

@@ -13,18 +13,20 @@ Progress = Callable[[float], None]
 """Function that is called with the fraction of work done, which rises to 1."""
 
 STREAMED = 1 << 20
-"""Number of elements in a part whose elements are read and written once."""
+"""Number of elements that a thread processes at once, if each element is read and written once."""
 
 CACHED = 1 << 16
-"""Number of elements in a part that is processed several times. The part and its temporaries fit the second-level
-cache.
+"""Number of elements that a thread processes at once, if elements are read several times. These elements and
+the temporary arrays fit the second-level cache.
 """
 
 PRODUCTS = 1 << 23
-"""Number of products in a part. A part takes some tens of milliseconds, so that Ctrl-C takes effect soon."""
+"""Number of products that a thread computes at once. This takes some tens of milliseconds, so that Ctrl-C takes
+effect soon.
+"""
 
 WORTH_A_THREAD = 1 << 20
-"""Number of elements or products for which a further thread makes vector kernels faster."""
+"""Smallest number of elements or products for which one more thread saves time, with vector kernels."""
 
 
 def cores() -> int:

@@ -130,7 +130,7 @@ def _steps(s, t, some, others, marks):
 
 @inlined
 def _binades(products):
-    """An accumulator may be this many binades above its products."""
+    """Return how many binades an accumulator may be above its products."""
     binades = 0
     while products >> binades:
         binades += 1

@@ -63,7 +63,7 @@ def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
 def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
     """Return the bits that rounding changed. The result is negative if the sum may be tiny.
 
-    `doubt` is 1 if the carrier may have lost bits of such a sum.
+    `doubt` is 1 if the carrier may have lost bits of a sum that may be tiny.
     """
     tiny, doubt = facts[-2:]
     size, bits = code.magnitude(exact), changed(code, exact, rounded)
@@ -74,7 +74,6 @@ def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
 
 
 def _carry(code: Code, rows: int, sides: tuple[Any, ...], row: Any, turns: tuple[Any, Any], rounding: Any) -> None:
-    """Load accumulators from `acc`, run all steps, and store them in `out`. `rounding(place, sum)` ends each step."""
     a, depth, b, acc, out, first = sides
     steps, products = turns
     width = VECTORS * code.lanes
@@ -138,7 +137,7 @@ def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = Fals
 
 
 def watched_tile(rows: int) -> Any:
-    """Return a tile without rounding that reads one panel and writes another.
+    """Return a tile without rounding. The accumulators come from one panel and the results go to another panel.
 
     The tile returns whether a step was inexact.
     """
@@ -151,9 +150,10 @@ def watched_tile(rows: int) -> Any:
 
 
 def directed_tiles(rows: int, mode: int) -> Any:
-    """Return tiles without rounding that read one panel and write another, for a list of first rows.
+    """Return tiles without rounding, for a list of first rows.
 
-    The processor rounds up or down, as `mode` says.
+    The accumulators come from one panel and the results go to another panel. The processor rounds in the mode
+    `mode`.
     """
 
     def tiles(

@@ -140,7 +140,7 @@ def _marked_at_edge(edge, some, marks):
 def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, marks, columns):
     """With `single`, rows are computed one by one.
 
-    Incomplete tiles, and tiles in the lowest binades, need `single`.
+    Incomplete tiles need `single`. Tiles in the lowest binades need `single` too.
     """
     first, row = place
     if single:

@@ -83,7 +83,10 @@ class Code:
         return self.builder.shuffle_vector(one, nothing, first)
 
     def part(self, vector: Any, number: int) -> Any:
-        """Return one part of a longer vector, with its integers sign-extended to the lanes' width."""
+        """Return the vector with index `number` within a longer vector.
+
+        Integers are sign-extended to the width of the lanes.
+        """
         places = [number * self.lanes + lane for lane in range(self.lanes)]
         chosen = ir.Constant(ir.VectorType(_I32, self.lanes), places)
         return self.builder.sext(self.builder.shuffle_vector(vector, vector, chosen), self.int)
@@ -191,12 +194,12 @@ Body = Callable[..., None]
 
 
 def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watched: bool = False) -> Any:
-    """Return a Numba function whose code `body(code, *arguments)` emits. Arrays become pointers. Numbers stay numbers.
+    """Return a Numba function whose code `body(code, *arguments)` emits. Array arguments become pointers.
 
-    `carrier` is the index of the argument whose type determines the vector width. `rounding` is the rounding
-    mode of sums and products. The mode is set around a function that is not inlined, so that LLVM does not move
-    instructions across the change. If `watched`, the function returns whether an operation was inexact. The
-    function always returns True on machines without such a status flag.
+    `carrier` is the index of the argument whose type determines the vector width. `rounding` is the rounding mode
+    of sums and products. The mode is set around a call of a separate function, so that LLVM does not move
+    instructions across the change. If `watched`, the function returns whether an operation was inexact. On
+    machines without an inexact flag, the function always returns True.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -318,7 +321,7 @@ def join_panel(totals, parts, t, tiny, lost):
 
 @inlined
 def mark_joined(lost, row, part, t, tiny):
-    """Mark in `lost` the sums `row` + `part` that rounding changes.
+    """Set a mark in `lost` for each sum `row` + `part` that is inexact.
 
     A mark is negative if the magnitude of the sum is at most `tiny`.
     """
