@@ -31,7 +31,7 @@ from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.hybrid import HYBRID_ZONES, hybrid_bits, hybrid_threshold
 
 SELECTS = ("target", "rounding", "overflow", "random")
-"""Cast ports that are read after the first stage."""
+"""Input ports of a cast that stages after the first need."""
 
 LARGEST_SCALE = 1 << (SCALE_BITS - 1)
 """Magnitude of the most negative scale."""
@@ -118,7 +118,7 @@ class Unpack(Step):
     def _specials(self, fields: data.View[data.StructLayout]) -> tuple[Value, Value]:
         """Return whether the source is NaN, and whether it is infinite.
 
-        If NaN has the code of -0, its magnitude bits are 0.
+        In some formats NaN has the code of -0. Its magnitude bits are then 0.
         """
         source, magnitude = self._source, self.i.x[:-1]
         if source.specials is Specials.IEEE:
@@ -203,9 +203,9 @@ class Place(Step):
         ]
 
     def _near_normal(self, m: Module, target: CastTarget) -> None:
-        """Drive the bits for tininess after rounding.
+        """Drive the bits that detect tininess after rounding.
 
-        They show whether a number just below the normal numbers becomes normal when it is rounded in full
+        They show whether a number just below the smallest normal number becomes normal when it is rounded in full
         precision.
         """
         padded = Cat(Const(0, self._tail), self.i.fraction)

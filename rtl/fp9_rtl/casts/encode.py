@@ -17,7 +17,6 @@ from fp9_rtl.parts.step import Step
 
 
 def _nans(unit: Cast, target: Format) -> tuple[int, int]:
-    """Return the NaN code with sign 0 and the NaN code with sign 1. Both are 0 in a format without NaN."""
     policy = unit.policy(target, unit.roundings[0], unit.overflow[0])
     return policy.nan_code(target, True) or 0, policy.nan_code(target, False) or 0
 
@@ -66,7 +65,9 @@ class Encode(Step):
     def _encode(
         self, m: Module, target: CastTarget, saturates: Signal, overflow: Signal, flushed: Signal, infinite: Signal
     ) -> None:
-        """Return the result in one target. Drive whether the result overflows, is flushed to zero, or is infinite."""
+        """Return the code of the result in one target. Drive whether the result overflows, is flushed to zero, or is
+        infinite.
+        """
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)
         if not target.has_subnormals:

@@ -25,7 +25,7 @@ def lane_name(number: int) -> str:
 
 
 def beside_lanes(unit: Cast) -> dict[str, int]:
-    """Return the fields for the running amax. They do not enter the lanes."""
+    """Return the fields that the running amax needs. No lane uses these fields."""
     return {"largest": unit.source.bits - 1, "amax_clear": 1} if unit.amax else {}
 
 
@@ -57,7 +57,6 @@ class Spread(Step):
         return m
 
     def _finite_magnitude(self, code: Value) -> Value:
-        """Return the code without its sign. Return 0 for infinities and NaN."""
         source, magnitude = self._unit.source, code[:-1]
         if source.max_code == source.magnitude_mask:
             return magnitude

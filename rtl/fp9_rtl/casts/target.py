@@ -52,7 +52,7 @@ class CastTarget(abc.ABC):
 
     @abc.abstractmethod
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        """Drive `places` with the number of fraction bits that a number with this exponent drops.
+        """Drive `places` with the number of fraction bits to drop from a number with this exponent.
 
         `window` is the number of fraction bits. At most `window` + 1 + `depth` bits are dropped.
         """
@@ -62,7 +62,7 @@ class CastTarget(abc.ABC):
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        """Return the last bit that the kept bits have in the code. This bit decides ties to even."""
+        """Return the last kept bit in the form that it has in the code. This bit decides ties to even."""
         return kept[0]
 
     @abc.abstractmethod

@@ -91,7 +91,7 @@ class UpcastStep(Step):
     def _sign(self, sign: Value, code: Value, nan: Value, infinite: Value) -> Value:
         """Return the result's sign. In some formats zero or NaN has no sign.
 
-        A NaN whose code is -0 consists of the sign bit alone.
+        In some operand formats NaN has the code of -0. Its sign bit is then not a sign.
         """
         fmt = self._result
         if fmt.signed_zero:

@@ -37,7 +37,9 @@ def port_types(unit: Unit) -> dict[str, Type]:
 
 
 def _shared(ports: Sequence[str]) -> str:
-    """Return the common end of the ports' names. Return the first name if they have no common end."""
+    """Return the longest common ending of the ports' names. Return the first name if the names have no common
+    ending.
+    """
     words = ports[0].split("_")
     ends = ("_".join(words[start:]) for start in range(len(words)))
     return next((end for end in ends if all(f"_{port}".endswith(f"_{end}") for port in ports)), ports[0])

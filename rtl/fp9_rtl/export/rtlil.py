@@ -78,7 +78,6 @@ def _words(rtlil: str, top: str | None) -> tuple[str, Any]:
 
 
 def _lower(module: dict[str, Any]) -> None:
-    """Replace XNOR cells, and logical operators with wide operands. The writer does not support these cells."""
     bits = [bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int)]
     free = itertools.count(max(bits, default=1) + 1)
     for name, cell in list(module["cells"].items()):

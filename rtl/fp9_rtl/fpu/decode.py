@@ -1,7 +1,8 @@
 """First stage of a multi-format FPU. It decodes the ports to the factors and the addend of an exact sum.
 
-Every operation is a sum a * b + c. If it does not read b, b is 1. If it does not read c, c is a zero with the
-product's sign. Comparison, minimum and maximum use a - c.
+Every operation is a sum a * b + c. If an operation has no operand b, b is 1. If an operation has no operand c, c is
+a
+zero with the product's sign. Comparison, minimum and maximum use a - c.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ class DecodeMulti(Step):
         ]
 
     def _overflow(self, m: Module) -> None:
-        """Drive the overflow policy. It is the selected policy for 8-bit results and that of IEEE 754 for wider
-        results.
+        """Drive the overflow policy. 8-bit results use the selected policy, and wider results use the policy of IEEE
+        754.
         """
         unit, policies = self._unit, overflows(self._unit)
         wide, chosen = Signal(name="result_is_wide"), Signal(range(len(policies)))

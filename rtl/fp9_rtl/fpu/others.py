@@ -105,9 +105,7 @@ class Others:
         ]
 
     def _code(self, fmt: Format, name: str) -> Value:
-        """Return the operand's code. If the bits above the code are not all 1, return the canonical NaN (NaN
-        boxing).
-        """
+        """Return the operand's code. Return the canonical NaN if a bit above the code is not 1 (NaN boxing)."""
         word = self._ports[name]
         code = word[: fmt.bits]
         if not self._unit.nan_boxing or fmt.bits == self._unit.word:
@@ -117,7 +115,7 @@ class Others:
         return boxed
 
     def _canonical(self, fmt: Format, code: Value, operand: View) -> Value:
-        """Return the code. A zero or NaN without a sign gets the same code as from the encoder."""
+        """Return the code. A zero or NaN without a sign gets the code that the encoder uses."""
         if not fmt.signed_zero:
             code = Mux(operand.zero, 0, code)[: fmt.bits]
         if fmt.nan_code(True) == fmt.nan_code(False):

@@ -143,9 +143,8 @@ class DecodeFpu(Step):
         ]
 
     def _decoded(self, m: Module, name: str, lane: int, taken: Value) -> data.View[data.StructLayout]:
-        """Return the 8-bit operand of a lane. If `taken` is 0, its significand is 0.
-
-        In the first lane the exponent is then 0, too.
+        """Return the 8-bit operand of a lane. If `taken` is 0, the significand is 0. In the first lane the exponent is
+        then 0, too.
         """
         formats = {"a": self._unit.a, "b": self._unit.b}[name]
         bits = self._format.exponent_bits
@@ -213,7 +212,9 @@ class MultiplyFpu(Step):
         return m
 
     def _products(self, m: Module) -> tuple[Value, Value]:
-        """Return the second product, then the first product. The second product is 0 if there is none."""
+        """Return the second product and then the first product. If the operation has only one product, the second is
+        0.
+        """
         a, b, pair = self.i.a, self.i.b, self.i.pair
         top = Const(0, self._wide - OPERAND_SIGNIFICAND_BITS)
         product = Signal(2 * self._wide)

@@ -27,7 +27,7 @@ from fp9_rtl.sums.terms import signed_sum
 View: TypeAlias = "data.View[data.StructLayout]"
 
 CHOICES = ("rounding", "target", "overflow", "tag", "others")
-"""Fields that bypass the sum. The rounder and the last stage read them."""
+"""Fields that bypass the sum. The rounder and the last stage use these fields."""
 
 
 def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:

@@ -69,7 +69,7 @@ def _cell(cell: Mapping[str, Any]) -> Cell:
 
 
 def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[list[Cell]]:
-    """Yield operations. If a sum is the only reader of another sum, both form one operation."""
+    """Yield operations. Combine two sums into one operation if the first sum drives only the second."""
     readers = Counter(bit for cell in cells for bit in cell.reads) + Counter(outputs)
     sums = {cell.ports["Y"]: cell for cell in cells if cell.kind in _SUMS and {readers[b] for b in cell.drives} == {1}}
     inner = {
@@ -88,7 +88,7 @@ def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[
 
 
 def _increments(cell: Cell, free: Iterator[int]) -> Iterable[Cell]:
-    """Divide a long increment into increments of its parts, lowest first. Return any other cell unchanged."""
+    """Divide a long increment into shorter increments, lowest bits first. Return any other cell unchanged."""
     y = cell.ports["Y"]
     step = cell.ports.get("B", ())
     top = "0" if len(step) > 1 or not cell.parameters.get("B_SIGNED") else "1"

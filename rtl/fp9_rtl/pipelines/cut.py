@@ -30,7 +30,10 @@ class Stage(Step):
         o: data.StructLayout,
         gives: Sequence[Bit],
     ) -> None:
-        """Store the operations. `reads` has the bits of layout `i`, and `gives` the bits of layout `o`."""
+        """Store the operations. `reads` contains the input bits of the stage, in layout `i`. `gives` contains the
+        output bits, in
+        layout `o`.
+        """
         self.name = name
         self._operations, self._names, self._reads, self._gives = operations, names, reads, gives
         super().__init__(i, o)

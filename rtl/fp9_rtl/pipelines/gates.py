@@ -75,9 +75,9 @@ class Gate:
 class Gates:
     """The gates of all operations.
 
-    `drivers` maps each net to its gate. `read` and `driven` map each bit to the nets on which it is read and
-    driven.
-    `load_delays` is the delay from each bit to the gates that read it.
+    `drivers` maps each net to its gate. A bit of an operation can have two nets: one as an input and one as an
+    output. `read`
+    and `driven` map bits to these nets. `load_delays` is the delay from each bit to the gates that use it.
     """
 
     drivers: Mapping[int, Gate]
@@ -86,8 +86,8 @@ class Gates:
     load_delays: Mapping[int, int]
 
     def between(self, reads: Iterable[int], drives: Sequence[int]) -> Iterator[Gate]:
-        """Yield the gates of an operation, drivers first. The operation reads the bits `reads` and drives the bits
-        `drives`.
+        """Yield the gates of an operation, drivers first. `reads` are its input bits, and `drives` are its output
+        bits.
         """
         done: set[Bit] = {self.read[bit] for bit in reads}
         pending = [(self.driven[bit], False) for bit in reversed(drives)]
@@ -107,7 +107,7 @@ class Gates:
 def map_operations(operations: Sequence[Sequence[Cell]], folder: Path) -> Gates:
     """Return the gates of the operations. `folder` is for temporary files.
 
-    Only the last cell of an operation may have readers outside the operation.
+    In each operation, only the output of the last cell may drive other operations.
     """
     driven = [bit for operation in operations for bit in operation[-1].drives]
     inner = {bit for operation in operations for cell in operation[:-1] for bit in cell.drives}

@@ -30,7 +30,7 @@ write_json words.json
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Cells that no register divides, drivers first. The output of the last cell is the output of the operation.
+    """Cells between which no register is placed, drivers first. The last cell drives the output of the operation.
 
     `reads` and `drives` are the operation's input and output bits, without constants. `gates` are in topological
     order.

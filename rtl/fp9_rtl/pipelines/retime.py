@@ -1,8 +1,10 @@
 """Assign operations to register stages. First minimise the clock period, then the number of registers.
 
-A path begins and ends at a port or register. Its length is the sum of its gate delays. For a given period, an
-operation's earliest stage depends on when its inputs arrive. Its latest stage depends on its readers. Between these
-bounds, a minimum cut places each register boundary where the fewest bits cross it.
+A path begins and ends at a port or register. Its length is the sum of its gate delays. For a given period, the
+earliest
+stage of an operation depends on the operations that drive its inputs. The latest stage depends on the operations
+that
+use its output. Between these bounds, a minimum cut places each register boundary where the fewest bits cross it.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ def _forward(
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
     """Return the earliest stage of every operation. Return None if `stages` stages are too few.
 
-    No stage is below the operation's entry in `floor`.
+    No operation gets an earlier stage than `floor` has for it.
     """
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []
@@ -105,7 +107,9 @@ def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
 def _backward(
     netlist: Netlist, operation: Operation, stage: int, needed: Mapping[int, _Time]
 ) -> tuple[dict[int, int], int]:
-    """Return the delay from each bit that an operation reads to the end of the stage. Also return the largest delay."""
+    """Return the delay from each input bit of an operation to the end of its stage. Also return the largest of these
+    delays.
+    """
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.drives:
@@ -156,7 +160,7 @@ def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
 def _wires(netlist: Netlist) -> dict[tuple[int | None, frozenset[int | None]], int]:
     """Return groups of bits with the register cost of each group.
 
-    The bits of a group have the same driver and the same readers. None stands for a port.
+    All bits in a group have the same driver and drive the same operations. None stands for a port.
     """
     driver = {bit: index for index, operation in enumerate(netlist.operations) for bit in operation.drives}
     readers: dict[int, set[int | None]] = {}

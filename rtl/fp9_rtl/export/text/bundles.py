@@ -44,7 +44,7 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Crossing:
-    """The bundles that enter a module (`taken`) and the bundles that leave it (`given`)."""
+    """The bundles that cross the boundary of a module. `taken` enter the module, and `given` leave the module."""
 
     taken: tuple[Bundle, ...] = ()
     given: tuple[Bundle, ...] = ()
@@ -53,9 +53,9 @@ class Crossing:
 def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
     """Return the bundles that enter and leave each module.
 
-    If a module uses several fields of a bundle, the whole bundle enters it. `typed` are words that have their own
-    type.
-    They are left out of bundles, unless the whole bundle is such a word.
+    If a module uses several fields of a bundle, all fields of the bundle enter the module. `typed` contains words
+    that
+    have their own type. A bundle contains such a word only if it has no other bits.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []

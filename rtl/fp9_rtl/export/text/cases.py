@@ -25,7 +25,7 @@ class Case:
 
 
 def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
-    """Return a `$pmux` cell as a case. Return None if its conditions test more than one word."""
+    """Return a `$pmux` cell as a case. Return None if the conditions of the cell test more than one word."""
     if cell.kind != "$pmux":
         return None
     found = [(list(_labels(condition, driver)), value) for condition, value in arms(cell)]
@@ -49,9 +49,9 @@ def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
 class Update:
     """The next value of a register.
 
-    This is the value of the first true condition in `arms`. If none is true, it is `otherwise`, or the register
-    keeps
-    its value if `holds`.
+    `arms` contains conditions and values. The first true condition selects the next value. If no condition is true,
+    the
+    register keeps its value if `holds`. Otherwise the next value is `otherwise`.
     """
 
     arms: tuple[tuple[Bits, Bits], ...]
@@ -62,7 +62,7 @@ class Update:
 def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
     """Return the conditions under which a register changes, and its new values.
 
-    They come from the multiplexers before the register, if nothing else reads these multiplexers.
+    The conditions come from the multiplexers in front of the register, if these multiplexers drive nothing else.
     """
     found: list[tuple[Bits, Bits]] = []
     value = cell.inputs["D"]
@@ -78,7 +78,7 @@ def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell],
 def _labels(condition: Bit, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Bits, str]]:
     """Yield each word that a condition tests, with the tested value.
 
-    A condition that is not a comparison is itself a word, which must be 1.
+    If a condition is not a comparison, its net counts as a word that must be 1.
     """
     cell = driver.get(condition)
     if cell is None:

@@ -8,7 +8,7 @@ from fp9_rtl.export.text.circuits.circuit import Bits, Cell
 from fp9_rtl.export.text.expressions import Atom, Binary, Choice, Concatenation, Expression, Unary, constant
 
 Read = Callable[[Bits], Expression]
-"""Function that returns the expression for some bits, as a given module reads them."""
+"""Function that returns the Verilog expression for some bits inside a given module."""
 
 OPERATORS = {
     "$and": "&",
@@ -69,17 +69,13 @@ def _operands(operator: str, value: Expression) -> tuple[Expression, ...]:
 
 
 def _choice(arms: list[tuple[Expression, Expression]], otherwise: Expression) -> Choice:
-    """Return a conditional expression. If its last branch is also conditional, both are merged."""
     if isinstance(otherwise, Choice):
         return Choice((*arms, *otherwise.arms), otherwise.otherwise)
     return Choice(tuple(arms), otherwise)
 
 
 def _not(value: Expression) -> Expression:
-    """Return the inverse of an expression.
-
-    A comparison, an inversion or a reduction is replaced by its opposite, without `~`.
-    """
+    """Return the inverse of an expression. Use an opposite operator instead of `~` if Verilog has one."""
     if isinstance(value, Binary) and value.operator in _OPPOSITES:
         return Binary(_OPPOSITES[value.operator], value.operands)
     if isinstance(value, Unary) and value.operator == "~":
@@ -98,8 +94,6 @@ def _signed(bits: Bits, read: Read) -> Expression:
 
 
 class _Bare(Expression):
-    """The argument of a function, always in parentheses."""
-
     atomic = False
 
     def __init__(self, argument: Expression) -> None:
@@ -110,10 +104,10 @@ class _Bare(Expression):
 
 
 def joined(parts: Sequence[Expression]) -> Expression:
-    """Return the concatenation of values, given lowest first. Adjacent constants are merged."""
+    """Return the concatenation of values. The first value becomes the lowest bits. Adjacent constants are merged."""
     return parts[0] if len(parts) == 1 else Concatenation(tuple(reversed(parts)))
 
 
 def fixed(bits: Bits) -> Expression:
-    """Return a constant from its bits, given lowest first. Undefined bits become 0."""
+    """Return a constant. `bits` begins with the lowest bit. Undefined bits become 0."""
     return constant("".join("1" if bit == "1" else "0" for bit in reversed(bits)))

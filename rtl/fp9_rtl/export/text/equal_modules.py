@@ -17,9 +17,9 @@ from fp9_rtl.export.text.hierarchy import Part
 _CLOCKING = ("CLK", "ARST")
 
 End = Path | str
-"""One end of an edge: the path of a module, or the name of a circuit port."""
+"""The source or target of an edge: the path of a module, or the name of a circuit port."""
 Passing = Mapping[tuple[End, End], set[int]]
-"""Nets that pass between modules. The key is a pair: the end that drives them, and the end that reads them."""
+"""Nets that pass between modules. Each key is a pair of driver and target. Both are a module or a circuit port."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Edge:
-    """Bits that pass from a source to a target. Each end is a step or the name of a port of the circuit."""
+    """Bits that pass from a source to a target. The source and the target are steps or circuit ports."""
 
     source: End
     target: End
@@ -122,7 +122,8 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
     """Return the representative of each module.
 
-    This is the first equal module with the same parent, unless one of the two feeds the other.
+    The representative is the first equal module with the same parent. A module that drives the other, directly or
+    indirectly, is not merged with it.
     """
     feeds = _feeds(passing)
     first: dict[Path, Path] = {(): ()}
@@ -137,9 +138,9 @@ def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) 
 
 
 def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
-    """Return a function of two modules. It tells whether an output of the first reaches the second.
+    """Return a function of two modules. It returns whether an input of the second module depends on the first module.
 
-    Paths through other modules count as well.
+    The dependence may lead through other modules.
     """
     readers: defaultdict[End, set[End]] = defaultdict(set)
     for source, target in passing:

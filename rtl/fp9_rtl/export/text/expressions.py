@@ -85,7 +85,9 @@ class Binary(Expression):
 
 @dataclass(frozen=True)
 class Choice(Expression):
-    """A conditional expression. Its value is that of the first true condition, or `otherwise` if none is true."""
+    """A conditional expression. The first true condition selects the value. If no condition is true, the value is
+    `otherwise`.
+    """
 
     arms: tuple[tuple[Expression, Expression], ...]
     otherwise: Expression

@@ -54,7 +54,6 @@ def _ranged(name: str, port: Signal) -> str:
 
 
 def _layout(port: Signal, types: Types) -> str | None:
-    """Return the bit fields of a port, or the meaning of its values. Return None if it has neither."""
     type_ = port.type or types.of(port.bits)
     if isinstance(type_, Struct):
         return bits_of(type_.fields)

@@ -131,7 +131,8 @@ def flattened(circuit: Circuit) -> Circuit:
 def split_structures(circuit: Circuit) -> None:
     """Split registers and multiplexers that hold a whole structure into one cell for each field.
 
-    Only fields that have a name in the source are split. A multiplexer is split if its only reader is split.
+    Only fields that have a name in the source are split. A multiplexer is split if it drives only one cell, which
+    is split.
     """
     fields = _fields(circuit.wires)
     read = readers(circuit)
@@ -191,7 +192,7 @@ def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
 def _cuts(output: Bits, fields: Fields) -> list[Sequence[int]]:
     """Return the bit positions of an output, grouped by field.
 
-    Return an empty list if all positions belong to one field or none belongs to a field.
+    Return an empty list if all positions belong to the same field, or if no position belongs to a field.
     """
     place = {bit: i for i, bit in enumerate(output)}
     holding = {number: wire for bit in nets(output) for number, wire in fields.get(bit, {}).items()}

@@ -130,7 +130,7 @@ class Module:
         self.reading.home[id(cell)] = self._value(Signal(given, cell.output, is_register=alone))
 
     def _gather(self, groups: Mapping[str, Sequence[tuple[int, Cell]]]) -> None:
-        """Combine values into one signal if they are adjacent in one source name."""
+        """Combine values into one signal if they are adjacent bits of the same source name."""
         for name, members in groups.items():
             run: list[tuple[int, Cell]] = []
             runs = [run]

@@ -36,9 +36,9 @@ _LONGEST_NAME = 40
 def said(cell: Cell, word: Callable[[Bits], str], case: Case | None, follows: str | None) -> str:
     """Return a name for a cell's value.
 
-    The first name that exists is taken: a local name in the source, the name `follows`, or a name made of the
-    operands.
-    `follows` is used for a value that a register stores next.
+    A local name in the source has priority. Next comes `follows`, for the next value of a register. Otherwise the
+    name is
+    made of the names of the operands.
     """
     name = source.value_name(cell.source, cell.kind) or follows or _of_operands(cell, word)
     subject = word(case.subject) if case else ""

@@ -1,4 +1,4 @@
-"""Write the bits that a module reads: as a signal that holds them, or as the expression that drives them."""
+"""Write the bits that a module uses: as the name of a signal, or as the expression that drives them."""
 
 from __future__ import annotations
 
@@ -25,24 +25,28 @@ class Reading:
         """The bits that have been read: the `id` of the signal, and the index of the bit."""
 
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
-        """From now on, write these signals where their bits are read. With `bits`, do so only for these bits."""
+        """From now on, write the names of these signals instead of expressions. If `bits` is given, do so only for
+        these bits.
+        """
         for signal in signals:
             for place, bit in enumerate(signal.bits):
                 if isinstance(bit, int) and (bits is None or bit in bits):
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """From now on, write a structure's name where all its bits are read together."""
+        """From now on, write a structure's name where all its bits are used together."""
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 
     def forget(self, signals: Collection[int]) -> None:
-        """Stop writing these signals. `signals` has the `id` of each."""
+        """From now on, do not write the names of these signals. `signals` has the `id` of each signal."""
         for bit, at in self._at.items():
             self._at[bit] = [known for known in at if id(known[0]) not in signals]
 
     def word(self, bits: Bits) -> str:
-        """Return a text that can be part of a name: a signal's name or a number. It is empty if there is neither."""
+        """Return a signal's name or a number that can be part of another name. Return an empty text if the bits have
+        neither.
+        """
         if all(isinstance(bit, str) for bit in bits):
             return str(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2))
         at = [self._at[bit][0] for bit in nets(bits) if bit in self._at]
@@ -54,8 +58,9 @@ class Reading:
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
         """Return the expression that defines a signal.
 
-        The cells in `inside` drive bits of the signal and are written as expressions. Other bits are read as in
-        `read`.
+        The cells in `inside` drive bits of the signal, and their values are written as expressions. All other bits
+        are
+        written as in `read`.
         """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []
@@ -81,9 +86,9 @@ class Reading:
         return verilog.joined(parts)
 
     def choice(self, bits: Bits) -> tuple[Expression, Enum | None]:
-        """Return the expression for a word that is compared with constants, and the enumeration of its values.
+        """Return two values for a word that is compared with constants: its expression, and its enumeration type.
 
-        The enumeration is None if the word is not a whole signal of an enumeration type.
+        The second value is None if the word is not a whole signal of an enumeration type.
         """
         signal = self._whole(bits)
         return self.read(bits), signal.type if signal and isinstance(signal.type, Enum) else None
@@ -92,7 +97,6 @@ class Reading:
         return next((signal for signal, _ in self._at.get(bits[0], ()) if signal.bits == bits), None)
 
     def _value(self, cell: Cell) -> Expression:
-        """Return a cell's value. A comparison with an enumeration value uses its label."""
         if cell.kind in ("$eq", "$ne", "$is_zero"):
             subject, named = self.choice(cell.inputs["A"])
             label = named and named.label(cell.inputs.get("B", ("0",) * len(cell.inputs["A"])))
@@ -109,8 +113,8 @@ class Reading:
         return self.read(bits)
 
     def _part(self, bits: Bits, start: int) -> tuple[Expression, int]:
-        """Return an expression for the bits from `start`, and the index where it ends. It covers as many bits as
-        possible.
+        """Return an expression for as many bits from index `start` as possible. Also return the index after the last
+        bit.
         """
         bit = bits[start]
         if isinstance(bit, str):

@@ -83,9 +83,10 @@ class Names:
         self._taken = {*VERILOG, *taken}
 
     def give(self, wanted: str) -> str:
-        """Reserve and return the wanted name.
+        """Reserve a unique name that is like the wanted name, and return it.
 
-        If the name is taken, a number is appended. If it does not begin with a letter, a word is placed before it.
+        If the wanted name is taken, a number is appended. If its first character is not a letter, a word is placed
+        before it.
         """
         wanted = wanted if wanted[:1].isalpha() else f"value_{wanted.lstrip('_')}"
         name = next(n for n in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(2))) if self.free(n))
@@ -184,12 +185,15 @@ class Sources:
                 yield name, held, place
 
     def within(self, bits: Bits) -> Iterator[str]:
-        """Yield the source names that denote exactly the lowest bits in `bits`. The longest comes first."""
+        """Yield the source names whose bits are exactly the lowest bits in `bits`. The name with the most bits comes
+        first.
+        """
         found = [(n, held) for n, held in self.holding(bits[0]) if held == bits[: len(held)]]
         return (name for name, _ in sorted(found, key=lambda found: -len(found[1])))
 
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
-        """Yield the wanted bits as runs: a source name, the index of the run in it, and the bits.
+        """Yield the wanted bits as runs of adjacent bits. Each run has a source name, its index in this name, and its
+        bits.
 
         Names that begin with `first` have priority.
         """

@@ -42,7 +42,7 @@ def value_name(place: Place | None, kind: str) -> str | None:
 
 
 def comment(place: Place | None) -> str | None:
-    """Return the comment at the end of a source line, or the one above it. The result is one line."""
+    """Return the comment at the end of a source line, or the comment above the line. The result is one line."""
     lines = _lines(place[0]) if place else ()
     if place is None or not 0 < place[1] <= len(lines):
         return None

@@ -16,7 +16,9 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass
 class Definition:
-    """The definition of a signal. `reads` has the signals that it reads; `comment` comes from the source."""
+    """The definition of a signal. `reads` has the signals in the expression, and `comment` comes from the Python
+    source.
+    """
 
     signal: Signal
     cells: list[Cell]
@@ -100,7 +102,7 @@ def _is_part(definition: Definition) -> bool:
 
 
 def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
-    """Sort the definitions so that each comes after those that it reads. Otherwise keep their order."""
+    """Sort the definitions so that each signal is defined before it is used. Otherwise keep their order."""
     by_signal = {id(d.signal): d for d in definitions}
     ordered: list[Definition] = []
     done: set[int] = set()

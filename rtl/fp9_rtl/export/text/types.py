@@ -101,7 +101,9 @@ class Types:
             left = [cell for cell in left if cell not in found]
 
     def _taken(self, register: Cell, alone: Mapping[Bits, Cell]) -> Type | None:
-        """Return the type that all values stored by a register have. Return None if they have no common type."""
+        """Return the type of a register, if all values that the register stores have this type. Return None
+        otherwise.
+        """
         found: set[Type | None] = set()
         value = register.inputs["D"]
         while (choice := alone.get(value)) is not None and choice.kind == "$mux" and choice.path == register.path:

@@ -47,7 +47,7 @@ class Uses:
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return how often each cell's value is read. A read of a part of the value counts twice."""
+        """Return how often each cell's value is used. A use of only some bits counts twice."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)
@@ -82,7 +82,7 @@ class Uses:
     def _is_inline(self, cell: Cell, references: int, leaves: dict[int, int]) -> bool:
         """Return whether a value is written inline.
 
-        This is so if the value is short and read once, or if it inverts a named bit.
+        A value is written inline if it is short and used once, or if it inverts a named bit.
         """
         below = 0
         for bits in self._reads(cell):
@@ -104,7 +104,10 @@ class Uses:
 
 
 def _runs(bits: Bits, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Cell, Bits]]:
-    """Yield runs of bits that one cell drives, with the cell. Bits without a driver are left out."""
+    """Yield runs of adjacent bits that the same cell drives. Each run comes with this cell. Bits without a driver are
+    left
+    out.
+    """
     start = 0
     while start < len(bits):
         cell = driver.get(bits[start]) if isinstance(bits[start], int) else None

@@ -74,7 +74,9 @@ class _Texts:
         self._typed = system
 
     def write(self, top: Part) -> tuple[dict[str, str], dict[Path, str]]:
-        """Return the texts by module name, and the module name of each part."""
+        """Return two dictionaries: the texts by module name, and the Verilog module name for each module of the
+        source.
+        """
         modules: dict[Path, Module] = {}
         crossing = bundle(top, self._types.typed) if self._typed else {}
         for part in top.walk():
@@ -136,7 +138,7 @@ def _common(group: Sequence[Path]) -> Path:
 def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
     """Remove each name in a path that the next name begins with: `decode`, `decode_a` becomes `decode_a`.
 
-    If another path would become the same, `one` is appended.
+    If two paths would become equal, `one` is appended to this path.
     """
     names = tuple(n for n, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{n}_"))
     return names if names == path or names not in others else (*names, "one")

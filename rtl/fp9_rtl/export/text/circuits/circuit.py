@@ -45,7 +45,7 @@ class Cell:
     reset_by: int = 1
 
     def places(self, kept: Sequence[int]) -> Cell:
-        """Return a copy of this bitwise cell that has only the given bit positions."""
+        """Return a copy of this bitwise cell with only the bit positions in `kept`."""
         shared = SHARED.get(self.kind, ())
         width = len(self.output)
         inputs = {
@@ -161,7 +161,7 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
 
 
 def _compare_less(cell: Cell) -> None:
-    """Remove a bit position from a comparison if both operands have the same constant there."""
+    """Shorten a comparison: remove each bit position at which both operands have the same constant."""
     pairs = list(zip(cell.inputs["A"], cell.inputs["B"], strict=True))
     kept = [(a, b) for a, b in pairs if a != b or isinstance(a, int)] or pairs[:1]
     cell.inputs = {"A": tuple(a for a, _ in kept), "B": tuple(b for _, b in kept)}
@@ -185,7 +185,8 @@ def extended(bits: Bits, width: int, signed: bool) -> Bits:
 def _place(cells: Iterable[Cell]) -> None:
     """Assign each cell that an optimisation created to a module.
 
-    The module is that of the cell's readers. If it has no readers, it is that of its drivers.
+    The cell goes to the module that uses its output. If no module does, the cell goes to the module that drives its
+    inputs.
     """
     lost = [cell for cell in cells if cell.path == ("?",)]
     if not lost:
@@ -208,7 +209,7 @@ def nets(bits: Iterable[Bit]) -> Iterator[int]:
 
 
 def _read_signs(circuit: Circuit) -> None:
-    """Replace the comparison `< 0` by the sign bit, and `>= 0` by the inverted sign bit."""
+    """Replace the comparison `x < 0` by the sign bit of x, and `x >= 0` by the inverted sign bit."""
     same: dict[Bit, Bit] = {}
     for cell in circuit.cells:
         if cell.signed and cell.kind in ("$lt", "$ge") and set(cell.inputs["B"]) == {"0"}:
@@ -231,7 +232,7 @@ def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
 
 
 def _trim(circuit: Circuit) -> None:
-    """Remove cells, and single bits of cells, that no circuit output depends on."""
+    """Remove all cells that no circuit output depends on. Also remove such bits from the other cells."""
     driver = {bit: (cell, i) for cell in circuit.cells for i, bit in enumerate(cell.output)}
     live: set[int] = set()
     pending = [bit for port in circuit.ports if not port.is_input for bit in nets(port.bits)]
@@ -267,7 +268,7 @@ def _behind(cell: Cell, place: int) -> Iterator[int]:
 
 
 def _order(circuit: Circuit) -> None:
-    """Sort the cells so that each comes after its drivers. Registers count as inputs."""
+    """Sort the cells so that each cell comes after the cells that drive its inputs. Registers count as inputs."""
     driver = {bit: cell for cell in circuit.cells for bit in nets(cell.output)}
     registers = [cell for cell in circuit.cells if cell.kind == "$dff"]
     roots = [driver[b] for port in circuit.ports if not port.is_input for b in nets(port.bits) if b in driver]
@@ -310,13 +311,13 @@ def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
 
 
 def readers_first(cells: Sequence[Cell]) -> Iterator[Cell]:
-    """Yield registers first, then the other cells in order from the outputs to the inputs."""
+    """Yield all registers. Then yield the other cells from the outputs of the circuit to its inputs."""
     yield from (cell for cell in cells if cell.kind == "$dff")
     yield from (cell for cell in reversed(cells) if cell.kind != "$dff")
 
 
 def readers(circuit: Circuit) -> Counter[int]:
-    """Return how often each net is read."""
+    """Return the fan-out of each net."""
     count = Counter(bit for cell in circuit.cells for bits in cell.inputs.values() for bit in nets(bits))
     count.update(bit for port in circuit.ports if not port.is_input for bit in nets(port.bits))
     return count

@@ -103,17 +103,19 @@ _SIGNED = ("A_SIGNED", "B_SIGNED", "A_WIDTH", "B_WIDTH")
 def canonical_digest(words: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a circuit's form. It does not depend on the operand order of commutative cells.
 
-    A register is represented by its reset value and the term of the cells that drive it. Terms are refined clock
-    cycle
-    by cycle, 2 n + 1 times for n registers. Two circuits that agree for so many cycles agree in every cycle. Moore
-    proved
-    this for finite automata.
+    A register is represented by its reset value and by a term. The term is a digest of the cells that drive the
+    register.
+    All terms are recomputed once for each clock cycle, 2 n + 1 times for n registers. Moore proved for finite
+    automata that
+    two circuits that agree in so many cycles agree in every cycle.
     """
     return _Terms(words).digest()
 
 
 class _Terms:
-    """Compute a term for every bit: a digest of the cells that drive it, from inputs and registers on."""
+    """Compute a term for every bit. The term is a digest of the logic that computes this bit from inputs and
+    registers.
+    """
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._ports = dict(sorted(words["ports"].items()))
@@ -136,7 +138,7 @@ class _Terms:
     def digest(self) -> str:
         """Return the digest of the outputs.
 
-        Terms are refined until they distinguish all registers or no longer change.
+        The terms are recomputed until all registers have different terms, or until no term changes.
         """
         held = {id(cell): _hash("register", self._start(cell)) for cell in self._registers}
         clocks = 2 * len(self._registers) + 1

@@ -41,7 +41,7 @@ def fold(circuit: Circuit) -> None:
 def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits | None:
     """Return the value of a trivial cell as constants and nets. Return None for any other cell.
 
-    Redundant inputs of the cell are removed in place.
+    This also removes redundant inputs from the cell.
     """
     inputs = cell.inputs
     if cell.kind in _IDENTITY:
@@ -88,8 +88,8 @@ def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozen
 
 
 def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
-    """Return the operands of the AND or OR that drives `bit`. They include the operands of nested cells of the same
-    kind.
+    """Return the operands of the AND or OR that drives `bit`. Operands of nested cells of the same kind are
+    included.
     """
     made_by, operands = joined.get(bit, ("", frozenset()))
     return operands if made_by == kind else frozenset()
@@ -105,7 +105,7 @@ def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
 def _selected(cell: Cell) -> Bits | None:
     """Return the default value of a `$pmux` cell if all its conditions are constant 0. Return None otherwise.
 
-    Other conditions that are constant 0 are removed from the cell.
+    If only some conditions are constant 0, these conditions are removed from the cell.
     """
     width, inputs = len(cell.output), cell.inputs
     held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
@@ -118,9 +118,9 @@ def _selected(cell: Cell) -> Bits | None:
 
 
 def _reduced(cell: Cell) -> Bits | None:
-    """Return the value of a trivial reduction. Return None for any other.
+    """Return the value of a trivial reduction. Return None for any other reduction.
 
-    Operands that cannot change the result are removed from the cell.
+    This also removes operands that cannot change the result.
     """
     bits = cell.inputs["A"]
     neutral, deciding = ("1", "0") if cell.kind == "$reduce_and" else ("0", "1")
@@ -141,9 +141,10 @@ def _reduced(cell: Cell) -> Bits | None:
 
 
 def _compared(cell: Cell) -> Bits | None:
-    """Return the value of an unsigned comparison with a constant. Return None if the value is not trivial.
+    """Return the value of a trivial comparison of an unsigned number with a constant. Return None for any other
+    comparison.
 
-    It is trivial in two cases: the result is constant, or it equals the only unknown bit of the number.
+    A comparison is trivial if its result is constant, or if the result equals the only unknown bit of the number.
     """
     a, b = cell.inputs["A"], cell.inputs["B"]
     if "x" in (*a, *b) or any(True for _ in nets(b)):
