@@ -1,8 +1,10 @@
-"""Bounds on the difference between two tries of a block's scale. They set the widths of the comparison.
+"""Bounds on the difference between two tries of a block's scale. The bounds set the widths of the comparison.
 
 Both scales are rounded quotients of the same largest magnitude. Both elements of a number are its rounded quotients
-by these scales. Therefore only few pairs of scales can occur, and only few pairs of elements. The error sums of the
-two tries differ by far less than their own size.
+by
+these scales. Therefore only a few pairs of scales and a few pairs of elements can occur. The error sums of the two
+tries
+differ by far less than the error sums themselves.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Nearest:
-    """A representable number, and the interval from `low` to `high` whose numbers round to it."""
+    """A representable number. All numbers between `low` and `high` round to it."""
 
     number: Fraction
     low: Fraction
@@ -68,7 +70,7 @@ def apart(unit: Quantiser) -> Apart:
 def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
     """Yield each pair of values that one number can have in the two tries.
 
-    A value is element times scale, with the interval of numbers that round to it.
+    A value is element times scale. Each value comes with the interval of numbers that round to it.
     """
     scale, smallest = unit.block.scale, unit.block.element.value_of(1)
     numbers = [scale.value_of(code) for code in range(scale.max_code + 1)]
@@ -86,9 +88,9 @@ def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
 
 
 def _nearest(numbers: Sequence[Fraction], divisor: Fraction, most: Fraction) -> list[_Nearest]:
-    """Return the numbers with the intervals that round to them. `numbers` must be in ascending order.
+    """Return each number with the interval that rounds to it. `numbers` must be in ascending order.
 
-    Intervals are multiplied by `divisor`. They end at `most`.
+    The bounds of the intervals are multiplied by `divisor`, and no bound exceeds `most`.
     """
     middles = [(low + high) / 2 * divisor for low, high in itertools.pairwise(numbers)]
     between = zip(numbers, [Fraction(0), *middles], [*middles, most], strict=True)

@@ -129,7 +129,7 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
 
 
 def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> list[Value]:
-    """Return the limits for a block's scale and an array's scale. The limit of the smallest element comes first."""
+    """Return the limits for a block's scale and an array's scale. The first limit belongs to the smallest element."""
     fraction_bits = unit.block.scale.precision - 1
     field, fraction = scale[fraction_bits:], scale[:fraction_bits]
     normal = Signal()
@@ -171,7 +171,7 @@ class _Multiple:
     def limit(self, m: Module, exponent: Value, ulp: int, some: Value) -> Value:
         """Return the limit code for this multiple times 2^(exponent + ulp). Exponents are biased.
 
-        If `some` is 0, the limit is above all numbers.
+        If `some` is 0, the limit is larger than every number, so no number reaches it.
         """
         source = self._source
         field = Signal(signed(len(exponent) + 1), name="field")

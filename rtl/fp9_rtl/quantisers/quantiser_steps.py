@@ -35,7 +35,7 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 def element_steps(unit: Quantiser) -> list[Step]:
     """Return the stages that compute the results from an operation's numbers and scale.
 
-    The stages use a cast for each number, or limits.
+    The stages contain a cast for each number, or compare each number with limits.
     """
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))
@@ -56,9 +56,10 @@ def scaled_layout(unit: Quantiser) -> data.StructLayout:
 
 
 def beside_scale(unit: Quantiser) -> dict[str, int]:
-    """Return the fields that later stages need in addition to the numbers and the scale.
+    """Return the fields that later stages need in addition to the numbers and the scale of the block.
 
-    These are the array's scale. With several tries, they also include the scale of each try and the largest
+    The first field is the array's scale. With several tries, the other fields are the scales of the tries and the
+    largest
     magnitude.
     """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
@@ -68,7 +69,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 
 
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
-    """Return the scale code for each try, by the operation's rule. It is NaN if amax is infinite or NaN."""
+    """Return the scale code for each try, by the operation's rule. The code is NaN if amax is infinite or NaN."""
     make = _powers_of_two if unit.block.powers_of_two else _quotients
     return {
         name: _chosen(m, unit, amax, operation, codes)

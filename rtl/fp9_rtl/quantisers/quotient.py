@@ -79,8 +79,8 @@ def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, r
 
 
 def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
-    """Return the number of bits that `ratio` needs, so that each division by a divisor leaves enough bits for
-    rounding.
+    """Return the number of bits that `ratio` needs. After division by any divisor, enough bits for rounding must
+    remain.
 
     A quotient below 1 has one bit less than its dividend.
     """

@@ -66,7 +66,7 @@ class Better(Step):
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Two sums over the elements of a try: the squared elements, and the products of number and element."""
+    """Two sums over the elements of a try: the sum of squared elements, and the sum of number times element."""
 
     squares: Value
     products: Value
@@ -103,7 +103,9 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
 
 
 def _within(most: int) -> Signal:
-    """Return a signal for a number from -most to `most`. Amaranth would make a difference wider than both operands."""
+    """Return a signal that holds a number from -most to `most`. It is narrower than the difference that Amaranth
+    computes.
+    """
     return Signal(range(-most, most + 1))
 
 
@@ -126,9 +128,9 @@ def _window(unit: Quantiser) -> int:
 
 
 class _Numbers:
-    """Magnitudes, each as a significand and a shift. They share a unit, the weight of one bit position.
+    """Magnitudes, each as a significand and a shift. All magnitudes are multiples of the same power of two.
 
-    The position is so low that every number with a non-zero element is an integer.
+    This power of two is so small that every number with a non-zero element is an integer multiple.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
@@ -170,9 +172,10 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 
 
 def _places(unit: Quantiser) -> tuple[int, int, int]:
-    """Return the shift between both sides of the comparison: its constant part, and its least and greatest total.
+    """Return three values for the shift between both sides of the comparison: its constant term, its minimum and its
+    maximum.
 
-    The total is the constant part, plus amax's biased exponent, minus both scales' biased exponents. With amax = A
+    The shift is the constant term, plus amax's biased exponent, minus both scales' biased exponents. With amax = A
     2^a,
     s t = S T 2^b in integers and r = amax / (s t), 2^(a - b) is r S T / A.
     """

@@ -14,10 +14,10 @@ class SumFacts:
     """Facts about the rounded sum of the products and the addend c.
 
     `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means
-    that a
-    sum with a non-zero product can be below the result's normal numbers. For example, the products may cancel and
-    leave
-    c. `overflow` means that a finite sum can round to more than the largest number.
+    that a sum
+    with a non-zero product can be below the result's normal numbers. For example, the products may cancel, so that
+    the sum
+    is c. `overflow` means that a finite sum can round to more than the largest number.
     """
 
     products: range
@@ -70,7 +70,7 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
 def rounds_addend(engine: Engine) -> bool:
     """Return whether an addend has more fraction bits than the result.
 
-    Such an addend must be rounded even if it is the whole sum. It can then become subnormal or overflow.
+    Such an addend must be rounded even if all products are zero. The rounded addend can be subnormal or overflow.
     """
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

@@ -17,8 +17,8 @@ from fp9.units import Cast
 HYBRID_ZONES = data.StructLayout({"nearest": 1, "certain": 1, "never": 1})
 """Ranges of numbers for which the threshold does not decide.
 
-In `nearest`, ties round away. In `certain`, the upper half of the top binade, a number rounds up. In `never`, far
-below the smallest number, it does not round up.
+In the range `nearest`, ties round away. In `certain`, the upper half of the top binade, every number rounds up. In
+`never`, far below the smallest number, no number rounds up.
 """
 
 

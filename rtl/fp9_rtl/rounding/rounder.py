@@ -111,7 +111,7 @@ class Round(Step):
     def _tiny(self) -> Value:
         """Return whether the result is tiny after rounding.
 
-        This means that it stays below 2^emin when it is rounded to the precision of normal numbers.
+        A result is tiny if the sum, rounded to the precision of normal numbers, is below 2^emin.
         """
         if not can_be_subnormal(self._format, self._facts):
             return Const(0)
@@ -126,8 +126,9 @@ class Round(Step):
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
 
     def _instead_of_zero(self) -> Value:
-        """Return the code for a sum below the smallest number: zero, or the smallest number if the mode rounds away
-        from zero.
+        """Return the code for a sum below the smallest number.
+
+        This is the smallest number if the mode rounds away from zero, and zero otherwise.
         """
         if not any(self._rounding.keeps_nonzero(negative) for negative in (False, True)):
             return Const(0)
@@ -135,9 +136,8 @@ class Round(Step):
         return Mux(kept, self._format.smallest_code, 0)
 
     def _beyond(self, magnitude: Value, special: Value, overflow: Value) -> tuple[Value, Value]:
-        """Return the magnitude, and whether the result is infinite.
-
-        If an overflow saturates, the magnitude is the largest number.
+        """Return the magnitude, and whether the result is infinite. If an overflow saturates, the magnitude is the
+        largest number.
         """
         positive, negative = (self._policy.saturates(self._format, side) for side in (False, True))
         if not (positive or negative):

@@ -31,7 +31,7 @@ def sum_bits(unit: Dot, size: int) -> int:
 
 
 def scaled_places(unit: Dot, size: int) -> int:
-    """Return the number of bit positions that the scaled sum of a block has above its scale exponent."""
+    """Return the number of bit positions above a block's scale exponent that the scaled sum of the block can reach."""
     assert unit.scale is not None
     scale = ScaleFields(unit.scale)
     first = scale.first_place(unit, sum_bits(unit, size) + scale.product_bits)
@@ -39,16 +39,18 @@ def scaled_places(unit: Dot, size: int) -> int:
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
-    """Return the names of extra fields. An exact sum needs the sign of a zero sum, an aligned sum needs none."""
+    """Return the names of extra fields. An exact sum needs the sign of a zero sum. An aligned sum needs no extra
+    field.
+    """
     return ("zero_sign",) if unit.engine.window.width is None else ()
 
 
 class SumBlocks(Step):
     """Form the exact sum of each block as magnitude and sign. `zero` means that all products of the block are zero.
 
-    `zero_sign` is the sign of an exact sum that is zero. If all terms are zeros of equal sign, it is this sign. Any
-    other
-    zero sum is a cancellation.
+    `zero_sign` is the sign of an exact sum that is zero. If all terms are zeros of equal sign, the sum has this
+    sign. Any
+    other zero sum is a cancellation.
     """
 
     name = "sum"

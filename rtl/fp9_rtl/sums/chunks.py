@@ -68,8 +68,6 @@ class Chunk(Step):
 
 
 class _Chained(Step):
-    """Combine several stages into one."""
-
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
         super().__init__(steps[0].i.shape(), steps[-1].o.shape())
@@ -96,7 +94,7 @@ class Raise(Step):
 
 
 def interleaved(engine: Engine) -> list[list[int]]:
-    """Return the products of each step, as indices in the chunk."""
+    """Return the products of each step. Each product is given by its index in the chunk."""
     assert engine.chunk.length is not None, "the steps of a chunk"
     order = engine.order(engine.chunk.length)
     return [
@@ -112,11 +110,11 @@ def join_steps(engine: Engine) -> list[Step]:
 
 
 class UnpackChunk(Step):
-    """Unpack a chunk's sum into the fields of a product. Its exponent gets the bias of the total.
+    """Unpack a chunk's sum into the fields of a product. The bias of its exponent is the bias of the total's format.
 
-    A subnormal sum is normalised if the total's format has lower exponents. Otherwise it keeps the lowest exponent
-    of
-    its own format.
+    A subnormal sum is normalised if the total's format has lower exponents. Otherwise its exponent is the lowest
+    exponent
+    of the chunk's format.
     """
 
     name = "unpack"

@@ -78,7 +78,7 @@ def is_fixed_point(unit: Dot) -> bool:
 
 
 def has_integers(unit: Dot) -> bool:
-    """Return whether an operand can have more significand bits than 8-bit floating-point numbers, as integers do."""
+    """Return whether an operand can have more significand bits than 8-bit floating-point numbers have. Integers can."""
     return significand_bits((*unit.a, *unit.b)) > OPERAND_SIGNIFICAND_BITS
 
 
@@ -151,7 +151,9 @@ def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...])
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages that compute result and flags from `c` and the outputs of `product_steps`. They round once."""
+    """Return the stages that compute result and flags from `c` and the outputs of `product_steps`. The stages round
+    once.
+    """
     return [*flush_addend(unit.engine, i), *_sum_steps(unit, i)]
 
 

@@ -21,7 +21,7 @@ from fp9_rtl.pipelines.elastic import ElasticStage
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 _GATED = ("significand", "exponent")
-"""Fields of a factor that do not matter if its product is zero."""
+"""Fields of a factor that do not affect the result if the product is zero."""
 
 
 def stages_before_sum(unit: Dot) -> int:
@@ -80,9 +80,11 @@ class IsolateZeros(Step):
 
 
 class MaskZeros(Step):
-    """Pass the products, and set the significand of each zero product to 0.
+    """Pass the products. If the flag `zero` of a product is 1, set its significand to 0.
 
-    The held operands of a gated product are not zero, so their product is not zero either.
+    The multiplier's inputs for a gated product are the previous factors. The significand of the product is then not
+    0 before
+    this step.
     """
 
     name = "mask"

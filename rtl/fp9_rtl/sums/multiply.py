@@ -80,10 +80,10 @@ class Multiply(Step):
     """Form the exact products. Their exponents have the bias of the result, or of the sum's window.
 
     A normalised significand begins with its leading 1, and the product's exponent is the exponent of this bit. A
-    window
-    does not need this. There the first bit may be 0, and the exponent is that of its position. It is then known
-    before
-    the significand.
+    sum in a
+    window needs no normalised products. There the first bit may be 0, and the exponent is the exponent of the first
+    bit
+    position. This exponent is known before the significand.
     """
 
     name = "multiply"
@@ -97,7 +97,7 @@ class Multiply(Step):
         normalise: bool = True,
         bias: int | None = None,
     ) -> None:
-        """Build the layouts. Exponents have the bias `bias`, by default that of the result.
+        """Build the layouts. Exponents have the bias `bias`. By default this is the bias of the result.
 
         `normalise` shifts the leading 1 to the front.
         """

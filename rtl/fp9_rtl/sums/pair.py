@@ -42,7 +42,7 @@ def window_bits(fmt: FixedFormat) -> int:
 
 
 def term_layout(significand: int, exponents: range) -> data.StructLayout:
-    """Return the layout of a term with `significand` bits. The exponent is that of the significand's first bit."""
+    """Return the layout of a term with `significand` bits. `exponent` is the exponent of the first bit."""
     return data.StructLayout({"significand": significand, "exponent": exponents, "sign": 1})
 
 
@@ -112,7 +112,7 @@ class AlignPair(Step):
         return m
 
     def _product(self, m: Module, lane: int) -> data.View[data.StructLayout]:
-        """Return a product as a term. If it is zero, its exponent is below all others."""
+        """Return a product as a term. The exponent of a zero product is below all other exponents."""
         product = self.i[f"product{lane}"]
         term = Signal(self._term, name=f"term{lane}")
         m.d.comb += [

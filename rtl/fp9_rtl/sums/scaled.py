@@ -41,7 +41,6 @@ def has_one_block(unit: Dot) -> bool:
 
 
 def _span(scale: Format) -> int:
-    """Return the distance in bit positions between the smallest and the largest product of two scales."""
     fields = ScaleFields(scale)
     return 2 * (fields.highest_field - fields.lowest_field)
 
@@ -171,7 +170,9 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages that compute result and flags from `c` and the outputs of `product_steps`. They round once."""
+    """Return the stages that compute result and flags from `c` and the outputs of `product_steps`. The stages round
+    once.
+    """
     if unit.engine.window.width is not None:
         return window.sum_steps(unit, i)
     bias = unit.engine.result.format.bias

@@ -15,7 +15,7 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 
 
 def scale_names(unit: Dot) -> tuple[str, ...]:
-    """Return the names of the scale ports. The scales pass through beside the products."""
+    """Return the names of the scale ports. The stages that form the products pass the scales on unchanged."""
     return (*unit.scale_names("a"), *unit.scale_names("b"))
 
 
@@ -82,10 +82,11 @@ class ScaleFields:
         return exact & ~zero.replicate(len(exact)) if self._format.has_zero else exact
 
     def first_place(self, unit: Dot, bits: int) -> range:
-        """Return the exponents that the first bit of a scaled sum with `bits` bits can have. They have the result's
-        bias.
+        """Return the range of exponents that the first bit of a scaled sum can have. The sum has `bits` bits.
 
-        The range extends from two scales with the lowest field to two scales with the highest field.
+        The smallest exponent comes from two smallest scales, and the largest from two largest scales. The exponents
+        have the
+        result's bias.
         """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
         at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.format.bias

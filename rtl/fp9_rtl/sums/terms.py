@@ -1,4 +1,4 @@
-"""Parts that several sums of products share: terms, special results, signed sum, normalisation."""
+"""Functions that several kinds of sums use: terms, special results, signed sum, normalisation."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def classify(
 ) -> Value:
     """Drive `inf`, `nan`, `invalid` and `subtract` of `o`. Return whether a term is minus infinity.
 
-    `subtract` means that the signs of the terms differ. If all terms are zeros of equal sign, the sum keeps this
-    sign.
-    Any other zero sum is a cancellation. `run` is the engine's `infinity_run`.
+    `subtract` means that the signs of the terms differ. If all terms are zeros of equal sign, the sum has this
+    sign. Any
+    other zero sum is a cancellation. `run` is the engine's `infinity_run`.
     """
     terms = [*products, *([] if addend is None else [addend])]
     infinite = [(term.inf & ~term.sign, term.inf & term.sign) for term in terms]
@@ -71,8 +71,9 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
     """Return the sum of the terms: its magnitude with `bits` bits, and whether it is negative.
 
-    Each term is given in the same form. The sum is in one's complement: negative terms are inverted, the carry-out
-    re-enters at the bottom, and a negative sum is inverted. Inversion needs no increment, so a sticky last bit
+    Each term is a pair of magnitude and sign. The sum is in one's complement: negative terms are inverted, the
+    carry-out is
+    added at the lowest bit, and a negative sum is inverted. Inversion needs no increment, so a sticky last bit
     keeps its
     value.
     """
@@ -89,7 +90,7 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
 
 
 def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
-    """Reduce three rows to two with the same sum, with end-around carry. Return fewer rows unchanged."""
+    """Reduce three numbers to two numbers with the same sum, with end-around carry. Return fewer numbers unchanged."""
     if len(rows) < 3:
         return list(rows)
     x, y, z = rows

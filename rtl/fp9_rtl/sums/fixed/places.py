@@ -43,7 +43,7 @@ class Window:
 
 
 def product_bias(unit: Dot) -> int:
-    """Return the bias with which a product's exponent is the sum of the decoded operand exponents."""
+    """Return the bias of a product's exponent, if this exponent is the sum of the decoded operand exponents."""
     return operand_offset(unit.a) + operand_offset(unit.b) - 1
 
 
@@ -80,7 +80,7 @@ def register_facts(unit: Mac, window: Window) -> SumFacts:
 
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
-    """Return what the rounder can omit. A sum is either a multiple of the window's last place or the addend alone."""
+    """Return what the rounder can omit. A sum is a multiple of the window's last place, or it equals the addend."""
     result = unit.engine.result.format
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
     alone = rounds_addend(unit.engine) or unit.engine.result.flush

@@ -106,15 +106,12 @@ def _moved_by_less_than(
 
 
 def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
-    """Return the exponent of the first bit of the smallest operand. A subnormal number has its format's lowest
-    exponent.
-    """
     every = with_every_bias(formats, unit.bias_port)
     return min(alignment_exponent(f, floor_log2(f.value_of(f.smallest_code))) for f in every)
 
 
 class Place(Step):
-    """Place the products and the addend in the field, and reduce them to two rows.
+    """Shift the products and the addend to their positions in the field. Reduce them to two numbers with the same sum.
 
     Addend bits outside the field are separate outputs.
     """
@@ -195,7 +192,7 @@ class Place(Step):
 
 
 class Add(Step):
-    """Add the two rows. The result has a sign and a magnitude, which begins at the window's lowest position.
+    """Add the two numbers. The result has a sign and a magnitude, which begins at the window's lowest position.
 
     `alone` means that the products cancel and that the addend was truncated.
     """

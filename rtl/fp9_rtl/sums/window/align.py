@@ -42,9 +42,11 @@ def term_names(unit: Dot) -> tuple[str, ...]:
 
 
 def places_above(unit: Dot) -> int:
-    """Return the number of bit positions that a term has above the position of its exponent.
+    """Return the number of bit positions that a term has above the bit position of its exponent.
 
-    A product has one more than both factors together. A group's sum is aligned by its scales and has more.
+    A product can reach one position more than both factors together. A group's sum is aligned by its scales and can
+    reach
+    more positions.
     """
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)
@@ -106,7 +108,7 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 
 def lowest_of_zeros(unit: Dot) -> int:
-    """Return the exponent that the engine gives to a zero, as a rank in `Ranks`."""
+    """Return the rank in `Ranks` of the exponent that the engine uses for a zero."""
     assert unit.engine.window.zero_exponent is not None
     return unit.engine.window.zero_exponent + unit.engine.result.format.bias + places_above(unit)
 

@@ -184,7 +184,9 @@ class AddAddend(Step):
     ) -> tuple[Value, Value, Value]:
         """Return the addend's bits in the window, whether bits were lost, and whether floor subtracts a unit.
 
-        An addend below the window's last place and below the next bit position becomes 0 without floor.
+        If the addend's leading bit is more than one position below the window, the addend counts as 0 and floor
+        subtracts
+        nothing.
         """
         width = self._above + 1 + self._window
         significand = Cat(addend.significand, Const(0, self._above))

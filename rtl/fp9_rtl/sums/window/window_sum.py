@@ -87,8 +87,9 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the stages that compute result and flags.
 
-    They read `c` and the outputs of `product_steps`. If the addend is inside the window, they read the products
-    instead.
+    Their inputs are `c` and the outputs of `product_steps`. If the addend is inside the window, the inputs are `c`
+    and the
+    products.
     """
     if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)
