@@ -31,8 +31,7 @@ class Encode(Step):
     | above the largest   | largest                  | infinity, NaN without    | overflow, inexact  |
 
     The policy `directed` saturates numbers above the largest number if the rounding is toward zero. Otherwise it
-    acts
-    like `inf`.
+    acts like `inf`.
     """
 
     name = "encode"

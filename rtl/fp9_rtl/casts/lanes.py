@@ -133,9 +133,8 @@ class RunningAmax(ElasticStage):
     """Last register stage of a cast with `amax`. It contains the stage's logic, the results and the running maximum.
 
     The maximum changes in the clock cycle in which an operation enters the stage. The output maximum therefore
-    includes
-    the operation whose result is at the output. While a result waits, no operation enters. Reset clears the
-    maximum.
+    includes the operation whose result is at the output. While a result waits, no operation enters. Reset clears
+    the maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

@@ -18,10 +18,8 @@ class RoundKept(Step):
     """Round the kept bits, adjust the exponent after a carry, and report whether the tail was zero.
 
     `tiny` means that the number, rounded in full precision, would be below the normal numbers. `away` means that
-    the
-    rounding mode rounds no non-zero number with this sign to zero. `toward_zero` means that the mode rounds all
-    numbers
-    with this sign toward zero. This field exists only if the overflow policy needs it.
+    the rounding mode rounds no non-zero number with this sign to zero. `toward_zero` means that the mode rounds all
+    numbers with this sign toward zero. This field exists only if the overflow policy needs it.
     """
 
     name = "round"

@@ -17,8 +17,7 @@ class CastTarget(abc.ABC):
     """A target format. Its exponents are biased as in the source: the true exponent plus `bias`.
 
     `depth` is the number of bits below the last place that decide how a number rounds. It is 1, or the number of
-    random
-    bits for stochastic rounding.
+    random bits for stochastic rounding.
     """
 
     fraction_bits: int

@@ -1,8 +1,7 @@
 """Datapath of the `upcast` unit: any 8-bit code to a 16- or 32-bit float.
 
 Every number keeps all its bits, so nothing is rounded. The decoded significand becomes the top bits of the
-fraction.
-Numbers above the result's largest exponent become infinity.
+fraction. Numbers above the result's largest exponent become infinity.
 """
 
 from __future__ import annotations

@@ -32,8 +32,7 @@ class AxiStream(wiring.Component):
     """AXI4-Stream wrapper of a unit. The slave `s_axis_*` takes operands, and the master `m_axis_*` outputs results.
 
     `tlast` and `tuser` pass through a chain of registers beside the unit. This chain advances together with the
-    unit.
-    `tuser` has `user_bits` bits; with 0 bits the port does not exist.
+    unit. `tuser` has `user_bits` bits; with 0 bits the port does not exist.
     """
 
     def __init__(self, unit: Unit, user_bits: int = 0) -> None:
@@ -105,8 +104,7 @@ def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
     """Return the AXI4-Stream wrapper of a unit.
 
     Raises ValueError if the unit has no stages, because it then has no handshake. Raises ValueError if `tuser` is
-    wider
-    than `MAX_USER_BITS`.
+    wider than `MAX_USER_BITS`.
     """
     if sentence := stream_refusal(unit):
         raise ValueError(f"{unit.name}: {sentence}")

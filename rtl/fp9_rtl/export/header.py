@@ -36,8 +36,7 @@ def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
     """Return the lines of the header comment.
 
     They show the command with its `options`, the specification, what the unit computes, and the ports. For each
-    port
-    they show the width, the meaning and the bit fields.
+    port they show the width, the meaning and the bit fields.
     """
     made_by = f"{command} {unit.name}.toml {options}"
     lines = _PROVENANCE.format(name=unit.name, version=version("fp9"), command=made_by).splitlines()

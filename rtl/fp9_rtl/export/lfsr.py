@@ -54,8 +54,7 @@ class Lfsr(wiring.Component):
     Parameters: `width`, 1 to `MAX_WIDTH`; `seed`, the state after reset, 1 to 2^degree - 1 (taken modulo 2^degree).
 
     Members: `bits` is the word. `step` advances to the next word. `load` stores `state` instead of a step. The
-    state 0
-    would never change, so `load` replaces it by 1.
+    state 0 would never change, so `load` replaces it by 1.
 
     For a cast, connect `bits` to the ports `random`. Connect `step` to the handshake `in_valid & in_ready`.
     """

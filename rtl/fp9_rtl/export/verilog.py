@@ -49,8 +49,7 @@ def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
     """Return the Verilog of a unit. The top module comes first and has the unit's name. The text is deterministic.
 
     `flat` writes a single module, and `system` writes SystemVerilog. Raises ValueError if there is no hardware for
-    the
-    specification.
+    the specification.
     """
     made = _made(unit, flat)["system" if system else "plain"]
     options = ["--flat"] * flat + (["--sv"] if system else []) + [f"-o {unit.name}.{_ending(system)}"]
@@ -122,8 +121,7 @@ def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
     """Return the Verilog and SystemVerilog of a unit, with its types, modules, steps and digests.
 
     The result takes seconds, so it is cached until the source changes. If the cache cannot be written, the result
-    is
-    computed each time.
+    is computed each time.
     """
     request = {"unit": repr(unit), "flat": flat, "source": _stamp()}
     folder = cache.folder("verilog")

@@ -21,10 +21,8 @@ class Scale:
     """Exponent range and precision that can represent every operand of several formats.
 
     Subnormal numbers of 8-bit formats are normalised. Those of a wide format are not if leading zeros cost no
-    precision
-    there. This needs two properties. The format's last place is below the last place of every result. The product
-    of two
-    of its subnormal numbers is below every operand.
+    precision there. This needs two properties. The format's last place is below the last place of every result. The
+    product of two of its subnormal numbers is below every operand.
     """
 
     def __init__(self, formats: Sequence[Format]) -> None:

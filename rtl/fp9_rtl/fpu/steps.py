@@ -85,8 +85,7 @@ class DecodeFpu(Step):
     """Decode the factors of both products. The operation selects them.
 
     A downcast has no factors. Its target passes through. Each format has its own decoder. One signal enables it if
-    both
-    the format and the operation are selected.
+    both the format and the operation are selected.
     """
 
     name = "decode"

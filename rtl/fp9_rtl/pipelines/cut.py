@@ -31,8 +31,7 @@ class Stage(Step):
         gives: Sequence[Bit],
     ) -> None:
         """Store the operations. `reads` contains the input bits of the stage, in layout `i`. `gives` contains the
-        output bits, in
-        layout `o`.
+        output bits, in layout `o`.
         """
         self.name = name
         self._operations, self._names, self._reads, self._gives = operations, names, reads, gives

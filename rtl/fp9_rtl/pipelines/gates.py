@@ -76,8 +76,8 @@ class Gates:
     """The gates of all operations.
 
     `drivers` maps each net to its gate. A bit of an operation can have two nets: one as an input and one as an
-    output. `read`
-    and `driven` map bits to these nets. `load_delays` is the delay from each bit to the gates that use it.
+    output. `read` and `driven` map bits to these nets. `load_delays` is the delay from each bit to the gates that
+    use it.
     """
 
     drivers: Mapping[int, Gate]

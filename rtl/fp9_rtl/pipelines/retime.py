@@ -1,10 +1,9 @@
 """Assign operations to register stages. First minimise the clock period, then the number of registers.
 
 A path begins and ends at a port or register. Its length is the sum of its gate delays. For a given period, the
-earliest
-stage of an operation depends on the operations that drive its inputs. The latest stage depends on the operations
-that
-use its output. Between these bounds, a minimum cut places each register boundary where the fewest bits cross it.
+earliest stage of an operation depends on the operations that drive its inputs. The latest stage depends on the
+operations that use its output. Between these bounds, a minimum cut places each register boundary where the fewest
+bits cross it.
 """
 
 from __future__ import annotations

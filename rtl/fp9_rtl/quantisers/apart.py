@@ -1,10 +1,8 @@
 """Bounds on the difference between two tries of a block's scale. The bounds set the widths of the comparison.
 
 Both scales are rounded quotients of the same largest magnitude. Both elements of a number are its rounded quotients
-by
-these scales. Therefore only a few pairs of scales and a few pairs of elements can occur. The error sums of the two
-tries
-differ by far less than the error sums themselves.
+by these scales. Therefore only a few pairs of scales and a few pairs of elements can occur. The error sums of the
+two tries differ by far less than the error sums themselves.
 """
 
 from __future__ import annotations
@@ -26,8 +24,7 @@ class Apart:
     """Bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)| for a number x.
 
     d1 and d2 are the element times the scale in the first and the second try. Their unit is a product of three
-    factors:
-    the smallest element, the last place of the first scale, and the array's scale.
+    factors: the smallest element, the last place of the first scale, and the array's scale.
     """
 
     elements: int

@@ -2,10 +2,8 @@
 
 The stored block and the next block share one set of registers, half as many as two buffers need. A register becomes
 free when its operation of the previous block leaves. The next operation can enter it in the same clock cycle. A
-block
-therefore takes as many clock cycles as it has operations. The last operation completes a block. It is stored when
-the
-last operation of the previous block leaves. The new scale then replaces the old one.
+block therefore takes as many clock cycles as it has operations. The last operation completes a block. It is stored
+when the last operation of the previous block leaves. The new scale then replaces the old one.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|
@@ -28,8 +26,7 @@ class Block(StreamComponent):
     """Store operations with their largest magnitude. Output them in order, with the scale of their block.
 
     The first operation leaves in the clock cycle after the last one has arrived. Reset empties the buffer and
-    begins a
-    new block.
+    begins a new block.
     """
 
     def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:

@@ -115,8 +115,8 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
     """Return the number of limits that `x` reaches, which is the element's code without its sign.
 
     `x` has no sign. The number is found by binary search: each bit of the code is one comparison with the limit in
-    the
-    middle of the remaining ones. Except in the last comparison, the code below this limit is odd, so a tie goes up.
+    the middle of the remaining ones. Except in the last comparison, the code below this limit is odd, so a tie goes
+    up.
     """
     bits: list[Value] = []
     while limits:

@@ -59,8 +59,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
     """Return the fields that later stages need in addition to the numbers and the scale of the block.
 
     The first field is the array's scale. With several tries, the other fields are the scales of the tries and the
-    largest
-    magnitude.
+    largest magnitude.
     """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
     if tries(unit):

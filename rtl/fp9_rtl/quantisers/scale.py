@@ -42,8 +42,7 @@ def _reaches_both_ends(block: BlockFormat) -> bool:
     """Return whether the scale can leave its range at the lower and at the upper end.
 
     A subnormal amax may then need a larger scale than the smallest one. The largest amax may need more than the
-    largest
-    scale. If the elements reach 2, neither can happen.
+    largest scale. If the elements reach 2, neither can happen.
     """
     return block.power < 2
 
@@ -52,8 +51,7 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
     """Return two fields of amax: its exponent, with one extra bit for a carry, and its fraction.
 
     Some rules first round amax to the elements' precision, with ties up. Half of the last place is then added and
-    lower
-    bits are dropped.
+    lower bits are dropped.
     """
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
@@ -66,8 +64,7 @@ def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
     """Return amax. If it is subnormal, shift its leading 1 to the position in front of the fraction.
 
     This is exact in the binade below the normal numbers. All smaller numbers become the first number of this
-    binade,
-    because they also have the smallest scale.
+    binade, because they also have the smallest scale.
     """
     if not _reaches_both_ends(block):
         return amax

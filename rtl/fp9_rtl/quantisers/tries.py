@@ -176,8 +176,7 @@ def _places(unit: Quantiser) -> tuple[int, int, int]:
     maximum.
 
     The shift is the constant term, plus amax's biased exponent, minus both scales' biased exponents. With amax = A
-    2^a,
-    s t = S T 2^b in integers and r = amax / (s t), 2^(a - b) is r S T / A.
+    2^a, s t = S T 2^b in integers and r = amax / (s t), 2^(a - b) is r S T / A.
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
     finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # places of the products' sides

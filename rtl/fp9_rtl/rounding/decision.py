@@ -11,10 +11,8 @@ def rounds_up_at_random(tail: Value, random: Value) -> Value:
     """Return whether a magnitude rounds up in stochastic rounding (numerics.md).
 
     The dropped bits are added to the random bits, which are equally many. The magnitude rounds up if this sum
-    carries into
-    the last kept place. This happens if the tail is greater than the inverted random bits. An exact number, whose
-    tail is
-    0, never rounds up. Dropped bits below the random bits are ignored.
+    carries into the last kept place. This happens if the tail is greater than the inverted random bits. An exact
+    number, whose tail is 0, never rounds up. Dropped bits below the random bits are ignored.
     """
     return tail[len(tail) - len(random) :] > ~random
 

@@ -14,10 +14,8 @@ class SumFacts:
     """Facts about the rounded sum of the products and the addend c.
 
     `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means
-    that a sum
-    with a non-zero product can be below the result's normal numbers. For example, the products may cancel, so that
-    the sum
-    is c. `overflow` means that a finite sum can round to more than the largest number.
+    that a sum with a non-zero product can be below the result's normal numbers. For example, the products may
+    cancel, so that the sum is c. `overflow` means that a finite sum can round to more than the largest number.
     """
 
     products: range

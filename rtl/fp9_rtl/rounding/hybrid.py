@@ -2,8 +2,7 @@
 
 Near 1 (|E| < 4) ties round away. Elsewhere the tail F, the bits just below the kept bits, is compared with a
 threshold T. T consists of the last bits of the source and acts as a random number. The magnitude rounds up if F >=
-T
-(HiF8 section 3, CANN `Cast`).
+T (HiF8 section 3, CANN `Cast`).
 """
 
 from __future__ import annotations

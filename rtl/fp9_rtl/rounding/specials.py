@@ -11,10 +11,8 @@ def packed_magnitude(m: Module, fmt: FixedFormat, magnitude: Value, nan: Value, 
     """Return a code without its sign: NaN if `nan`, infinity if `infinite`, otherwise `magnitude`.
 
     A format without infinity uses NaN instead. If NaN has the code of -0, its magnitude code is 0, because only the
-    sign bit
-    is 1. If `nan` is 1, then `infinite` must be 1 or `magnitude` must be 0. NaN and infinity have the same
-    exponent. Bits
-    that are 1 in both codes are set to 1, and the others are cleared.
+    sign bit is 1. If `nan` is 1, then `infinite` must be 1 or `magnitude` must be 0. NaN and infinity have the same
+    exponent. Bits that are 1 in both codes are set to 1, and the others are cleared.
     """
     inf_code, nan_code = fmt.inf_code(False), fmt.nan_code(False)
     assert nan_code is not None, "a result's format has a NaN"

@@ -49,8 +49,7 @@ class SumBlocks(Step):
     """Form the exact sum of each block as magnitude and sign. `zero` means that all products of the block are zero.
 
     `zero_sign` is the sign of an exact sum that is zero. If all terms are zeros of equal sign, the sum has this
-    sign. Any
-    other zero sum is a cancellation.
+    sign. Any other zero sum is a cancellation.
     """
 
     name = "sum"

@@ -113,8 +113,7 @@ class UnpackChunk(Step):
     """Unpack a chunk's sum into the fields of a product. The bias of its exponent is the bias of the total's format.
 
     A subnormal sum is normalised if the total's format has lower exponents. Otherwise its exponent is the lowest
-    exponent
-    of the chunk's format.
+    exponent of the chunk's format.
     """
 
     name = "unpack"

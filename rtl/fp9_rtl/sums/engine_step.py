@@ -126,8 +126,7 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """Return the stages from the ports to the exact products. The ports in `passed` pass through.
 
     Products are normalised if the sum compares them. If the addend stays outside the window, the stages also
-    include
-    the sum of the products. With scales, they include this sum times the scales.
+    include the sum of the products. With scales, they include this sum times the scales.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None

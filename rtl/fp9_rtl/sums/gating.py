@@ -83,8 +83,7 @@ class MaskZeros(Step):
     """Pass the products. If the flag `zero` of a product is 1, set its significand to 0.
 
     The multiplier's inputs for a gated product are the previous factors. The significand of the product is then not
-    0 before
-    this step.
+    0 before this step.
     """
 
     name = "mask"
@@ -107,8 +106,7 @@ class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register. If a product is zero, the register keeps the previous factors.
 
     The first operation after a reset is always stored, because the register holds nothing yet. Otherwise unknown
-    bits
-    in a simulator could reach the result.
+    bits in a simulator could reach the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

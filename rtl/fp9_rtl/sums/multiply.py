@@ -80,10 +80,8 @@ class Multiply(Step):
     """Form the exact products. Their exponents have the bias of the result, or of the sum's window.
 
     A normalised significand begins with its leading 1, and the product's exponent is the exponent of this bit. A
-    sum in a
-    window needs no normalised products. There the first bit may be 0, and the exponent is the exponent of the first
-    bit
-    position. This exponent is known before the significand.
+    sum in a window needs no normalised products. There the first bit may be 0, and the exponent is the exponent of
+    the first bit position. This exponent is known before the significand.
     """
 
     name = "multiply"

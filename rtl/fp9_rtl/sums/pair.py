@@ -50,12 +50,9 @@ class AlignPair(Step):
     """Find the term with the largest exponent, and shift the other two right.
 
     The lost bits of each shifted term become one sticky bit. `cut` means that a term lost bits, and `cut_term` is
-    this
-    term. `both_cut` means that both terms lost bits and do not cancel each other. The first product may be longer
-    than
-    the second if the second is then zero. A term of at most two thirds of the window's width is not truncated where
-    it
-    can cancel.
+    this term. `both_cut` means that both terms lost bits and do not cancel each other. The first product may be
+    longer than the second if the second is then zero. A term of at most two thirds of the window's width is not
+    truncated where it can cancel.
     """
 
     name = "align"

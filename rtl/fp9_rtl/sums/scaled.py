@@ -6,8 +6,7 @@ The sum of a block times its scales is exact. It is added to the addend like a s
 lowest exponent the sum is shifted right, and lost bits become sticky. The bits that remain are enough to round in
 the same way. Several blocks with their own scales are first added in fixed point (`blocks`). The addend is added
 last, so that an accumulator's loop contains only a multiply-add. `CIRCUITS` has the conditions under which scaled
-sums
-have hardware.
+sums have hardware.
 """
 
 from __future__ import annotations

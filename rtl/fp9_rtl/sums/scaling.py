@@ -23,8 +23,7 @@ class ScaledTerm:
     """Convert an exact magnitude with `bits` bits to a normalised term. Its exponent has the result's bias.
 
     `first` is the range of exponents that its first bit can have. A number with an exponent below 1 is shifted
-    right to
-    exponent 1, and lost bits become sticky.
+    right to exponent 1, and lost bits become sticky.
     """
 
     def __init__(self, unit: Dot, bits: int, first: range) -> None:
@@ -85,8 +84,7 @@ class ScaleFields:
         """Return the range of exponents that the first bit of a scaled sum can have. The sum has `bits` bits.
 
         The smallest exponent comes from two smallest scales, and the largest from two largest scales. The exponents
-        have the
-        result's bias.
+        have the result's bias.
         """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
         at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.format.bias

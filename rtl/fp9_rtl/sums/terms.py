@@ -26,8 +26,7 @@ def classify(
     """Drive `inf`, `nan`, `invalid` and `subtract` of `o`. Return whether a term is minus infinity.
 
     `subtract` means that the signs of the terms differ. If all terms are zeros of equal sign, the sum has this
-    sign. Any
-    other zero sum is a cancellation. `run` is the engine's `infinity_run`.
+    sign. Any other zero sum is a cancellation. `run` is the engine's `infinity_run`.
     """
     terms = [*products, *([] if addend is None else [addend])]
     infinite = [(term.inf & ~term.sign, term.inf & term.sign) for term in terms]
@@ -50,8 +49,7 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
     """Return whether a positive infinity remains after all products, and whether a negative one remains.
 
     Products are processed in order. If two infinities have opposite signs, both remain. The next infinity replaces
-    both,
-    unless a run of `run` products has ended since then. In that case both remain to the end.
+    both, unless a run of `run` products has ended since then. In that case both remain to the end.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
@@ -72,10 +70,8 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
     """Return the sum of the terms: its magnitude with `bits` bits, and whether it is negative.
 
     Each term is a pair of magnitude and sign. The sum is in one's complement: negative terms are inverted, the
-    carry-out is
-    added at the lowest bit, and a negative sum is inverted. Inversion needs no increment, so a sticky last bit
-    keeps its
-    value.
+    carry-out is added at the lowest bit, and a negative sum is inverted. Inversion needs no increment, so a sticky
+    last bit keeps its value.
     """
     if len(terms) == 1:
         return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]

@@ -54,8 +54,7 @@ def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
     """Return the bundles that enter and leave each module.
 
     If a module uses several fields of a bundle, all fields of the bundle enter the module. `typed` contains words
-    that
-    have their own type. A bundle contains such a word only if it has no other bits.
+    that have their own type. A bundle contains such a word only if it has no other bits.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []

@@ -50,8 +50,7 @@ class Update:
     """The next value of a register.
 
     `arms` contains conditions and values. The first true condition selects the next value. If no condition is true,
-    the
-    register keeps its value if `holds`. Otherwise the next value is `otherwise`.
+    the register keeps its value if `holds`. Otherwise the next value is `otherwise`.
     """
 
     arms: tuple[tuple[Bits, Bits], ...]

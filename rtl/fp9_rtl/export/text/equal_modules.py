@@ -27,8 +27,8 @@ class Step:
     """A Verilog module. It may stand for several equal modules with the same parent.
 
     `path` leads to the module from the top. `names` are the instance names of all modules that it stands for.
-    `kept` is
-    the number of register bits in each of them. `computes` is False for a module that only contains other steps.
+    `kept` is the number of register bits in each of them. `computes` is False for a module that only contains other
+    steps.
     """
 
     path: Path

@@ -37,8 +37,7 @@ def said(cell: Cell, word: Callable[[Bits], str], case: Case | None, follows: st
     """Return a name for a cell's value.
 
     A local name in the source has priority. Next comes `follows`, for the next value of a register. Otherwise the
-    name is
-    made of the names of the operands.
+    name is made of the names of the operands.
     """
     name = source.value_name(cell.source, cell.kind) or follows or _of_operands(cell, word)
     subject = word(case.subject) if case else ""

@@ -59,8 +59,7 @@ class Reading:
         """Return the expression that defines a signal.
 
         The cells in `inside` drive bits of the signal, and their values are written as expressions. All other bits
-        are
-        written as in `read`.
+        are written as in `read`.
         """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []

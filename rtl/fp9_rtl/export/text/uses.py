@@ -104,9 +104,8 @@ class Uses:
 
 
 def _runs(bits: Bits, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Cell, Bits]]:
-    """Yield runs of adjacent bits that the same cell drives. Each run comes with this cell. Bits without a driver are
-    left
-    out.
+    """Yield runs of adjacent bits that the same cell drives. Each run comes with this cell. Bits without a driver
+    are left out.
     """
     start = 0
     while start < len(bits):

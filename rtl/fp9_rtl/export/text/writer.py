@@ -32,8 +32,7 @@ class Writer:
         """Read a circuit. `words` is its module in Yosys' JSON.
 
         `docs` has the docstrings of the source modules, in output order. `types` has the types of the circuit's
-        ports. New
-        types are added to it. `flat` writes a single module.
+        ports. New types are added to it. `flat` writes a single module.
         """
         circuit = read_circuit(words)
         fold(circuit)

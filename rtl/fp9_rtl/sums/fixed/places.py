@@ -14,8 +14,7 @@ class Window:
     """Bit positions of a sum, given by their exponents. The field extends from `ulp` up to, but not including, `top`.
 
     The addend's first bit is at most at `addend_highest`. `far` means that an addend can be larger than this. `cut`
-    means
-    that an addend can reach below `lowest`. A sticky bit below the window then collects the lost bits.
+    means that an addend can reach below `lowest`. A sticky bit below the window then collects the lost bits.
     """
 
     lowest: int

@@ -51,10 +51,9 @@ def placed_product(
     """Return a product's bits at their positions in a signal of `bits` bits. A negative product is inverted.
 
     The lowest bit of the signal is the products' ulp. The product is first shifted by its exponent modulo a power
-    of two.
-    This power is at least the width of the significand. A selector then moves the product to a multiple of that
-    power.
-    A short exponent needs only the shift. Bits that would fall out on either side are 0 in every product.
+    of two. This power is at least the width of the significand. A selector then moves the product to a multiple of
+    that power. A short exponent needs only the shift. Bits that would fall out on either side are 0 in every
+    product.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -237,8 +236,7 @@ class Normalise(Step):
     """Shift the leading 1 of a sum to the top. The bits below the result's precision become guard, round and sticky.
 
     The last bit of `sum` is the window's lowest position. If `alone` is 1, the products have cancelled, and the sum
-    is
-    the field `addend`.
+    is the field `addend`.
     """
 
     name = "normalise"

@@ -1,8 +1,7 @@
 """Sums in a window of K fraction bits below the largest exponent. Lower bits of every term are truncated.
 
 Significands are not normalised before alignment. A product has two integer bits and six fraction bits. It is
-aligned
-at the sum of its factors' exponents. Subnormal operands have the lowest exponent of their format.
+aligned at the sum of its factors' exponents. Subnormal operands have the lowest exponent of their format.
 
     exponent     +1  0 | -1 ...           -K |
     product      x   x | xxxxxx              |
@@ -45,8 +44,7 @@ def places_above(unit: Dot) -> int:
     """Return the number of bit positions that a term has above the bit position of its exponent.
 
     A product can reach one position more than both factors together. A group's sum is aligned by its scales and can
-    reach
-    more positions.
+    reach more positions.
     """
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)
@@ -80,8 +78,7 @@ class Ranks:
     """Ranks of terms. A rank is the exponent by which the window compares terms, plus the bit positions above it.
 
     Ranks have the result's bias. `nothing` is below all exponents. `zero` is the rank of a zero. `lowest` is the
-    lowest
-    value that the largest rank in a sum can have.
+    lowest value that the largest rank in a sum can have.
     """
 
     exponents: range
@@ -195,8 +192,7 @@ class AlignWindow(Step):
     """Truncate the products to the window. An addend inside the window is truncated, too.
 
     `dropped` means that a lost bit was 1. `below` is the number of units that floor subtracts. Fields in `passed`
-    pass
-    through.
+    pass through.
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:

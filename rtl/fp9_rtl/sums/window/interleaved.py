@@ -185,8 +185,7 @@ class AddAddend(Step):
         """Return the addend's bits in the window, whether bits were lost, and whether floor subtracts a unit.
 
         If the addend's leading bit is more than one position below the window, the addend counts as 0 and floor
-        subtracts
-        nothing.
+        subtracts nothing.
         """
         width = self._above + 1 + self._window
         significand = Cat(addend.significand, Const(0, self._above))
@@ -212,9 +211,8 @@ class NormaliseFloor(NormaliseSum):
     """Normalise as `NormaliseSum` does. Then floor the normalised sum after `fraction_bits` bits.
 
     Floor subtracts a unit from a negative sum, which means that its magnitude increases by one unit. The unit is
-    added
-    below the rounding bits. It is not added if these bits are all 1. Rounding to nearest then rounds up in either
-    case.
+    added below the rounding bits. It is not added if these bits are all 1. Rounding to nearest then rounds up in
+    either case.
     """
 
     def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:

@@ -88,8 +88,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the stages that compute result and flags.
 
     Their inputs are `c` and the outputs of `product_steps`. If the addend is inside the window, the inputs are `c`
-    and the
-    products.
+    and the products.
     """
     if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)

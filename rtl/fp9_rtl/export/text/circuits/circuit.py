@@ -32,8 +32,7 @@ class Cell:
     """One operation. `inputs` maps port names to bits. `output` holds bits that no other cell drives.
 
     `signed` is True for a comparison of signed numbers. A register with asynchronous reset has the input `ARST`,
-    active
-    at level `reset_by`. The input `RESET` holds its reset value.
+    active at level `reset_by`. The input `RESET` holds its reset value.
     """
 
     kind: str

@@ -104,10 +104,8 @@ def canonical_digest(words: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a circuit's form. It does not depend on the operand order of commutative cells.
 
     A register is represented by its reset value and by a term. The term is a digest of the cells that drive the
-    register.
-    All terms are recomputed once for each clock cycle, 2 n + 1 times for n registers. Moore proved for finite
-    automata that
-    two circuits that agree in so many cycles agree in every cycle.
+    register. All terms are recomputed once for each clock cycle, 2 n + 1 times for n registers. Moore proved for
+    finite automata that two circuits that agree in so many cycles agree in every cycle.
     """
     return _Terms(words).digest()
 
