@@ -34,9 +34,9 @@ class Held(NDArrayOperatorsMixin):
     __slots__ = ()
 
     product: ClassVar[Callable[..., Any]]
-    """Function for matrix products and dot products with the stated accumulator.
+    """Function that computes matrix products and dot products with the stated accumulator.
 
-    `fp9.arrays.products` sets it.
+    `fp9.arrays.products` sets this attribute.
     """
 
     def numbers(self) -> NDArray[Any]:
@@ -44,7 +44,7 @@ class Held(NDArrayOperatorsMixin):
         raise NotImplementedError
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Move the codes with the function `change`, which must not alter elements."""
+        """Move the codes with the function `change`. The function must not alter elements."""
         raise NotImplementedError
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:

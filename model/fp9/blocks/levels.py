@@ -33,9 +33,9 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
     """Return for each level an array of bits, (blocks, groups).
 
-    Let q be the largest number in a group, divided by all scales above the level. Let n be the number of levels
-    from this one to the lowest. The bit is set if q is at least 2^n. The lower levels alone could not scale
-    such a q into range.
+    Let q be the largest number in a group, divided by the block scale and by the factors of all higher levels. Let
+    n be the number of levels from this level to the lowest level. The bit is set if q is at least 2^n. Without
+    this bit, the lower levels could not scale q into range.
     """
     if not block.levels:
         return []
@@ -50,9 +50,9 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Return scale codes with the level bits above them.
+    """Return scale codes. The level bits are stored above the bits of the block scale.
 
-    For HiF4 this is a uint32: 8 bits of E6M2, then 8 level bits, then 16 level bits.
+    For HiF4 the result is a uint32: 8 bits of E6M2, then 8 level bits, then 16 level bits.
     """
     if not bits:
         return codes

@@ -124,7 +124,7 @@ def _plain(cell: object) -> str:
 
 
 def _show_rows(out: Console, shown: Table) -> None:
-    """Print each row with one field per line. Empty fields are omitted."""
+    """Print each row as several lines, with one field per line. Empty fields are omitted."""
     from rich.text import Text  # slow to load
 
     first, *others = (_plain(column.header) for column in shown.columns)

@@ -40,7 +40,7 @@ class OutFile(click.Path):
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path. If it is standard output, record this in the command's context."""
+        """Return the path. If the path means standard output, record this in the command's context."""
         path = super().convert(value, param, ctx)
         if ctx is not None and str(path) == STANDARD_OUTPUT:
             ctx.meta[TAKEN] = True

@@ -100,7 +100,7 @@ def flag_lines(unit: Dot | Mul, value: str) -> list[str]:
 
 
 def count_of(unit: Dot) -> int:
-    """Return the number of terms in an operation. A term is one product, or the sum of one group."""
+    """Return the number of terms that an operation adds. A term is one product, or the sum of one group of products."""
     return unit.products // (unit.engine.step.group or 1)
 
 

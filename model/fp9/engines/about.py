@@ -73,7 +73,7 @@ class Accumulator:
 
     @property
     def aligned_bits(self) -> int | None:
-        """Return the number of fraction bits below a step's largest exponent that alignment keeps.
+        """Return the number of fraction bits that alignment keeps below the largest exponent of a step.
 
         Return None if steps are exact.
         """

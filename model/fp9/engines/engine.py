@@ -258,9 +258,9 @@ class Engine:
 
     @property
     def nans_of_steps(self) -> tuple[int | None, int | None]:
-        """Return the step's NaN codes `code` and `invalid_code`.
+        """Return the NaN codes of a step: `code` and `invalid_code`.
 
-        With chunks, return (None, None), since the codes then apply to the total only.
+        With chunks, return (None, None), since the two codes then apply to the total only.
         """
         return (self.nan.code, self.nan.invalid_code) if self.chunk.length is None else (None, None)
 
@@ -340,6 +340,6 @@ def alignment_exponent(fmt: Format, exponent: int) -> int:
 
 
 NO_EXPONENT = -128
-"""Byte that stands for the alignment exponent of zero. The byte is below the exponents of all 8-bit numbers."""
+"""Byte that represents the alignment exponent of zero. It is less than the exponents of all 8-bit numbers."""
 
 _INTEGER_FRACTION_BITS = 6

@@ -85,7 +85,9 @@ class Step:
     group: int | None = None
     """g: s * t * (p[0] + ... + p[g-1]) is one term of the window, for scales s and t of g products (NVFP4).
 
-    The inner sum is exact. The exponent of s * t alone aligns the term. A group of zeros counts as zero."""
+    The inner sum is exact. The exponent of s * t alone aligns the term. If all products of a group are zero, the
+    term counts as zero.
+    """
     scaling: Scaling = Scaling.PRODUCTS
     """`products`: S = C + s * t * p[0] + .... `sums`: total = round(total + s * t * round(p[0] + ...))."""
 

@@ -34,7 +34,7 @@ class Format(abc.ABC):
     source: str
 
     def __hash__(self) -> int:
-        """Return the hash of the name alone, so that tables are found fast in caches."""
+        """Return the hash of the name alone. Its fast computation speeds up cache look-ups by format."""
         return hash(self.name)
 
     # --- what a code means -------------------------------------------------------------------------------------
@@ -62,8 +62,9 @@ class Format(abc.ABC):
     def quantum(self, exponent: int) -> int:
         """Return the base-2 logarithm of the ulp for magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
 
-        Above the largest number, the spacing continues by the same rule, so that overflow can be decided after
-        rounding. Below the smallest number the spacing of the smallest binade applies.
+        Above the largest number, the same rule defines the ulp, so that overflow can be decided after rounding.
+        Below
+        the smallest number, the ulp is that of the smallest binade.
         """
 
     @property

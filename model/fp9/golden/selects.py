@@ -34,9 +34,9 @@ _NO_CHOICE = np.zeros(1, dtype=np.uint8)
 
 
 def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
-    """Yield each distinct value, with the indices where it occurs. A single integer occurs everywhere.
+    """Yield each distinct value, and the indices of the operations that have this value.
 
-    Values must not be negative.
+    If `values` is one integer, all operations have this value. Values must not be negative.
     """
     if isinstance(values, int):
         yield values, slice(None)
@@ -63,7 +63,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Combine two selections: `among` selects from the elements that `here` selects."""
+    """Combine two selections. `here` selects elements, and `among` selects from these elements."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()

@@ -29,7 +29,7 @@ class Terms(NamedTuple):
 
 
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
-    """Return two factors for each term of each operation. For a group they are the scaled sum and 1."""
+    """Return two factors for each term of each operation. For a group, the factors are the scaled sum and 1."""
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None
     sides = [

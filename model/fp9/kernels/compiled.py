@@ -108,7 +108,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """Decorate a function that kernels call. The function is not inlined in the compiled code."""
+    """Decorate a function that kernels call. The compiler does not inline this function."""
     return Part(function)
 
 

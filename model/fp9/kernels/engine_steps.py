@@ -186,7 +186,7 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
     """Compute `_window_sum` for an engine that sums even and odd products separately.
 
-    The sum of the two halves is floored, then the sum with C.
+    The two sums are added and rounded down. The addend C is then added, and the result is rounded down again.
     """
     top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
     top_odd, _, special_odd, quiet_odd = _largest(s, a, b, power_a, power_b, start + 1, stop, 2)

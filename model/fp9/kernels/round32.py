@@ -190,7 +190,7 @@ def encode_upper(patterns, table, codes):
 def encode_upper_sticky(patterns, table, codes):
     """Look up codes by the upper 16 bits of float32 patterns, after rounding to odd.
 
-    Rounding to odd sets bit 0 of the index if a lower bit is set.
+    Rounding to odd sets the last of these 16 bits if a lower bit is set.
     """
     for i in range(patterns.size):
         pattern = patterns[i]
@@ -223,7 +223,7 @@ def look_up(codes, table, numbers):
 
 @kernel
 def note(codes, met):
-    """Set `met[x]` for every unsigned integer x in `codes` (n,)."""
+    """For every unsigned integer x in `codes` (n,), set `met[x]` to true."""
     for i in range(codes.size):
         met[codes[i]] = True
 

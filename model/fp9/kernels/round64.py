@@ -91,7 +91,7 @@ def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switc
 
 @inlined
 def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
-    """Return whether an inexact result would be tiny after rounding with an unbounded exponent."""
+    """Return whether an inexact result would be tiny if it were rounded with an unbounded exponent."""
     row = magnitude >> FRACTION_BITS
     if not t.can_underflow or row > t.lowest_row:
         return False

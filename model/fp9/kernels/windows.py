@@ -14,7 +14,7 @@ from fp9.kernels.matrices import TILE
 from fp9.kernels.round64 import INF_BITS
 
 _NOTHING = 2.0**-800
-"""Power of two that stands for the largest product if there are no products."""
+"""Power of two that represents the largest product of a step without products."""
 
 
 @inlined

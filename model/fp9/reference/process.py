@@ -20,7 +20,7 @@ FORBIDDEN = ("fp9.golden", "fp9.kernels", "fp9.sums", "fp9.casts", "fp9.blocks",
 def isolated_results(unit: Unit, rows: Sequence[Row]) -> list[Row]:
     """Return `reference_results`, computed in a new process that cannot import kernels or the golden model.
 
-    If the process fails, raises RuntimeError with the last line of its standard error.
+    Raises RuntimeError if the process fails. The message is the last line of the process's standard error.
     """
     request = json.dumps({"spec": dumps(unit), "rows": rows})
     done = subprocess.run([sys.executable, "-m", __spec__.name], input=request, capture_output=True, text=True)

@@ -172,7 +172,7 @@ def _loaded(file: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Published:
-    """A published experiment: its set-up, its engines and depths, and the reported figures by engine and depth."""
+    """A published experiment: the set-up, the engines, the depths, and the reported figures by engine and depth."""
 
     name: str
     source: str

@@ -105,9 +105,9 @@ MAX_PARTS = 4
 
 
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
-    """Return how many exponent ranges each operand is split into, with the fewest pairs of ranges.
+    """Return the number of exponent ranges for each operand, with the smallest number of pairs of ranges.
 
-    Return None if more than `MAX_PARTS` ranges are needed.
+    Return None if an operand needs more than `MAX_PARTS` ranges.
     """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
     for count_a, count_b in sorted(counts, key=math.prod):

@@ -44,7 +44,7 @@ def _is_in_float32(a: Span, b: Span) -> bool:
 
 
 class Chain(FastSums):
-    """Strategy for FP32 fused multiply-adds with exact products, which are plain float32 additions."""
+    """Strategy for FP32 fused multiply-adds with exact products. Each step is then a plain float32 addition."""
 
     carrier = np.float32
     part = PRODUCTS_OF_TILES

@@ -26,10 +26,10 @@ _ONE = np.ones((1, 1))
 
 
 class GroupedSums:
-    """An engine with groups and two sides, prepared for sums of k products.
+    """Dot products of two sides with an engine that has groups. A side has k numbers in each row.
 
-    Raises ValueError for formats with infinities or NaN. Raises ValueError too if float64 cannot hold the sums
-    of a group beside the window.
+    Raises ValueError for formats with infinities or NaN. Raises ValueError too if float64 has too few bits for the
+    sum of a group together with the window.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:

@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 
 class _Kept:
-    """Codes, and cached arrays that are computed from them, in either order of the last two axes."""
+    """Codes, and cached arrays that are computed from them. Arrays may have the last two axes exchanged."""
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
         self.codes, self.format = codes, fmt

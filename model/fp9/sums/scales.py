@@ -31,7 +31,7 @@ class Scales(NamedTuple):
     format: Format | None
 
     def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Scales:
-        """Apply a function to both arrays, and return the new scales."""
+        """Apply a function to `factors` and to `powers`. Return the results as new scales."""
         factors = change(self.factors)
         return Scales(factors, factors if self.powers is self.factors else change(self.powers), self.format)
 

@@ -75,7 +75,7 @@ class Side:
     def met_span(self) -> Span:
         """Return the span of the numbers that occur.
 
-        If scales multiply them, return the span of all possible numbers.
+        If scales multiply the numbers, return the span of all possible products instead.
         """
         return self.span if self.scales is not None else self.operand.met_span
 

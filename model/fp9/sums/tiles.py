@@ -102,7 +102,7 @@ class Rounded(Tiled):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether float64 holds the sums in units that divide the numbers of most rows."""
+        """Return whether there is a unit that divides the numbers of most rows and in which float64 holds the sums."""
         usual = super().takes(engine, a, b, depth_bits)
         return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
 

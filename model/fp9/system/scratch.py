@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 SMALLEST, LARGEST = 1 << 16, 1 << 25
-"""Size limits in bytes of arrays in the pool.
+"""Smallest and largest size, in bytes, of arrays in the pool.
 
-The C library itself reuses smaller arrays. Larger arrays belong to work that takes longer.
+The C library itself reuses the memory of smaller arrays. For larger arrays, reuse saves little of the total
+time.
 """
 
 KEPT = 1 << 26
@@ -28,7 +29,7 @@ KEPT = 1 << 26
 
 
 def _references(slabs: list[NDArray[np.uint8]], place: int) -> int:
-    """Return a slab's reference count. Every array in the slab's memory refers to it as its base."""
+    """Return the reference count of a slab of memory. Every array in this memory has the slab as its base."""
     return sys.getrefcount(slabs[place])
 
 

@@ -29,9 +29,9 @@ def block_of(products):
 
 
 class Step(NamedTuple):
-    """A power of two `unit`, its exponent, and a `ceiling`.
+    """A power of two `unit`, the exponent of `unit`, and a `ceiling`.
 
-    A sum of multiples of `unit` is exact if its magnitudes stay below `ceiling`.
+    A sum of multiples of `unit` is exact if all magnitudes stay below `ceiling`.
     """
 
     exponent: int
@@ -189,7 +189,9 @@ def _block(tile, edge, s, t, a, low_a, bounds, packed, panel, first, last, redo,
 
 @inlined
 def _look(s, panel, redo, fine):
-    """Mark rows with numbers below the coarse step in `fine`, and rows with numbers below the fine step in `redo`."""
+    """Find rows with small numbers. Set `fine` for rows with numbers below the coarse step. Set `redo` for rows with
+    numbers below the fine step.
+    """
     for i in range(panel.shape[0]):
         fine[i] = _is_finer(s.coarse.unit, panel[i]) or _has_minus_zero(panel[i])
         redo[i] |= _is_finer(s.fine.unit, panel[i])
