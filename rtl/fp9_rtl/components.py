@@ -155,10 +155,6 @@ def _pipeline(unit: Unit) -> dict[str, StreamComponent]:
 
 
 def _sum_front(unit: Dot, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
-    """Return the steps in `stages` register stages.
-
-    If factors are held, the first register stage follows the decoders.
-    """
     if not gating.holds(unit):
         return _front(unit, steps, stages)
     return {

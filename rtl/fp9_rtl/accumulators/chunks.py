@@ -3,8 +3,8 @@
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
 
-Each sum loops through its own register in one clock cycle. An operation adds to the chunk in one stage
-and to the total in the next. All operations keep their order, so none waits for another.
+Each sum loops through its own register in one clock cycle. One stage adds the products to the chunk. The next
+stage adds a finished chunk to the total. Operations keep their order, so no operation waits for another.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from fp9_rtl.sums.chunks import join_steps
 
 
 class ChunkSum(ElasticStage):
-    """The accumulator of the open chunk. It accepts products and tells the total what to do after each operation.
+    """The accumulator of the open chunk. It accepts products and controls the total after each operation.
 
     If `joins` is 1, the chunk's sum is added to the total. If `restarts` is 1, the total is first set to `c`.
-    `flags` are the flags of this step. The chunk's sum is +0 after it was added to the total.
+    `flags` are the flags of this step. The chunk restarts from +0 after its sum was added to the total.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

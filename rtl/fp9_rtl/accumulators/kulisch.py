@@ -97,7 +97,6 @@ def _split(unit: Mac, front: Sequence[Step], back: Sequence[Step]) -> tuple[int,
 
 
 def _register(unit: Mac) -> data.StructLayout:
-    """Return the register's layout: the sum in two's complement, and the sticky special flags."""
     return data.StructLayout({"sum": signed(unit.sum_bits), **dict.fromkeys(_STICKY, 1)})
 
 
@@ -141,7 +140,10 @@ class PlaceProducts(Step):
 
 
 class AddToRegister(Step):
-    """Compute the register's next value. `kept` is its current value, or 0. The other inputs are the operation."""
+    """Compute the register's next value from an operation and `kept`.
+
+    `kept` is the register's current value, or 0 if the operation replaces the sum.
+    """
 
     name = "add"
 

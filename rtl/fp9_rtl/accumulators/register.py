@@ -1,4 +1,4 @@
-"""Accumulator of a `mac`. It is the last register stage, and its sum loops back in one clock cycle."""
+"""Accumulator of a `mac`. It is the last register stage. The sum loops back through the register in one clock cycle."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _CLOCKED = (
 def section(unit: Unit) -> str:
     """Return the diagram as Markdown: a fenced block and a legend.
 
-    Raises ValueError for a unit without hardware.
+    Raises ValueError if the unit has no hardware.
     """
     legend = _LEGEND.format(name=unit.name) + (_CLOCKED if unit.stages else "")
     return f"```mermaid\n{flowchart(unit, unit_steps(unit))}\n```\n\n{legend}"
@@ -53,7 +53,6 @@ def flowchart(unit: Unit, steps: Steps) -> str:
 
 
 def _together(names: Sequence[str], ends: Iterable[tuple[object, object]]) -> list[list[str]]:
-    """Group the ports that connect to the same steps."""
     met: defaultdict[object, set[object]] = defaultdict(set)
     for port, other in ends:
         met[port].add(other)
@@ -87,7 +86,6 @@ def _boxes(steps: Sequence[Step], holder: Path, name: str, node: Mapping[Path | 
 
 
 def _said(step: Step) -> str:
-    """Return a step's name. Several equal steps are named once, with their number."""
     if len(step.names) < 2:
         return "".join(step.names)
     shared = "".join(common_start(step.names)).rstrip("_0123456789")
@@ -95,7 +93,6 @@ def _said(step: Step) -> str:
 
 
 def _arrows(edges: Iterable[Edge], node: Mapping[Path | str, str]) -> Iterator[str]:
-    """Yield one arrow for each pair of connected boxes, with the total width."""
     bits: Counter[tuple[str, str]] = Counter()
     for edge in edges:
         bits[node[edge.source], node[edge.target]] += edge.bits

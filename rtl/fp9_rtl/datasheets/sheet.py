@@ -77,7 +77,7 @@ def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
 
 
 def body(unit: Unit) -> str:
-    """Return the part of a data sheet that needs no measurement and no drawing."""
+    """Return the sections of a data sheet that need no measurement and no diagram."""
     parts = [
         inspect.getdoc(type(unit)) or "",
         "## Spec",

@@ -14,7 +14,7 @@ OPERATIONS = ("1st", "2nd", "3rd")
 """Labels of the consecutive operations in a diagram."""
 
 Wave = list["str | int | None"]
-"""Values of a signal, one for each clock cycle. None is a payload that is not valid."""
+"""Values of a signal, one for each clock cycle. None means that the payload is not valid."""
 
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
@@ -33,10 +33,10 @@ def picture(unit: Unit) -> str | None:
 
 
 def timing_svg(unit: Unit) -> str:
-    """Return the timing diagram of a unit as SVG text. It depends only on the number of stages.
+    """Return the timing diagram of a unit as SVG text. The diagram depends only on the number of stages.
 
-    With stages, it shows three consecutive operations and a clock cycle in which the reader is not ready. Raises
-    MissingTool without WaveDrom.
+    A unit with stages is shown with three consecutive operations. In one clock cycle, `out_ready` is 0. Raises
+    MissingTool if WaveDrom is not installed.
     """
     try:
         import wavedrom  # optional
@@ -62,7 +62,7 @@ def diagram(unit: Unit) -> dict[str, object]:
 def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
     """Return the signals of a unit with `stages` stages, one value for each clock cycle after reset.
 
-    If `waits`, the reader is not ready in the first cycle in which a result is valid.
+    If `waits`, `out_ready` is 0 in the first cycle in which a result is valid.
     """
     held: Wave = [None] * stages
     left = list(OPERATIONS)

@@ -1,7 +1,7 @@
-"""Measure the areas of units in a separate process. The explorer answers other requests meanwhile.
+"""Measure the areas of units in a separate process, while the explorer answers other requests.
 
-One unit is measured at a time. A request stays valid while the client repeats it. If nobody repeats it, its
-measurement is stopped as soon as another request waits.
+One unit is measured at a time. A request is valid for `PATIENCE` seconds, and each repetition renews it. A
+measurement whose request is no longer valid is stopped as soon as another request waits.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Areas:
     def _started(self) -> subprocess.Popen[str]:
         """Return the measuring process, and start it if necessary.
 
-        Its own process group lets its children end with it.
+        The process leads its own process group. Its children can therefore be ended together with it.
         """
         if self._worker is None:
             pipe = subprocess.PIPE

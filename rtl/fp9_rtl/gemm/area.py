@@ -17,8 +17,8 @@ from fp9_rtl.synthesis.run import Progress, synthesise
 class TileArea:
     """Area in um2 and delay in ns of a tile with one synthesis mapping.
 
-    `element_um2` is the tile's area divided by its number of elements. It contains a mac, its operands' registers,
-    and its share of the casts and the control logic. All other figures are for the whole tile.
+    `element_um2` is the tile's area divided by its number of elements. This average includes the casts and the
+    control logic. All other figures are for the whole tile.
     """
 
     tile: str

@@ -115,9 +115,9 @@ class GemmTile:
         return CODE_BITS * self.products
 
     def period(self, steps: int) -> int:
-        """Return the number of clock cycles from the start of one matrix product to the start of the next one.
+        """Return the number of clock cycles from the start of one matrix product to the start of the next.
 
-        Each product has `steps` steps, and no stalls are counted.
+        Each matrix product has `steps` steps. The handshake never stalls.
         """
         crossing = self.rows - 1 + self.columns - 1
         return steps + crossing + self.mac_stages + self.rows
@@ -212,9 +212,6 @@ class GemmComponent(wiring.Component):
         return sums, a.valid & a.last
 
     def _entering(self, m: Module, operand: str, place: int, control: dict[str, Value]) -> data.View[data.StructLayout]:
-        """Return an operand at the edge of the array, delayed by `place` cycles, with its format and control
-        signals.
-        """
         select = getattr(self, f"{operand}_format", None)
         fields = {"codes": getattr(self, operand).word_select(place, self._tile.row_bits), **control}
         if select is not None:
@@ -228,7 +225,9 @@ class GemmComponent(wiring.Component):
         return token
 
     def _operate(self, m: Module, mac: Any, a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> None:
-        """Connect one element. The first step loads its product, and later steps accumulate."""
+        """Connect one element. The first step replaces the sum by the element's products, and later steps add
+        products.
+        """
         if not self._tile.engine.step.exact:
             m.d.comb += mac.c.eq(0)
         m.d.comb += [

@@ -142,10 +142,11 @@ class OperandDecoder(wiring.Component):
     def _unpack_integer(
         self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
     ) -> None:
-        """Decode an integer as a float whose normal numbers have one exponent. Smaller integers are subnormal.
+        """Decode an integer as a float whose normal numbers all have one exponent. Smaller integers are subnormal.
 
-        Only -128 is larger than these normal numbers. It is the next power of two. If the significand has a bit
-        above its exponent, -128 is twice the lowest normal number.
+        -128 is the next power of two above these normal numbers. If the significand has a bit above the weight of
+        its
+        exponent, -128 has the same exponent and sets this bit.
         """
         code, magnitude, beyond = self.code[: fmt.bits], Signal(fmt.bits, name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
@@ -187,7 +188,6 @@ class OperandDecoder(wiring.Component):
         ]
 
     def _keep(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
-        """Keep the leading zeros of a subnormal number, with the exponent of exponent field 1."""
         leading = ~(self.operand.zero | subnormal | self._beyond)
         m.d.comb += [
             self.operand.significand.eq(Cat(fraction, leading, self._beyond)),
@@ -198,7 +198,10 @@ class OperandDecoder(wiring.Component):
 def connect_ports(
     m: Module, decoder: OperandDecoder, ports: data.View[data.StructLayout], code: str, name: str
 ) -> None:
-    """Connect a decoder to the unit's ports: its code to `code`, its format and bias to the ports of `name`."""
+    """Connect a decoder to the unit's ports.
+
+    `code` names the port with the code. `name` names the operand to which the format and bias ports belong.
+    """
     m.d.comb += decoder.code.eq(ports[code])
     if f"{name}_format" in ports.shape().members:
         m.d.comb += decoder.select.eq(ports[f"{name}_format"])

@@ -47,7 +47,7 @@ class DotField:
 
     @property
     def size_pattern(self) -> str:
-        """Return the row as a switch case for the exponent's magnitude. The code does not store its leading 1."""
+        """Return a switch case for the exponent's magnitude. The magnitude's leading 1 is not stored in the code."""
         leading = "1".ljust(self.exponent_bits, "-") if self.exponent_bits else ""
         return leading.rjust(EXPONENT_SIZE_BITS, "0")
 
@@ -90,7 +90,7 @@ def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: 
 
 
 def _signed(size: Signal, negative: Value) -> Value:
-    """Return `size`, negated if `negative`. To save an adder, gates invert the bits above the lowest 1."""
+    """Return `size`, negated if `negative`. XOR gates invert the bits above the lowest 1, which needs no adder."""
     inverted = [negative & (size[:place].any() if place else 0) for place in range(len(size) + 1)]
     return (Cat(size, Const(0, 1)) ^ Cat(inverted)).as_signed()
 

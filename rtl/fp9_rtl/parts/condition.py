@@ -17,19 +17,21 @@ Kind = TypeVar("Kind", bound=Unit)
 
 @dataclass(frozen=True)
 class Condition(Generic[Kind]):
-    """The values that the hardware accepts for one field. If the field lists values, every value must fit."""
+    """The values that the hardware accepts for one field. If a field is a list, every value in the list must be
+    accepted.
+    """
 
     field: str
     """Name of a field of the unit, or `engine.` followed by the name of an engine field."""
     fits: Callable[[Kind, Any], bool]
     """Function that returns whether a unit's hardware accepts a value."""
     takes: str
-    """Accepted values in words. The error message has them after the word "give"."""
+    """Accepted values in words. The error message prints them after the word "give"."""
     reason: str
     """Why the hardware accepts no other values."""
 
     def misfits(self, unit: Kind) -> list[object]:
-        """Return the values of the unit's field that do not fit."""
+        """Return the values of the unit's field that the hardware does not accept."""
         value: Any = unit
         for name in self.field.split("."):
             value = getattr(value, name)

@@ -1,7 +1,7 @@
 """Layouts of the fields that datapath stages pass to each other: unpacked numbers and flags.
 
-The range of each exponent gives its width, so every width follows from the unit's formats. Special flags override
-the other fields. `nan` has priority over `inf`, then `zero`, then sign, exponent and significand.
+The width of an exponent field follows from the range of the exponent. The unit's formats determine all widths.
+Special flags override the other fields: `nan` has the highest priority, then `inf`, then `zero`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Selection of a format, a rounding or a policy by a port, and the OR of values."""
+"""Logic that selects a format, a rounding or a policy by a port, and the OR of several values."""
 
 from __future__ import annotations
 

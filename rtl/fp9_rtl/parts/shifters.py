@@ -64,8 +64,8 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
 def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
     """Place `value` at the top of `width` bits and shift it right. Return the result, and whether any lost bit was 1.
 
-    A short value is first shifted by less than its length, while it is narrow. It is then placed at a multiple of a
-    power of two. This needs gates instead of multiplexers.
+    The shift has two stages. The first stage shifts the narrow value by the low bits of the distance. The second
+    stage places the shifted value at a multiple of a power of two, with gates instead of multiplexers.
     """
     fine = min(len(distance), (len(value) - 1).bit_length())
     step = 1 << fine

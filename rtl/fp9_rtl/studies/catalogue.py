@@ -69,7 +69,6 @@ def _cast(source: str, targets: _Names, roundings: Iterable[Rounding], *, random
 
 
 def _without_subnormals(fmt: Format) -> FixedFormat:
-    """Return the format without subnormals. Exponent field 0 then holds normal numbers."""
     assert isinstance(fmt, FixedFormat)
     return dataclasses.replace(fmt, name=f"{fmt.name} without subnormals", subnormals=False)
 

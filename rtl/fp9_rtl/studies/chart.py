@@ -21,9 +21,9 @@ _MARKERS = "osD^v"
 
 
 def draw(outcomes: Sequence[Outcome]) -> str:
-    """Return the chart of a study as SVG. If there are several libraries, their charts are stacked.
+    """Return the chart of a study as SVG. Each library has its own chart, and the charts are stacked.
 
-    At least one row is required.
+    At least one measured variant is required.
     """
     study = outcomes[0].study
     height, kind = {
@@ -124,6 +124,5 @@ def _label(axes: Axes, labels: Sequence[str], points: Sequence[tuple[float, floa
 
 
 def _covers(box: tuple[float, ...], taken: Sequence[tuple[float, ...]]) -> bool:
-    """Return whether a box (left, bottom, right, top) overlaps any box of `taken`."""
     left, bottom, right, top = box
     return any(left < b[2] and b[0] < right and bottom < b[3] and b[1] < top for b in taken)

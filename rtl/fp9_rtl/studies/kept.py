@@ -1,7 +1,7 @@
 """Record of the circuits that were measured for each study page. Every page is checked against this record.
 
-All units of a page are measured together, because the page compares them. For each page, the record has the
-digest of each circuit and of the printed figures.
+All units on a page are measured together, because the page compares their areas. The record has a digest of each
+circuit, and a digest of the figures on each page.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PAGES = (*STUDIES, submodules.NAME, *MEDIANS)
 class Page:
     """Record of a page: the SHA-256 of its figures, and the SHA-256 of each unit's circuit.
 
-    The circuit of a specification without hardware is None. The page says so.
+    The circuit is None for a specification without hardware.
     """
 
     figures_sha256: str
@@ -77,7 +77,7 @@ def read(folder: Path) -> dict[str, Page]:
 
 
 def keep(study: str, folder: Path) -> None:
-    """Add a study's page to the record. The page must have just been written.
+    """Add a study's page to the record. Call this directly after the page was written.
 
     Raises OSError if the record cannot be written, and ValueError as `read`.
     """

@@ -31,7 +31,7 @@ _Group = tuple[tuple[Unit, ...], Unit]
 
 @dataclass(frozen=True)
 class Medians:
-    """A question, and groups of units that answer it. All units of a group are compared with one unit."""
+    """A question, and groups of units that answer it. Each group has a reference unit for its ratios."""
 
     name: str
     title: str
@@ -53,7 +53,10 @@ _MIXED = Medians(
 
 
 def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
-    """Return variants of a quantiser with `lanes` numbers per operation. Each has one scale rule; the last has all."""
+    """Return one variant of a quantiser for each scale rule, then a variant that supports every rule.
+
+    Each variant has `lanes` numbers per operation.
+    """
     every = quantiser_of(CATALOGUE[name])
     assert every is not None
     every = dataclasses.replace(every, lanes=lanes)

@@ -79,7 +79,6 @@ def _steps(name: str, libraries: int) -> int:
 
 
 def _shifted(progress: Progress | None, before: int, steps: int) -> Progress | None:
-    """Return a progress function for one study that reports progress over all studies."""
     if progress is None:
         return None
     return lambda what, done, _: progress(what, before + done, steps)

@@ -80,7 +80,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results of a study in one library. `skipped` lists variants without figures: label, and reason as a sentence."""
+    """Results of a study in one library. `skipped` has a label and a reason for each variant without figures."""
 
     study: Study
     rows: tuple[Row, ...]
@@ -128,7 +128,7 @@ def measure(
 
 
 def row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
-    """Return the row of a measured variant. It has ratios if its baseline is measured too."""
+    """Return the record of a measured variant. The record has ratios if the variant's baseline is measured too."""
     over = next(v for v in study.variants if v.label == study.baseline(variant))
     reference = measured.get(over.label)
     figures = measured[variant.label]

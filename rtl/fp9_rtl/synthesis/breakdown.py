@@ -77,11 +77,12 @@ class Breakdown:
 def breakdown(
     unit: Unit, *, library: str | Library = "osu018", mapping: str = "area-optimised", cache: Path | None = None
 ) -> Breakdown:
-    """Return the area of each submodule for one mapping. The same mapping gives the flat area.
+    """Return the area of each submodule, and the area of the flat netlist, for one mapping.
 
-    Submodules are the stages of the unit's datapath. With `stages`, they include those of pipeline and accumulator.
-    Raises TypeError for a unit without hardware, ValueError for an unknown mapping, and MissingTool without library
-    or Yosys.
+    Submodules are the datapath's stages, and with `stages` also the submodules of the pipeline and the accumulator.
+    Raises TypeError for a unit without hardware, ValueError for an unknown mapping, and MissingTool if the library
+    or
+    Yosys is not installed.
     """
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping {mapping!r} given; choose from {', '.join(MAPPINGS)}")

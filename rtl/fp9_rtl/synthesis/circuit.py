@@ -1,7 +1,7 @@
 """Verilog for measurements: a circuit as Yosys writes it, flat and without processes.
 
-It is proven equivalent to the readable Verilog (`fp9 prove UNIT --source`). It changes only if the circuit
-changes. A fixed text matters because ABC's areas for the same logic depend on its text by some per cent.
+This circuit is proven equivalent to the readable Verilog (`fp9 prove UNIT --source`). Its text changes only if the
+circuit changes. A fixed text matters, because ABC's area of the same logic varies with the text by some per cent.
 """
 
 from __future__ import annotations

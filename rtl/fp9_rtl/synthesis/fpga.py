@@ -1,7 +1,7 @@
 """LUTs, flip-flops and clock frequency of a unit on an FPGA, after place and route with a fixed seed.
 
-Every input and output gets a register outside the unit, even if the unit has stages. The clock then limits each
-path through the unit. These registers are counted separately.
+Every input and output gets a register outside the unit, even if the unit has stages. Every path through the unit
+is then between two registers, so it limits the clock frequency. The added registers are counted separately.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ class Placed:
 def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
     """Place and route a unit.
 
-    Raises ValueError for an unknown device or a unit that exceeds its pins or logic cells, and MissingTool if the
-    device's tool is not installed.
+    Raises ValueError for an unknown device, and for a unit that needs more pins or logic cells than the device has.
+    Raises MissingTool if the device's tool is not installed.
     """
     if device not in DEVICES:
         raise ValueError(f"unknown FPGA {device!r}; choose from {', '.join(DEVICES)}")

@@ -1,4 +1,4 @@
-"""Reader of Liberty, the text format of cell libraries. It parses groups, and the logic functions of pins.
+"""Parser of Liberty, the text format of cell libraries. It parses groups, and the logic functions of pins.
 
 Source: Liberty User Guide 2017.06, volume 1, chapter 1 (groups, simple and complex attributes) and 2 (`function`).
 """
@@ -127,7 +127,7 @@ class _Function:
 
 
 def holds(function: str, values: Mapping[str, bool]) -> bool:
-    """Return the value of a Boolean expression. `values` has the value of each name.
+    """Return the value of a Boolean expression. `values` maps each name to its Boolean value.
 
     Raises KeyError for a name without a value and IndexError for an incomplete expression.
     """

@@ -1,7 +1,6 @@
-"""Cell libraries: their Liberty files, and the cells to which figures refer.
+"""Cell libraries: their Liberty files, and the cells that define the unit of area, the input driver and the load.
 
-The catalogue contains named libraries. `own_library` reads a user's Liberty file. It derives from the file what
-the catalogue states for its own libraries.
+The catalogue contains named libraries. `own_library` reads a user's Liberty file, and derives these cells from it.
 """
 
 from __future__ import annotations
@@ -240,8 +239,8 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
 def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequence[str] = ()) -> tuple[Library, ...]:
     """Return the named libraries, then the library of the user's Liberty files.
 
-    Without both, return the first library of the catalogue. Raises as `library` and `own_library`, and ValueError
-    for `leave_out` without a Liberty file.
+    If neither is given, return the first library of the catalogue. Raises as `library` and `own_library`, and
+    ValueError for `leave_out` without a Liberty file.
     """
     if leave_out and not liberty:
         raise ValueError(f"cells to leave out given ({', '.join(leave_out)}), but no Liberty file they could be in")
@@ -250,7 +249,6 @@ def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequen
 
 
 def _matching(patterns: Sequence[str], cells: Iterable[str]) -> tuple[str, ...]:
-    """Return the cells that match a pattern. Raises ValueError for a pattern that no cell matches."""
     matched: dict[str, None] = {}
     for pattern in patterns:
         found = fnmatch.filter(cells, pattern)
@@ -310,7 +308,7 @@ def _facts(content: bytes) -> _Facts:
 def _leakage(cell: Group) -> float:
     """Return a cell's leakage in the library's unit.
 
-    This is the figure of the cell. Without it, it is the mean over the cell's states, or 0.
+    If the cell has no total, return the mean over its states, or 0.
     """
     if "cell_leakage_power" in cell.attributes:
         return float(cell.attributes["cell_leakage_power"])

@@ -78,9 +78,10 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 class Arc:
     """Energy, transition time or delay of a falling and a rising edge of a pin.
 
-    `related` are the input pins that cause the edge. It is empty for the energy of an input alone. `when` is a
-    Boolean expression over pins; empty means always. For transition times, `sense` tells whether the edge has the
-    same direction as the related pin's edge. Energies from several supplies are added.
+    `related` are the input pins that cause the edge. It is empty for the energy of an input pin's own edge. `when`
+    is
+    a Boolean expression over pins, and an empty `when` is always true. For transition times, `sense` tells whether
+    the edge has the same direction as the related pin's edge. Energies from several supplies are added.
     """
 
     pin: str
@@ -113,9 +114,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class PowerLibrary:
-    """The cells of a library whose energy can be measured, by name. `refused` has the reason for every other cell.
+    """The cells of a library whose energy can be measured, by name.
 
-    `volts` is the supply voltage. `wire_ff` is the wire capacitance for each input that a net drives.
+    `refused` maps every other cell to the reason why its energy cannot be measured. `volts` is the supply voltage.
+    `wire_ff` is the wire capacitance of a net for each input pin that the net drives.
     """
 
     volts: float

@@ -75,7 +75,7 @@ class Synthesis:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Synthesis:
-        """Return the record from the output of `to_dict`, which may have been stored as JSON."""
+        """Return the record from a dictionary that `to_dict` returned. The dictionary may have been stored as JSON."""
         values = {name: value for name, value in record.items() if name != "note"}
         estimates = [Estimate(**{**e, "script_areas_um2": tuple(e["script_areas_um2"])}) for e in values["estimates"]]
         return cls(**{**values, "estimates": tuple(estimates)})
@@ -176,7 +176,7 @@ class RepeatedRatio:
 class Ratio:
     """Ratio of the areas and delays of two units for one mapping.
 
-    `result` and `subnormals` describe what was compared.
+    `result` has the result formats of the two units. `subnormals` tells how the units handle subnormal numbers.
     """
 
     numerator: str

@@ -56,9 +56,11 @@ def synthesise(
     """Map module `top` of a Verilog text to a library with each mapping. Equal inputs give equal results.
 
     `clock` is the clock port of a unit with flip-flops. `order` is the seed with which cells are shuffled before
-    ABC sees them. With 0, cells keep their order. Without `share`, Yosys does not look for operators to share.
-    `cache` is the folder for results, by default `cache_folder()`. Raises ValueError for Verilog or names that do
-    not fit, MissingTool for a missing library or Yosys, and OSError if the cache cannot be written.
+    ABC reads them. If `order` is 0, cells are not shuffled. Without `share`, Yosys does not look for operators to
+    share. `cache` is the folder for results, by default `cache_folder()`. Raises ValueError for unreadable
+    Verilog, an unknown name, or a wrong clock port. Raises MissingTool for a missing library or Yosys, and OSError
+    if the cache cannot
+    be written.
     """
     if not mappings or not set(mappings) <= set(MAPPINGS):
         raise ValueError(f"mappings {', '.join(mappings) or 'none'} given; choose from {', '.join(MAPPINGS)}")
@@ -148,7 +150,7 @@ def compare(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Ratio, ...]:
-    """Measure two units. Return the ratios of `unit` to `other`, one for each mapping."""
+    """Measure two units. For each mapping, return the ratio of `unit` to `other`."""
     measured, reference = (
         synthesise_unit(u, library=library, mappings=mappings, cache=cache, progress=progress) for u in (unit, other)
     )

@@ -1,8 +1,9 @@
 """Measure the worst path of a mapped netlist with OpenSTA, if it is installed.
 
 Inputs arrive at time 0 through one inverter of the library. Outputs drive the library's load. Wires have no delay.
-All paths belong to one clock. Without flip-flops, it is a virtual clock. The worst slack therefore covers paths
-from inputs and registers to outputs and registers, with setup time and clock-to-output delay.
+All paths belong to one clock, which is virtual if there are no flip-flops. The delay therefore covers every path
+that starts at an input or a register and ends at an output or a register. It includes setup times and
+clock-to-output delays.
 """
 
 from __future__ import annotations

@@ -32,9 +32,10 @@ _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 
 
 def to_rtlil(component: wiring.Component, name: str) -> str:
-    """Return a component as RTLIL. No name needs escaping in Verilog.
+    """Return a component as RTLIL. The names are valid in Verilog without escapes.
 
-    The field `operand.sign` becomes the name `operand_sign`. The wire `operand`, which has all fields, gets no
+    The field `operand.sign`, for example, is renamed `operand_sign`. The wire `operand`, which has all fields, gets
+    no
     public name.
     """
     text = rtlil.convert(component, name=name, emit_src=False)
@@ -64,8 +65,8 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 def _made_plain(component: wiring.Component, text: str) -> str:
     """Number the ports in RTLIL from 1. Yosys treats port number 0 as missing and moves that port last.
 
-    If the component is `initially_unknown`, initial values of registers are removed. Otherwise, Yosys would replace
-    a register that it finds to be constant by this value.
+    If the component is `initially_unknown`, initial values of registers are removed. With an initial value, Yosys
+    would replace a constant register by this value.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

@@ -71,10 +71,6 @@ class _Server:
         self.process: subprocess.Popen[bytes] | None = None
 
     def run(self, request: dict[str, object], said: IO[str], timeout: float | None) -> int | None:
-        """Return the exit status of a run, or None if the child was killed.
-
-        Raises TimeoutExpired after `timeout` seconds.
-        """
         with self._connect(said) as connection, connection.makefile("r") as answers:
             child = answers.readline()
             if not child:
@@ -89,7 +85,6 @@ class _Server:
             return int(status) if status else None
 
     def _connect(self, said: IO[str]) -> socket.socket:
-        """Return this side of a new connection for one run. The other side is sent to the server."""
         ours, theirs = socket.socketpair()
         with theirs, self._starting:
             descriptors = [theirs.fileno(), said.fileno()]

@@ -55,7 +55,8 @@ def _reap(wait: bool) -> None:
 def prepare() -> Path:
     """Return the path of Yosys' machine code for this processor. If it is missing, compile it for all later processes.
 
-    It is stored where yowasp's own programs look for it. If it cannot be stored, the process ends with an error.
+    The path is the one that yowasp's own programs use. If the file cannot be written, the process ends with an
+    error.
     """
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
     place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))
@@ -78,7 +79,7 @@ def prepare() -> Path:
 def _in_child(step: Any, *arguments: Any) -> bool:
     """Run a step in a child process, and return whether it succeeded.
 
-    The threads that wasmtime starts then stay outside this process.
+    wasmtime starts threads. They must not exist in this process, which is forked later.
     """
     child = os.fork()
     if child == 0:
