@@ -36,14 +36,13 @@ def cast_model(unit: Cast) -> Model:
 
 
 def _ends(fmt: Format) -> tuple[int, int]:
-    """Return the exponent of the smallest ulp, and the exponent of the largest magnitude."""
     return lowest_place(fmt), floor_log2(fmt.max_magnitude)
 
 
 def _binades(unit: Cast, fmt: Format) -> tuple[int, int]:
-    """Return the lowest and highest exponent that have bins. They reach a few binades beyond the target's range.
+    """Return the lowest and highest exponent that have bins: the target's range and `_BEYOND` binades on each side.
 
-    If the cast does not scale, the source's range limits them.
+    If the cast does not scale, the highest exponent is at most the source's highest exponent.
     """
     low, high = _ends(fmt)
     source = floor_log2(unit.source.max_magnitude)
@@ -75,7 +74,7 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Return why no number of a binade has this rounding position. Return None if some number has it.
+    """Return why no number of a binade has this rounding position. Return None if some number has this position.
 
     `smallest` is the exponent of the target's smallest number.
     """
@@ -89,7 +88,6 @@ def impossible_position(smallest: int, binade: int, position: str) -> str | None
 
 
 def _impossible_sign(unit: Cast, source: str, sign: str) -> str | None:
-    """Return why the source has no zero or NaN of this sign. Return None if it has one."""
     fmt = unit.source
     codes = {"zero": fmt.code_of(Fraction(0), True), "nan": fmt.nan_code(True)}
     code = codes.get(source)
@@ -105,7 +103,6 @@ def _beyond_results(unit: Cast, fmt: Format) -> set[str]:
 
 
 def _invalid_results(unit: Cast, fmt: Format) -> set[str]:
-    """Return the result classes of an infinity that raises `invalid`. An infinite result does not raise it."""
     if not unit.source.has_inf:
         return set()
     nan_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
@@ -169,7 +166,6 @@ def _facts(unit: Cast, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
 
 
 def _rounded(target: _Target, magnitude: int, ulp: int) -> dict[str, object]:
-    """Return the binade of a magnitude. Also return its rounding case, unless it is far above the target's range."""
     low, high = target.binades
     exponent = magnitude.bit_length() - 1 + ulp
     facts: dict[str, object] = {"binade": max(low, min(exponent, high))}

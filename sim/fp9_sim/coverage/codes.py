@@ -24,7 +24,7 @@ _KINDS = {Kind.ZERO: "zero", Kind.FINITE: "number", Kind.INF: "infinity", Kind.N
 def decoder_model(unit: Decoder) -> Model:
     """Return a model with a group for each format. It covers the codes and the output fields.
 
-    Only output fields with a meaning for the code are covered.
+    An output field without meaning for a code is not covered, for example the exponent of NaN.
     """
     width = significand_bits(unit.formats)
     groups = []
@@ -73,7 +73,6 @@ def _group(
 
 
 def _in_order(bins: Iterable[Bin]) -> tuple[Bin, ...]:
-    """Sort bins: names in the order of their list, numbers ascending."""
     names = (*CLASSES, *_KINDS.values(), *FLAGS, *SIGNS, *_BIASES)
 
     def place(name: Bin) -> int:

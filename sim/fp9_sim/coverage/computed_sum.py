@@ -15,9 +15,12 @@ from fp9_sim.coverage.values import lowest_place
 class Sum:
     """The products and the addend that one step of an engine adds.
 
-    `a` and `b` are the formats of the factors. `depth` is the largest number of products. `within` is the step
-    inside a chunk, if a finished chunk is added to the addend. Its flags are raised, too. `scale` is the format of
-    the scales that multiply the products. `scales` has the names of their ports, two for each block.
+    `a` and `b` are the formats of the factors. `depth` is the largest number of products. For the addition of a
+    finished
+    chunk to the total, `within` describes a step inside the chunk. The flags of such steps are raised, too. `scale`
+    is
+    the format of the scales that multiply the products. `scales` has the names of the scale ports, two for each
+    block.
     """
 
     engine: Engine
@@ -45,15 +48,16 @@ class Sum:
     def longest(self) -> int:
         """Return the largest number of cancelled bits that has its own bin.
 
-        It occurs if a product is just above a power of two and the addend is just below it. It also occurs if a
-        product differs from the addend by the product's own last bit.
+        This number occurs if a product is just above a power of two and the addend is just below the same power. It
+        also
+        occurs if a product differs from the addend by the last bit of the product.
         """
         factors = [max(fmt.precision for fmt in formats) for formats in (self.a, self.b)]
         return max(self.engine.addend_format.precision, sum(factors) - 1)
 
     @property
     def lowest_cut(self) -> int | None:
-        """Return the lowest exponent below which a window truncates terms. Return None without a window."""
+        """Return the lowest exponent below which a window truncates terms, or None if the engine has no window."""
         if self.engine.window.width is None:
             return None
         lowest = self.products.ulp
@@ -67,7 +71,7 @@ class Sum:
         """Return whether the smallest results are always exact.
 
         They are exact if no term has a bit below the result's smallest ulp and no window truncates a term. Without
-        subnormals, the smallest number is odd, and no truncated sum is odd.
+        subnormals, windows do not matter: the smallest number has an odd significand, and no truncated sum has one.
         """
         if self.products.ulp < lowest_place(self.result):
             return False
@@ -98,9 +102,10 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Return why a result class cannot occur with some flags. Return None if it can.
+        """Return why a result class cannot occur together with some flags. Return None if this combination is
+        possible.
 
-        Flags of steps in a chunk can occur with any number.
+        With chunks, a step inside a chunk can raise its flags even if the result is any other number.
         """
         lasting = {
             "no operation of the unit raises it": not self.raises(flags),

@@ -33,8 +33,9 @@ Aligned = tuple[int, bool]
 class Operation(NamedTuple):
     """The operands of one operation, lane by lane, and the scaled sum of their products.
 
-    `summed` is None if a product is infinite or NaN. `terms` holds what a window aligns: products, or groups of
-    products. A zero term is None. `sizes` holds the classes of the scales, block by block.
+    `summed` is None if a product is infinite or NaN. `terms` holds the terms that a window aligns. Each term is a
+    product or a group of products, and a zero term is None. `sizes` holds the classes of the scales, block by
+    block.
     """
 
     format_a: str
@@ -60,7 +61,6 @@ def _size(scale: Code, one: int) -> str:
 
 
 def _scales(sum_: Sum, inputs: Columns) -> Iterator[tuple[Scaled, ...]]:
-    """Yield the scales of each operation, block by block. Without scales, yield the factor 1 endlessly."""
     if sum_.scale is None:
         return itertools.repeat((_UNSCALED,))
     codes = Codes(sum_.scale)
@@ -127,10 +127,6 @@ def _product(engine: Engine, a: Format, x: Code, b: Format, y: Code) -> int | No
 
 
 def _formats(inputs: Columns, operand: str, formats: Sequence[Format], place: int) -> list[tuple[str, Codes]]:
-    """Return, for each operation, the name of an operand's format and the format's codes.
-
-    Values of codes are in units of 2^`place`, with the bias applied.
-    """
     count = len(next(iter(inputs.values())))
     chosen = inputs[f"{operand}_format"].tolist() if f"{operand}_format" in inputs else [0] * count
     name = f"{operand}_bias"

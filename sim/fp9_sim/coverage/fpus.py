@@ -74,7 +74,6 @@ def _wide_model(unit: Fpu) -> Model:
 
 
 def _ports(unit: Fpu, op: FpuOp, inputs: Columns) -> Columns:
-    """Rename the inputs of an operation to the ports of the unit that computes only this operation (see `FpuOp`)."""
     select = inputs.get("a_format")
     match op:
         case FpuOp.FMMA:

@@ -10,7 +10,7 @@ _GATED = ("none", "a", "b", "both")
 
 
 class Gating:
-    """Cover points of zero-operand gating, for the first lane. Units without gating have none.
+    """Cover points of zero-operand gating, for the first lane. Units without gating have none of these points.
 
     The product of a zero and a finite number is gated. The registers then keep the operands of the last product
     that was not gated. Zero times infinity or NaN is not gated.

@@ -40,7 +40,9 @@ class Meeting:
         )
 
     def facts(self, first: int, second: int) -> dict[str, Bin]:
-        """Return the bins that two terms hit. A sum far above the largest number has no rounding case."""
+        """Return the bins that two terms hit. If the sum is far above the largest number, the rounding case is left
+        out.
+        """
         facts: dict[str, Bin] = {}
         total = first + second
         if total:

@@ -52,9 +52,9 @@ def joined(*names: str) -> str:
 
 @dataclass(frozen=True)
 class Model:
-    """The groups of a unit's coverage model. The function `facts` reads operations and yields the bins that they hit.
+    """The groups of a unit's coverage model. The function `facts` yields the bins that each operation hits.
 
-    `facts` takes the inputs as a sequence that starts after reset, and the outputs of the circuit.
+    The arguments of `facts` are the inputs, as a sequence that starts after reset, and the outputs of the circuit.
     """
 
     groups: tuple[Group, ...]
@@ -64,7 +64,7 @@ class Model:
 CLASSES = ("zero", "subnormal", "smallest normal", "normal", "largest", "infinity", "nan")
 
 POSITIONS = ("exact", "below half", "half", "above half")
-"""Position of the exact value between two neighbouring results. The guard and sticky bits encode it."""
+"""Position of the exact value between two neighbouring results. The guard and sticky bits indicate this position."""
 
 FLAGS = ("none", "inexact", "underflow", "overflow", "invalid")
 """Flag combinations, each named by its most significant flag. Underflow and overflow imply inexact."""
@@ -100,7 +100,7 @@ def classes_of(*formats: Format) -> tuple[str, ...]:
 
 
 def _boundary_codes(fmt: Format) -> Iterator[int]:
-    """Yield codes of a format. Every class of the format occurs among them."""
+    """Yield some codes of a format. They include at least one code of every class."""
     if fmt.bits <= 8:
         yield from range(1 << fmt.bits)
         return
@@ -118,9 +118,9 @@ def flags_of(flags: int) -> str:
 
 
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
-    """Return why rounding an exact number cannot give a result class together with some flags.
+    """Return why a rounded number cannot have a result class together with some flags.
 
-    Return None if it can.
+    Return None if this combination is possible.
     """
     reasons = {
         "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"

@@ -47,7 +47,6 @@ def _choices(unit: MultiFpu) -> dict[str, tuple[Bin, ...]]:
 
 
 def _results(unit: MultiFpu, fmt: Format) -> tuple[str, ...]:
-    """Return the classes that rounded results can have. A saturating 8-bit format has no infinite result."""
     policies = {unit.policy(fmt, unit.roundings[0], overflow).overflow for overflow in unit.overflow}
     return tuple(n for n in classes_of(fmt) if n != "infinity" or policies != {Overflow.SATURATE})
 

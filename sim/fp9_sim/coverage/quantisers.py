@@ -83,7 +83,7 @@ def _elements(unit: Quantiser) -> Group:
 
 
 def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
-    """Return why no number of the source has this rounding position. Return None if some number has it.
+    """Return why no number of the source has this rounding position. Return None if some number has this position.
 
     BF16 numbers, for example, have no bits below half an ulp of MXINT8's largest elements.
     """

@@ -1,4 +1,4 @@
-"""Number classes that can occur as a sum of products, without an addend."""
+"""Classes of numbers, such as subnormal or largest, that a sum of products without an addend can have."""
 
 from __future__ import annotations
 

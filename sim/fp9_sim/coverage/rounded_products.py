@@ -73,7 +73,6 @@ def _formats(unit: Mul, pair: tuple[int, int]) -> tuple[Format, Format]:
 
 
 def _facts(unit: Mul, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    """Yield the bins that each operation hits. Zeros, infinities and NaN have no position and no sign."""
     count = len(inputs["a"])
     sides = ("a", unit.a), ("b", unit.b)
     selects = [np.broadcast_to(chosen(inputs, f"{side}_format", len(formats)), count) for side, formats in sides]

@@ -53,7 +53,9 @@ class Covered:
 
     @property
     def summary(self) -> str:
-        """Return one line with the first holes and the number of further holes. It is empty if every bin was hit."""
+        """Return one line with the first holes and the number of further holes. The line is empty if every bin was
+        hit.
+        """
         missing = self.bins - self.met
         more = [f"{missing - _NAMED} more"] if missing > _NAMED else []
         return f"{self.name}: {', '.join([*self.holes[:_NAMED], *more])}" if missing else ""
@@ -189,8 +191,6 @@ class _Sampler:
 def _sampler(
     unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]
 ) -> Callable[[dict[str, Bin]], None]:
-    """Return a function that samples every point of a group, then every cross."""
-
     def sample(facts: dict[str, Bin]) -> None:
         """Do nothing. The decorators of cocotb-coverage read the argument."""
 

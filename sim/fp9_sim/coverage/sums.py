@@ -83,9 +83,9 @@ class SumCoverage:
         return facts if flags is None else facts | {"flags": flags_of(flags)}
 
     def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
-        """Yield the bins of lanes, of further scales and of window terms. Bins in `known` are skipped.
+        """Yield the bins that each lane, each further scale and each term of a window hits.
 
-        New bins are added to `known`.
+        Bins in `known` are skipped, and new bins are added to `known`.
         """
         for x, y in operation.lanes:
             if (classes := (x.name, y.name, addend.name)) not in known:

@@ -14,7 +14,7 @@ from fp9_sim.coverage.model import FAR, class_name
 class Code(NamedTuple):
     """A code with its class, its sign, its value and its exponent.
 
-    `units` is the value in units of a power of two. A window aligns a nonzero number at `exponent`.
+    `units` is the value as a multiple of a fixed power of two. A window aligns a nonzero number at `exponent`.
     """
 
     name: str
@@ -55,17 +55,16 @@ def lowest_place(fmt: Format) -> int:
 
 
 class Grid:
-    """The numbers of a format. It finds the two neighbours of a magnitude in units of 2^`ulp`."""
+    """The numbers of a format. `case` finds the two neighbours of a magnitude, which is in units of 2^`ulp`."""
 
     def __init__(self, fmt: Format, ulp: int) -> None:
         self._format, self._ulp = fmt, ulp
         self._dropped: dict[int, int] = {}
 
     def case(self, magnitude: int) -> tuple[str, str]:
-        """Return the position of a positive magnitude between two neighbours, and whether the lower one is even or
-        odd.
+        """Return the position of a positive magnitude between two neighbours, and the parity of the lower neighbour.
 
-        The format's largest exponent is ignored.
+        The parity is `even` or `odd`. The format's largest exponent is ignored.
         """
         length = magnitude.bit_length()
         if length not in self._dropped:

@@ -14,10 +14,11 @@ _ABOVE = 3
 
 
 class Window:
-    """Cover points of an engine's window, for all nonzero terms. Exact engines have none.
+    """Cover points of an engine's window, for all nonzero terms. An exact engine has none of these points.
 
-    A shift longer than the window leaves no bit of a term. All such shifts share the last bin. Interleaved engines
-    have a window for even products and a window for odd products.
+    If a shift is longer than the window, no bit of the term remains. All such shifts share the last bin.
+    Interleaved
+    engines have a window for even products and a window for odd products.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -44,7 +45,7 @@ class Window:
         return tuple(Cross(f"{name}_alignment", (f"{name}_shift", f"{name}_sign")) for name in names)
 
     def facts(self, operation: Operation, addend: Code) -> Iterator[dict[str, Bin]]:
-        """Yield the bins that each term hits. An operation with an infinity or NaN hits none."""
+        """Yield the bins that each term hits. For an operation with an infinity or NaN, yield nothing."""
         if self._engine.window.width is None or operation.summed is None or not addend.is_number:
             return
         products = operation.terms

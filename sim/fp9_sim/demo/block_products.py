@@ -56,7 +56,6 @@ def product(x: Matrix, y: Matrix, direction: str, block: BlockFormat, by: Engine
 
 
 def _quantised(x: Matrix, block: BlockFormat, axis: int) -> tuple[fp9.blocks.Quantised, float, NDArray[np.float64]]:
-    """Return elements with scales, the tensor's scale (1 if there is none), and the values that they represent."""
     scale = tensor_scale(x, block) if block.tensor else None
     made = quantise(x, block, axis, tensor_scale=scale)
     values = dequantise(*made, block, axis, tensor_scale=scale)

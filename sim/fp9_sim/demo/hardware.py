@@ -1,6 +1,6 @@
 """Run the layer in hardware: Verilog, golden vectors, two simulators and area. Two tasks run at a time.
 
-Parts whose tools are missing are skipped.
+A task is skipped if a tool for it is not installed.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ WORKERS = 2
 
 @dataclass
 class Hardware:
-    """Results of the hardware part: unit records, area ratios, and recipes with area and energy.
+    """Results in hardware: records of units, area ratios, and recipes with area and energy.
 
-    `broken` has the deliberately broken vectors. `skipped` has the parts that were left out, with reasons.
+    `broken` has the results of the deliberately broken vectors. `skipped` has a reason for each skipped task.
     """
 
     units: dict[str, Record] = field(default_factory=dict)
@@ -81,9 +81,9 @@ def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product],
 
 
 def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
-    """Return `count` random operations of a set, in their order. If the set is smaller, return all of it.
+    """Return `count` random operations of a set, in their order. If the set has fewer operations, return all of them.
 
-    Results are recomputed.
+    The golden model computes their results again.
     """
     if len(full) <= count:
         return full
@@ -92,9 +92,9 @@ def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
 
 
 def broken(good: VectorSet, index: int) -> VectorSet:
-    """Return the last operations of a set, with the lowest bit of one expected result inverted.
+    """Return the last operations of a set, which are operations of the layer.
 
-    These are operations of the layer.
+    In operation `index`, the lowest bit of the expected result is inverted.
     """
     inputs = {name: column[-BROKEN_OPERATIONS:] for name, column in good.inputs.items()}
     few = vectors.from_inputs(good.unit, inputs)
@@ -104,9 +104,9 @@ def broken(good: VectorSet, index: int) -> VectorSet:
 
 
 class Line:
-    """Hardware part of the demonstration.
+    """The hardware tasks of the demonstration.
 
-    The method `prepare` writes files. `measure` simulates and synthesises them.
+    The method `prepare` writes files. The method `measure` simulates the Verilog and synthesises it.
     """
 
     def __init__(self, out: Path, seed: int, done: Callable[[str], None]) -> None:
@@ -141,7 +141,7 @@ class Line:
             self.done(f"{len(made)} golden vectors of {unit.name}, {real} of them the layer's")
 
     def measure(self) -> Hardware:
-        """Run every regression and synthesis, two at a time. If a tool is missing, its part is skipped."""
+        """Run every regression and synthesis, two at a time. A task is skipped if its tool is not installed."""
         with ThreadPoolExecutor(WORKERS) as pool:
             tasks = self._submit(pool)
             for future in as_completed(tasks):

@@ -90,7 +90,9 @@ class Product:
 def finest_exponent(fmt: Format) -> int:
     """Return the highest exponent at which a format has its full precision.
 
-    This is the format's largest exponent, but 3 for hif8, because its precision falls above 2^3.
+    For hif8 this exponent is 3, because its numbers above 2^3 have fewer fraction bits. For any other format it is
+    the
+    largest exponent.
     """
     binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
     return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))

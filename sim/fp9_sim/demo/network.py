@@ -1,7 +1,7 @@
 """Network of the demonstration: a small perceptron for the handwritten digits in scikit-learn.
 
-It is trained in FP32 with NumPy and a fixed seed, in about a second. `tensors` returns the operands of one layer:
-activations, weights, and the gradient of its output.
+The network is trained in FP32 with NumPy and a fixed seed, in about a second. `tensors` returns the operands of one
+layer: activations, weights, and the gradient of the layer's output.
 """
 
 from __future__ import annotations
@@ -120,7 +120,6 @@ def train(data: Digits, seed: int = 0, epochs: int = EPOCHS) -> Network:
 
 
 def _slopes(network: Network, images: Matrix, labels: NDArray[np.int64]) -> list[Matrix]:
-    """Return the gradients of the mean loss with respect to all weights, then all biases."""
     values = network.activations(images)
     flowing = network.gradients(values, labels)
     return [v.T @ g for v, g in zip(values, flowing, strict=False)] + [g.sum(axis=0) for g in flowing]

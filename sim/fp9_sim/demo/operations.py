@@ -63,10 +63,13 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
     """Return at least `count` operations of the layer, in the formats and with the engine of a unit.
 
-    They cover every scheme that the unit supports. If it supports no scheme of a direction, the direction uses the
-    unit's first formats. A unit with scales computes on blocks. A quantiser gets blocks of the tensors along the
-    summation axis. Raises ValueError for a unit that neither multiplies nor casts, and for elements and scales that
-    form no block format.
+    The operations cover every scheme whose formats the unit supports. In a direction without such a scheme, the
+    factors
+    are cast to the unit's first formats. A unit with scales computes on blocks. A quantiser gets blocks of the
+    tensors
+    along the summation axis. Raises ValueError for a unit that neither multiplies nor casts, and for elements and
+    scales
+    that form no block format.
     """
 
     take = _STIMULUS(unit, layer)
@@ -88,10 +91,11 @@ def _recorded(product: Product) -> Recorded:
 
 
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
-    """Return values of each tensor as inputs of a cast, scaled for each target, with every supported rounding.
+    """Return values of each tensor as inputs of a cast. The values are scaled for each target.
 
-    Each lane gets `count` values. Overflow policies alternate. Random bits are random. A scale port is 0, because
-    the values are already scaled.
+    Every supported rounding gets `count` values of each tensor in each lane. Overflow policies alternate. Random
+    bits are
+    random. A scale port is 0, because the values are already scaled.
     """
     parts = []
     for index, target in enumerate(unit.targets):
@@ -142,7 +146,6 @@ def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator
 
 
 def _scaled_sums(unit: Dot, layer: LayerTensors, generator: np.random.Generator, sums: int) -> Columns:
-    """Return sums of each direction, step by step. Blocks have the unit's first formats and scales."""
     parts = []
     for direction in DIRECTIONS:
         x, y = factors(direction, layer)

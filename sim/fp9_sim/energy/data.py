@@ -46,7 +46,7 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
 
 
 def enough(take: Callable[[int], Columns], count: int) -> Columns:
-    """Call `take` with a number n that gives at least `count` operations, and return them.
+    """Return at least `count` operations. The function `take` returns them.
 
     `take(n)` returns n dot products of each matrix product, or n casts of each tensor.
     """

@@ -1,9 +1,12 @@
 """Select the internal energies that a cell dissipates when its pins change from one state to the next.
 
-Simulation gives every step of every cell. An output that changes dissipates the energy for the input that changed.
-Several changed inputs share it equally. An input that changes dissipates its own energy. Conditions are evaluated
-after the inputs have changed. An energy without a condition applies if no other condition holds. In a register's
-clock cycle, the clock rises, the bit changes, the clock falls, and then the inputs settle.
+If an output changes, the cell dissipates the energy that belongs to the input that changed. If several inputs
+changed, each gets an equal share of the output's change. If an input changes, the cell also dissipates the energy
+of
+this input. Conditions are evaluated after the inputs have changed. An energy without a condition applies if no
+other
+condition holds. In a register's clock cycle, the clock rises, the bit changes, the clock falls, and then the inputs
+settle.
 """
 
 from __future__ import annotations
@@ -112,7 +115,6 @@ def _taken(cell: Cell, event: _Event) -> Iterator[Share]:
 
 
 def _chosen(arcs: list[tuple[int, Arc]], event: _Event) -> list[int]:
-    """Return the arcs whose cause and condition match an event. If an output has no match, return all its arcs."""
     caused = [(n, arc) for n, arc in arcs if not arc.related or event.causes.intersection(arc.related)]
     by_cause: dict[tuple[str, ...], list[tuple[int, Arc]]] = defaultdict(list)
     for n, arc in caused:

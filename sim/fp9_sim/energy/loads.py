@@ -30,10 +30,11 @@ class Loads:
 
 
 def loads(netlist: CellNetlist, library: Library, power: PowerLibrary) -> Loads:
-    """Return the loads and transition times of all nets. A load contains pins, wires and unit outputs.
+    """Return the loads and transition times of all nets. A load is the capacitance of pins, wires and unit outputs.
 
-    The slowest arc of a cell gives the transition time. The library's driver cell drives input nets and the ideal
-    clock. The driver's own input is a step.
+    The slowest arc of a cell determines the transition time of its output. The library's driver cell drives input
+    nets
+    and the ideal clock. The input of this driver has a transition time of 0.
     """
     load = np.zeros(netlist.nets)
     for placed in netlist.cells:
@@ -60,7 +61,6 @@ def _at_pins(placed: Placed, times: NDArray[np.float64]) -> dict[str, NDArray[np
 
 
 def _slowest(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDArray[np.float64]]) -> tuple[float, float]:
-    """Return the transition times (fall, rise) of an output. `given` has the transition times of the cell's inputs."""
     slowest = [0.0, 0.0]
     for arc in arcs:
         if arc.pin == pin:

@@ -173,10 +173,6 @@ def _bars(record: Record) -> str:
 
 
 def _scatter(record: Record) -> str:
-    """Return a chart of the increase in loss over float32 against the energy of a product.
-
-    Each library has its own panel. Error bars span the range over seeds.
-    """
     from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(7, 3.6), layout="constrained")

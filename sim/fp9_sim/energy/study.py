@@ -1,7 +1,8 @@
 """The energy study: formats, accumulators, zero gating and pipeline stages over a real layer, with their accuracy.
 
-`run` measures the study, and `pages` shows it. The record holds each unit with the digest of its circuit. The pages
-can be rebuilt from the record. Only units with a changed circuit are measured again.
+`run` measures the study, and `pages` shows the results. The record has the measurement of each unit and the digest
+of
+its circuit. Only units with a changed circuit are measured again. The pages can be rebuilt without a measurement.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ NOTHING: Mapping[str, Any] = {"units": {}}
 
 
 def lacks(unit: Unit, record: Mapping[str, Any], circuit: str) -> str | None:
-    """Return why the record has no valid energy for a unit. Return None if it has one.
+    """Return why the record has no valid energy for a unit, or None if the energy is valid.
 
     `circuit` is the digest of the unit's circuit.
     """
@@ -201,7 +202,7 @@ def libraries() -> dict[str, str]:
 
 
 def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the energies of a complete record. Each has the group and label of its row."""
+    """Return the energies in a complete record, each with the group and label of its unit."""
     return [
         {"group": row.group, "label": row.label, "recipe": row.recipe, **energy}
         for row in ROWS

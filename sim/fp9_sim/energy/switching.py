@@ -41,12 +41,14 @@ class Dynamic:
 
 
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
-    """Split operations into 64 consecutive sequences.
+    """Split operations into 64 consecutive sequences, which are simulated in parallel.
 
     Return columns of shape (clocks, 64), and the first clock to count.
 
-    A remainder at the end is not counted. Each sequence begins with a clock cycle of reset. The last operations of
-    the sequence before it follow, to fill the pipeline. Operations with a common result stay together.
+    Operations that remain after the split are not counted. Each sequence begins with a clock cycle of reset. Then
+    the
+    last operations of the sequence before it run, to fill the pipeline. Operations with a common result stay
+    together.
     """
     count = len(next(iter(operations.values())))
     if not count:
@@ -135,8 +137,9 @@ def _of_glitches(
 ) -> float:
     """Return the internal energy of a cell's glitches.
 
-    A glitch takes as much energy as a settled change of the same pin. If the pin has none, it takes the mean of the
-    pin's arcs.
+    A glitch takes as much energy as a settled change of the same pin. If the pin has no settled change, a glitch
+    takes
+    the mean energy of the pin's arcs.
     """
     total = 0.0
     for pin, energy in taken.items():

@@ -1,7 +1,8 @@
 """Measure the areas and delays of a DUT and of fp9's unit in the same synthesis flow, and record them.
 
 SystemVerilog that the flow cannot read is first converted to Verilog by Yosys' slang frontend. Both designs have
-the same ports. If the DUT lacks a port, it is held constant or left out in fp9's unit, too.
+the same ports. If the DUT lacks an input, this input is constant in fp9's unit. If the DUT lacks an output, fp9's
+unit is measured without this output.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class Area:
 def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
     """Measure both designs in each library with both mappings. The DUT has the same wrapper as in its check.
 
-    Raises ValueError for a result that no unit of fp9 gives, and for files that Yosys cannot read. It also raises
-    ValueError for a pipeline that cannot wait, because its wrapper contains a queue. Raises MissingTool for a
+    Raises ValueError if no unit of fp9 computes the DUT's result, and for files that Yosys cannot read. Raises
+    ValueError also for a pipeline that cannot stall, because its wrapper contains a queue. Raises MissingTool for a
     missing library or Yosys.
     """
     if design.operands is not design.spec:
@@ -124,10 +125,11 @@ def _pin(design: Design, name: str, width: int) -> str:
 
 
 def keep(found: Sequence[Area], record: Path) -> None:
-    """Add areas to a record. Raises OSError if it cannot be written.
+    """Add areas to a record. Raises OSError if the record cannot be written.
 
-    New areas replace entries of the same unit in the same libraries. They also replace entries of other versions of
-    the unit, in any library.
+    A new area replaces the recorded area of the same unit, library and mapping. If the unit has changed, all its
+    older
+    areas are removed.
     """
     places, texts = {_place(area) for area in found}, {area.peer: _text(area) for area in found}
     before = read(record) if record.exists() else []
@@ -140,7 +142,6 @@ def _place(area: Area) -> tuple[str, str, str]:
 
 
 def _text(area: Area) -> tuple[str, str, bool]:
-    """Return a key for what was measured of a unit. Areas with different keys cannot be compared."""
     return area.circuit_sha256, area.verilog_sha256, area.share
 
 
@@ -185,6 +186,5 @@ def summary(areas: Sequence[Area]) -> str:
 
 
 def _rank(library: str) -> tuple[int, str]:
-    """Return the sort key of a library. Libraries of the catalogue come first, then other libraries by name."""
     names = [*LIBRARIES]
     return names.index(library) if library in names else len(names), library

@@ -40,9 +40,12 @@ NOTHING = Explained((), 0, 0)
 class Verdict:
     """Result of a check: the number of operations and of mismatches, the first mismatches, and explanations.
 
-    `mismatches` prefers mismatches without an explanation. `latency` is the number of clock cycles from operands to
-    result, as given or found. It is None if only the unit's handshake tells when a result comes. `protocol` is the
-    run with stalls and resets of a clocked unit, if this was a separate run.
+    If some mismatches are unexplained, `mismatches` has only unexplained ones. `latency` is the number of clock
+    cycles
+    from operands to result, as given in the mapping or found by simulation. It is None if only the unit's handshake
+    tells
+    when a result comes. `protocol` is the result of a separate run with stalls and resets, or None without such a
+    run.
     """
 
     top: str
@@ -76,12 +79,15 @@ def check_rtl(
 ) -> Verdict:
     """Run a DUT's operations on a simulator and return the verdict.
 
-    If there are few operations, all of them run. Otherwise Verilator runs the corner suite and `count` random
-    operations. Icarus is slow, so it runs the smoke suite and `count` random operations. On Icarus, up to `count`
-    operations are few. A unit with a clock is also run with stalls and resets. With Verilator, this is a second
-    run. The design's own messages go to standard error. Raises SimulatorError if the simulator rejects the design
-    and MissingTool if it is not installed. Raises ValueError for an unknown simulator and for ports that do not
-    fit.
+    If a DUT has few possible operations, all of them run. Otherwise Verilator runs the corner suite and `count`
+    random
+    operations. Icarus is slower, so it runs the smoke suite and `count` random operations. For Icarus, `count`
+    operations or fewer are few. A unit with a clock is also run with stalls and resets. With Verilator, this is a
+    second
+    run. Messages of the design go to standard error. Raises SimulatorError if the simulator rejects the design, and
+    MissingTool if it is not installed. Raises ValueError for an unknown simulator, and for ports that differ from
+    the
+    mapping.
     """
     found = tools.find(simulator)
     suite, few = ("corner", FULL_LIMIT) if found.name == "verilator" else ("smoke", max(count, _FEW))
@@ -141,7 +147,6 @@ def _run(design: Design, text: str, inputs: Columns) -> Results:
 
 @contextlib.contextmanager
 def _prints_aside() -> Iterator[None]:
-    """Redirect standard output to standard error, including the output of C code."""
     sys.stdout.flush()
     out = os.dup(1)
     os.dup2(2, 1)

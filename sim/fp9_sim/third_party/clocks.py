@@ -16,8 +16,9 @@ HELD = ("start", "done")
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
     """Return the number of clock cycles from operands to result, as the mapping gives it.
 
-    If the mapping gives none, it is 0 without a clock, and `MOST_CLOCKS` with a handshake. Otherwise it is None,
-    which means unknown.
+    If the mapping has no latency, return 0 for a unit without a clock, and `MOST_CLOCKS` for a unit with a
+    handshake.
+    For any other unit, return None, which means unknown.
     """
     latency = said.get("latency")
     handshake = said.get("handshake", {})

@@ -35,9 +35,9 @@ def text(path: Path, field: str, value: object) -> str:
 
 
 def pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
-    """Return the parts of the DUT's ports that a value names, most significant first.
+    """Return the DUT's ports, or bits of ports, that a value names. The most significant comes first.
 
-    The value is one part, or a list of several parts.
+    The value is one name, or a list of several names.
     """
     items = value if isinstance(value, list) else [value]
     return tuple(text(path, field, item) for item in items)
@@ -79,7 +79,10 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return a port, and whether its `word` is the second of the known words. Return None if there is no such port."""
+    """Return a port name, and whether the value of `word` is the second of the two words in `known`.
+
+    Return None if the mapping has no such port.
+    """
     if said is None:
         return None
     check_known(path, field, said, ("port", word))

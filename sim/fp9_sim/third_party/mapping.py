@@ -57,7 +57,8 @@ _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not 
 
 @dataclass(frozen=True)
 class Exact:
-    """A result that is given in parts and not rounded: (-1)^sign * significand * 2^(exponent + offset).
+    """A result that the DUT outputs as several fields, without rounding: (-1)^sign * significand * 2^(exponent +
+    offset).
 
     `nan` and `inf` are pins for special results. A pin is None if the DUT lacks it. The exponent is in two's
     complement.
@@ -110,7 +111,7 @@ class Design:
     def operands(self) -> Unit:
         """Return the specification whose suites run.
 
-        If a sum's result is narrowed, it is the specification of the sum.
+        If the mapping narrows the result of a sum, return the specification of the sum.
         """
         return _operands(self.spec)
 
@@ -249,10 +250,6 @@ def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages
 
 
 def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
-    """Return the parts of a result that is not rounded.
-
-    The format of the specification's result must have infinities and subnormals.
-    """
     fields = [field.name for field in dataclasses.fields(Exact)]
     keys.check_known(path, "exact", said, fields)
     summed = sum_of(spec)

@@ -99,7 +99,9 @@ class TheirPort:
 
 @dataclass(frozen=True)
 class Place:
-    """Part of a port: `width` bits of an element, beginning at bit `low`. Bit 0 is the least significant bit."""
+    """A range of bits in a port: `width` bits of an element, beginning at bit `low`. Bit 0 is the least significant
+    bit.
+    """
 
     port: TheirPort
     element: str
@@ -112,9 +114,9 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)(?::(\d+))?\]")
 
 
 def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
-    """Return the part of a port that a path such as `bus.op[1][7:0]` names.
+    """Return the bits of a port that a path such as `bus.op[1][7:0]` names.
 
-    Raises ValueError if there is no such part. Its message begins with `where`.
+    Raises ValueError if the port has no such bits. The message begins with `where`.
     """
     found = _PATH.fullmatch(path)
     if found is None:
@@ -139,7 +141,6 @@ def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
 
 
 def _inside(kind: Type, member: str, first: str, last: str) -> tuple[int, Type]:
-    """Return the lowest bit and the type of a part of a packed type. Raises LookupError if there is no such part."""
     if isinstance(kind, Struct) and member:
         names = [name for name, _ in kind.members]
         if member not in names:
@@ -155,7 +156,6 @@ def _inside(kind: Type, member: str, first: str, last: str) -> tuple[int, Type]:
 
 
 def _offset(left: int, right: int, index: int) -> int:
-    """Return how far an index is from the right end of a range. Raises LookupError if it is outside the range."""
     if not min(left, right) <= index <= max(left, right):
         raise LookupError
     return abs(index - right)

@@ -1,7 +1,7 @@
-"""Run a clocked unit with stalls and resets. Its results must equal its results at full rate.
+"""Run a clocked unit with stalls and resets. The results must equal the results at full rate.
 
-Icarus runs it if it can read the design, because Icarus simulates x. Otherwise Verilator runs it with random
-initial register values.
+The run is on Icarus if Icarus can read the design, because Icarus simulates x. Otherwise it is on Verilator, with
+random initial register values.
 """
 
 from __future__ import annotations
@@ -74,10 +74,6 @@ def hinted(design: Design, violation: str) -> str:
 
 
 def _some(made: VectorSet, answers: Answers) -> VectorSet:
-    """Return some operations with their results at full rate, in their order.
-
-    A unit with state gets the first operations, and any other unit gets a random sample.
-    """
     count = min(len(made), OPERATIONS)
     chosen = np.arange(count - count % made.unit.group)
     if not made.unit.has_state and made.unit.group == 1:

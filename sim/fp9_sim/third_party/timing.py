@@ -1,9 +1,11 @@
 """Add back-pressure to a third-party unit.
 
-A pipeline of fixed latency cannot wait. The wrapper accepts operations only while its result queue has space for
-all operations in the pipeline. If the unit has no valid output, a shift register marks when each result comes. A
-unit with an enable stops while its result waits. A unit with a handshake is connected directly. For a unit with one
-operation at a time, the operands are held until its result.
+A pipeline of fixed latency cannot stall. Its wrapper has a queue for results, and accepts an operation only if the
+queue has space for all operations in the pipeline. If the unit has no valid output, a shift register marks when
+each
+result comes. A unit with an enable is stopped while its result waits. A unit with a handshake is connected
+directly.
+For a unit with one operation at a time, the wrapper holds the operands until the result comes.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def operand(design: Design, port: Port) -> str:
 def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
     """Return the logic for one operation at a time. Registers hold the operands from `start` to `done`.
 
-    `done` is ignored in the clock cycle of `start`, so it may stay high until then.
+    `done` is ignored in the clock cycle of `start`, so `done` may stay high until the next operation.
     """
     inputs = [port for port in design.spec.inputs if port.name not in design.held]
     takes = " && takes" if "in_ready" in design.handshake else ""
@@ -90,9 +92,9 @@ def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
 
 
 def _queue(latency: int, kept: list[Port], may_wait: bool, own: bool) -> list[str]:
-    """Return a queue for the results of a pipeline that cannot wait.
+    """Return a queue for the results of a pipeline that cannot stall.
 
-    If it is empty, a result passes combinationally.
+    While the queue is empty, a result passes combinationally.
     """
     width = sum(port.width for port in kept)
     places = latency + 2

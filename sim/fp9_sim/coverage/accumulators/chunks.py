@@ -45,7 +45,6 @@ def chunk_model(unit: Mac) -> Model:
 
 
 def _within(unit: Mac) -> Mac:
-    """Return a unit without chunks that computes the same sums as an open chunk."""
     return replace(unit, engine=unit.engine.within_chunk)
 
 
@@ -140,7 +139,6 @@ def _total_group(unit: Mac) -> Group:
 
 
 def _place(unit: Mac) -> int:
-    """Return the exponent of the smallest ulp that a chunk or a total can have."""
     return min(Codes(fmt).ulp for fmt in (unit.engine.result.format, unit.engine.addend_format))
 
 

@@ -71,7 +71,6 @@ def _states(unit: Mac) -> tuple[str, ...]:
 
 
 def _sum(unit: Mac) -> Sum:
-    """Return the sum in the register. Its number of products is the largest that the register can hold."""
     one = sum_of(unit)
     return Sum(unit.engine, unit.a, unit.b, one.products, KULISCH_PRODUCTS)
 
@@ -117,6 +116,8 @@ def _special(codes: Codes, golden: int) -> str:
 
 
 def _wrapped(sum_: int, bits: int) -> tuple[int, str]:
-    """Wrap a sum to a two's complement register of `bits` bits. Return it with the direction of the overflow."""
+    """Wrap a sum to a two's complement register of `bits` bits. Return the wrapped sum and the direction of the
+    overflow.
+    """
     half = 1 << (bits - 1)
     return (sum_ + half) % (2 * half) - half, "up" if sum_ >= half else "down" if sum_ < -half else "none"

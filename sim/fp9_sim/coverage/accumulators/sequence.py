@@ -9,7 +9,9 @@ from fp9_sim.coverage.model import Bin, Cross
 
 
 class Sequence:
-    """Cover points for an operation and the operation before it. The first operation has none before it."""
+    """Cover points for an operation and the operation before it. At the first operation, the second point is
+    left out.
+    """
 
     def __init__(self, unit: Mac) -> None:
         self._operations = unit.operations

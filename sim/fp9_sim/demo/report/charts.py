@@ -36,7 +36,6 @@ RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
 
 
 def _svg(draw: Callable[..., None], height: float, columns: int = 1) -> str:
-    """Return an SVG with `columns` charts side by side. The function `draw` fills them. They share a vertical axis."""
     from matplotlib import rc_context  # optional
     from matplotlib.figure import Figure  # optional
 

@@ -1,4 +1,4 @@
-"""Write the summary of the demonstration as JSON and as a self-contained HTML page, and read it."""
+"""Write the summary of the demonstration as JSON and as a self-contained HTML page, and read the JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NEEDED = (
 
 
 def write(summary: Summary, folder: Path) -> None:
-    """Write `report.json` and `report.html` to a folder. A file is written completely or not at all.
+    """Write `report.json` and `report.html` to a folder. An error never leaves a half-written file.
 
     Raises OSError if a file cannot be written.
     """

@@ -20,9 +20,10 @@ BESIDE = 2
 
 
 def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
-    """Return the port values of a combinational unit around a failed operation, from the VCD file of its regression.
+    """Return the values of a combinational unit's ports before, during and after a failed operation.
 
-    The test bench gives every operation one time unit, so an operation's number is its time. Values are hex digits.
+    `dump` is the VCD file of the failed simulation. The test bench gives every operation one time unit, so an
+    operation's number is its time. Values are hex digits.
     """
     first = max(0, mismatch.index - BESIDE)
     times = range(first, mismatch.index + BESIDE + 1)
@@ -72,7 +73,6 @@ def _bits(value: int | str) -> str:
 
 
 def _at(changes: Sequence[tuple[int, str]], time: int) -> str:
-    """Return the bits of a signal at the end of a time unit."""
     return next((bits for when, bits in reversed(changes) if when <= time), "x")
 
 
