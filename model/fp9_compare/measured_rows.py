@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SOURCE = "https://github.com/north-numerical-computing/MATLAB-tensor-core"
 FORMATS = {"E4M3": "e4m3", "E5M2": "e5m2"}
-"""Dictionary from the name of a folder to its format."""
+"""Dictionary from the name of a folder to the name of the format."""
 OUTPUTS = ("fp32", "fp16")
 _NAN = np.uint32(0x7FC00000)
 
@@ -67,9 +67,8 @@ class Verdict:
 
     Each engine in `rules` gives the measured result for `agree` rows. `with_c` is whether C was added.
 
-    A rule is one engine with all its preset names. The first rule is the simplest. The rows do not distinguish the
-    other rules from the first. `differs` is the index of the first row with another result, or None if all rows
-    agree.
+    A rule is one engine, given by all its preset names. The first rule is the simplest one. All rules give the same
+    results for these rows. `differs` is the index of the first row with another result, or None if all rows agree.
     """
 
     rows: Rows
@@ -190,8 +189,9 @@ def explain(rows: Rows) -> Verdict:
 def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
     """Return the names of engines, simplest engine first. Engines with equal parameters form one group.
 
-    An engine with a narrower window is simpler, since fewer rows agree with it by chance. Exact sums agree with
-    every window that loses no bit. Of equal windows, the engine with fewer parameters is simpler.
+    An engine with a narrower window counts as simpler, since fewer rows agree with such an engine by chance. An
+    engine without a window comes last. Engines with equal windows are ordered by their number of changed
+    parameters.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:

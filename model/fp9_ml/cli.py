@@ -111,8 +111,8 @@ def recipes(
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
     """Measure a claim, and print its values and limits.
 
-    With several seeds, print the smallest and largest of each value. Then print the claims that were not
-    reproduced, and why. The exit code is 1 if a value misses its limit.
+    With several seeds, print the smallest and the largest result for each value. Then print the claims that were
+    not reproduced, and why. The exit code is 1 if a value misses its limit.
     """
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load
     from fp9_ml.experiments.claims_page import TWICE

@@ -34,10 +34,10 @@ NUMBERS = 256
 def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed: int = 0) -> VectorSet:
     """Return golden vectors for a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
 
-    `count` is the number of sums from each product, or of operations from each cast. Products and casts that the
-    unit cannot compute are left out. A sum runs from its first step to its last. `seed` selects the sums and
-    operations. Raises ValueError for another kind of unit, for recordings that the unit cannot compute, and for a
-    file that is not a recording.
+    `count` is the number of sums from each product, or the number of operations from each cast. Products and casts
+    that the unit cannot compute are left out. Each sum has all its steps. `seed` selects the sums and operations.
+    Raises ValueError for another kind of unit, for recordings that the unit cannot compute, and for a file that is
+    not a recording.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -133,7 +133,7 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
     """Return the values for the select and bias ports of an operand.
 
-    Return None if the unit does not accept its format.
+    Return None if the unit does not accept the operand's format.
     """
     for index, fmt in enumerate(offered):
         biases: Sequence[int | None] = HFP8_BIASES if unit.bias_port and fmt.programmable_bias else (None,)

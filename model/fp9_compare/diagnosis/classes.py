@@ -27,7 +27,7 @@ def operands_of(unit: Unit) -> list[Port]:
 
 
 def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
-    """Return pairs (flag output, result output): each output for flags, with the result that the flags describe."""
+    """Return pairs of ports: an output for flags, and the output for the result that these flags describe."""
     flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
     return list(zip(flags, results_of(unit), strict=False))
 
@@ -58,7 +58,10 @@ def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
 
 
 def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
-    """Return the numbers on a port. An extra bias is ignored, since it does not change the class of a number."""
+    """Return the numbers on a port. The classes of these numbers are correct.
+
+    An extra bias on another port is ignored, since a bias does not change the class of a number.
+    """
     values = np.empty(len(codes), dtype=np.float64)
     for fmt, here in formats_on(port, inputs):
         mask = fmt.dtype.type((1 << fmt.bits) - 1)
@@ -94,7 +97,11 @@ def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return two arrays (n,): `code_of(fmt)` for the format of each operation, and whether it is not None."""
+    """Call `code_of` with the format of each operation.
+
+    Return two arrays (n,): the codes that `code_of` returns, and a mask of the operations with a code other than
+    None.
+    """
     size = len(next(iter(inputs.values())))
     codes, there = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
     for fmt, here in formats_on(port, inputs):

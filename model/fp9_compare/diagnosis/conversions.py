@@ -1,8 +1,8 @@
 """Specifications of functions that are not units: library casts, library decoding, and sums rounded to a narrow
 format.
 
-These specifications have ports and golden results, as units do. The same suites, hypotheses and benches therefore
-apply.
+These specifications have ports and golden results, as units do. The test suites and the search for differences
+therefore accept them.
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ class Narrowed(Unit):
 
     This is the specification of an FP8 multiplier or adder.
 
-    The inner unit rounds to odd in a format with at least two more bits. A second rounding then equals a single
-    rounding (Boldo and Melquiond). The second rounding gives all flags except `invalid`, which the sum gives.
+    The inner unit rounds the sum to odd, in a format with at least two more bits. Rounding this result to the
+    target gives the same number as rounding the exact sum once (Boldo and Melquiond). The inner unit gives the
+    `invalid` flag. The rounding to the target gives all other flags.
     """
 
     kind: ClassVar[str] = "narrowed"

@@ -47,9 +47,10 @@ def _same_results(unit: Unit, inputs: Columns, results: Results) -> Results:
 class Difference:
     """Possible difference from a specification: another specification, other operands, or other results.
 
-    `says` describes it to the user. `operands` takes the specification with all earlier differences, and returns
-    changed operands. `results` takes the specification with all differences, the changed operands and the results
-    so far. `results` returns changed results. With `any_nan`, every NaN equals the expected NaN.
+    `says` describes the difference to the user. `spec` returns the changed specification. `operands` takes the
+    specification with all earlier differences, and returns changed operands. `results` takes the specification with
+    all differences, the changed operands and the results so far. `results` returns changed results. With `any_nan`,
+    every NaN equals the expected NaN.
     """
 
     topic: Topic

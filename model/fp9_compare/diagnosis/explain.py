@@ -28,7 +28,10 @@ MOST = 6
 
 @dataclass(frozen=True)
 class Explanation:
-    """Difference in words, with the number of mismatches it explains and of correct results it contradicts.
+    """Description of a difference.
+
+    `explains` is the number of wrong results that the difference explains. `contradicts` is the number of correct
+    results that the difference would change.
 
     A unit can have several explanations. Each explanation counts only mismatches that the earlier ones do not
     explain.
@@ -61,10 +64,10 @@ def explain(
 ) -> Explained:
     """Return the differences that reproduce the results, followed by the differences that reproduce the flags.
 
-    A single difference that explains everything is preferred. Otherwise pairs of differences are tried. More
-    differences are added while each explains more than it contradicts. `tried` are the differences to try (default:
-    `differences`). With `any_nan`, every NaN is correct where NaN is expected. Flags outside `flag_bits` are
-    ignored.
+    A single difference that explains everything is preferred. Otherwise pairs of differences are tried. Then
+    further differences are added, as long as each one explains more results than it contradicts. `tried` are the
+    differences to try (default: `differences`). With `any_nan`, every NaN is correct where NaN is expected. Flags
+    outside `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
@@ -94,8 +97,6 @@ def explain(
 
 
 class _Case:
-    """Results or flags of an implementation, and the specification with which they are compared."""
-
     def __init__(
         self,
         made: VectorSet,
@@ -163,7 +164,9 @@ class _Case:
         return _Case(part, answers, self.results, self.any_nan)
 
     def explains_any(self, difference: Difference) -> bool:
-        """Return whether a difference alone explains at least one mismatch. Contradictions do not matter."""
+        """Return whether a difference alone explains at least one mismatch. Results that it contradicts are not
+        counted.
+        """
         try:
             return bool((self.wrong(()) & ~self.wrong((difference,))).any())
         except ValueError:
@@ -204,11 +207,10 @@ def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[
 _BEAM = 4
 """Beam width: the number of sets of differences that the search extends."""
 _PAIRED = 30
-"""Number of differences that are tried in pairs. The best single differences are taken."""
+"""Number of differences that are tried in pairs. These are the differences that explain most results alone."""
 
 
 def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference, ...]) -> tuple[Difference, ...]:
-    """Add the best difference again and again, while this reduces the number of wrong results."""
     composition = start
     while case.count(composition) and len(composition) < MOST + sum(d.topic is Topic.FLAGS for d in composition):
         topics = {difference.topic for difference in composition if difference.topic is not Topic.FLAGS}

@@ -54,7 +54,7 @@ class Situation:
 
 
 def _lifted(op: Operation) -> Any:
-    """Return a mask of results that are the smallest normal number only because they were rounded up."""
+    """Return a mask of the results that are subnormal before rounding, and the smallest normal number after it."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     cut = with_rounding(op.unit, Rounding.RTZ)
@@ -100,7 +100,10 @@ def _tiny(op: Operation) -> Any:
 
 
 def _vanishes(op: Operation) -> Any:
-    """Return a mask of results that are zero only because they were rounded. Rounding to odd reveals them."""
+    """Return a mask of the results that rounding changes from a nonzero number to zero.
+
+    Rounding to odd never gives zero for a nonzero number, so this function compares with it.
+    """
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     odd = with_rounding(op.unit, Rounding.RTO)
@@ -148,9 +151,9 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield a difference for each flag and situation: the flag is raised, or not raised.
+    """Yield a difference for each flag and situation: the unit wrongly raises the flag, or wrongly leaves it clear.
 
-    Then yield a difference in which the flag bits are reversed.
+    Then yield a difference in which the flag bits are in reverse order.
     """
     if not flag_ports(unit):
         return

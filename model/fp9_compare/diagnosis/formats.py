@@ -13,7 +13,6 @@ from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import formats_of, with_format
 
 _OTHER_BIASES = (-2, -1, 1, 2)
-"""Offsets from the correct bias. Biases of related formats come from the catalogue."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:

@@ -1,4 +1,4 @@
-"""Casts and decoding functions of installed libraries, with one row for each format."""
+"""Casts and decoding functions of installed libraries, listed for each format."""
 
 from __future__ import annotations
 
@@ -140,9 +140,9 @@ _ONNX = {
 
 
 def _onnx() -> Iterator[Row]:
-    """Yield rows for the Cast operator of the reference evaluator.
+    """Yield casts by ONNX's reference evaluator.
 
-    Its option `saturate` applies only to 8-bit types.
+    The option `saturate` of the Cast operator applies only to 8-bit types.
     """
     onnx = importlib.import_module("onnx")
     types = {"fp32": onnx.TensorProto.FLOAT, "fp16": onnx.TensorProto.FLOAT16, "bf16": onnx.TensorProto.BFLOAT16}
@@ -205,7 +205,7 @@ LIBRARIES: dict[str, Callable[[], Iterator[Row]]] = {
     "apytypes": _apytypes,
     "onnx": _onnx,
 }
-"""Supported libraries. Each name maps to a function that yields the library's rows."""
+"""Supported libraries. Each name maps to a function that yields the casts and decoding functions of the library."""
 
 
 def rows(library: str) -> list[Row]:

@@ -20,7 +20,9 @@ DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield other scale rules, other roundings, other overflow, and double rounding."""
+    """Yield differences in the scale rule, the rounding and the overflow policy, and differences by double
+    rounding.
+    """
     yield from _rules(unit)
     yield from _roundings(unit)
     yield from _overflows(unit)
@@ -73,7 +75,7 @@ def _name(fmt: Format) -> str:
 
 
 def beyond(fmt: Format) -> str:
-    """Describe in words what a number above the largest number becomes if it does not saturate."""
+    """Describe the result of a number that exceeds the largest number of a format without saturation."""
     return "infinity" if fmt.has_inf else "NaN"
 
 
@@ -87,7 +89,7 @@ _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
 
 
 def _rounded_twice(unit: Cast | Conversion) -> Iterator[Difference]:
-    """Yield double roundings: first to a narrower source format, then to the target."""
+    """Yield differences in which a number is rounded first to a narrower source format, then to the target format."""
     if any(mode.reads_source for mode in roundings_of(unit)):
         return
     for name in ("fp16", "bf16"):

@@ -120,7 +120,7 @@ def _first(made: VectorSet, given: NDArray[Any], any_nan: bool) -> Iterator[str]
 
 
 def _codes_of(results: Any, target: Format) -> NDArray[Any]:
-    """Return codes unchanged. Encode numbers, which must already be rounded to the format."""
+    """Return the results as codes. Integers are already codes. Numbers must already be rounded to the format."""
     array = np.asarray(stored_codes(results, target))
     if array.dtype.kind in "iu":
         if array.size and not -(1 << target.bits - 1) <= int(array.min()) <= int(array.max()) < 1 << target.bits:

@@ -77,7 +77,7 @@ def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 
 _FURTHER_EXPONENTS = 2
-"""Number of bits added to the exponent field. No sum of the suites is then subnormal."""
+"""Number of bits added to the exponent field. With these bits, no sum in the test suites is subnormal."""
 
 
 def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
@@ -98,10 +98,6 @@ def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
 
 
 def _widened(fmt: Format) -> FixedFormat:
-    """Return a format with more exponent bits.
-
-    Raises ValueError for a format without fixed fields. Another difference may have set such a target.
-    """
     if not isinstance(fmt, FixedFormat):
         raise ValueError(f"{fmt.name} has no exponent field to widen")
     bits = fmt.exponent_bits + _FURTHER_EXPONENTS

@@ -163,7 +163,7 @@ engine_of: Hook[[], Engine | None] = Hook(
     },
     otherwise=lambda unit: None,
 )
-"""Return the engine that computes a unit's sums. Return None if the unit has none or only holds an exact sum."""
+"""Return the engine that computes a unit's sums. Return None if the unit has no engine."""
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:
@@ -184,4 +184,4 @@ rounded_at_once: Hook[[], bool] = Hook(
     dict.fromkeys((Mac, Fpu, MultiFpu), lambda unit: False),
     otherwise=lambda unit: bool(roundings_of(unit)),
 )
-"""Return whether the unit rounds each result, and each result depends only on its own operation."""
+"""Return whether the unit rounds each result separately. Each result then depends only on its own operation."""

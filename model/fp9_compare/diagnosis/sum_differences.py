@@ -23,14 +23,14 @@ _WINDOW_STEPS = (-3, -2, -1, 1, 2, 3)
 _GUARD_BITS = range(0, 5)
 """Numbers of window bits below the result's last bit.
 
-Units whose sums should be exact are tried with these windows.
+If the specification adds exactly, these narrower windows are tried.
 """
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
     """Yield differences of sums: other engine parameters, then other orders of addition.
 
-    The order is only changed in units whose steps are independent.
+    Other orders are tried only for units in which each operation is independent of earlier operations.
     """
     engine = engine_of(unit)
     if engine is None:
@@ -118,7 +118,7 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
 
 
 def _rounded(step: Step, a: Any, b: Any) -> Any:
-    """Return a rounded product. The addend is -0, since it keeps the sign of a zero product."""
+    """Return a rounded product. The addend is -0, because -0 does not change the sign of a zero product."""
     return step(a, b, np.full(len(a), -0.0))
 
 

@@ -17,13 +17,13 @@ from fp9_compare.identify.vectors import Predictions, Vectors, nan_codes
 
 _SHORT = 3
 _SHORTENED = 6
-"""Number of elements in a shortened sum. All but the first few are zero."""
+"""Number of elements in a shortened sum. Only the first few elements can be nonzero."""
 
 _MANY = 120
-"""Number of engines that are ranked by all rows. They are selected by a part of the rows."""
+"""Number of engines that are ranked by all rows. All other engines are ranked only by a sample of the rows."""
 
 PART = 3
-"""Stride of the rows by which most engines are ranked. A stride of 3 takes every third row."""
+"""Stride of the sample of rows by which engines are ranked first. A stride of 3 takes every third row."""
 
 
 class Evidence:
@@ -113,8 +113,8 @@ class Evidence:
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
         """Return the engines without duplicates. The engines that explain most rows come first.
 
-        If there are many engines, only the best are ranked by all rows. The others are ranked by a part of the
-        rows.
+        If there are many engines, all are first ranked by a sample of the rows. Only the best are then ranked by
+        all rows.
         """
         found = list({fields.key(engine): engine for engine in engines}.values())
         if len(found) > _MANY:

@@ -49,10 +49,7 @@ def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values that the default engine or a preset accepts in this field.
-
-    Only presets that use the field are tried.
-    """
+    """Return the values of this field that the default engine or a preset accepts."""
     parameter = PARAMETERS[name]
     users = [Engine(), *(preset for preset in ENGINES.values() if parameter.of(preset) != parameter.default)]
     return tuple(value for value in values if any(with_values(user, {name: value}) is not None for user in users))
@@ -166,7 +163,6 @@ def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Int
 
 
 _FARTHEST = 24
-"""Largest change to an integer field when it is moved to make another field valid."""
 
 
 def made(values: dict[str, Any]) -> Engine | None:
@@ -183,9 +179,10 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 
 
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
-    """Yield engines that differ in one field, and in other fields only if this change requires it.
+    """Yield engines that differ from the given engine in one field.
 
-    A field with many integers is sampled: the values of `sparse`, and the integers next to the engine's value.
+    Other fields differ only if the new value requires it. A field with many integers is sampled. The sample has the
+    values of `sparse`, and the integers next to the engine's value.
     """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
@@ -202,7 +199,7 @@ def beside(field: Field, engine: Engine) -> Field:
 def sparse(values: Sequence[Any]) -> list[Any]:
     """Return a sample of the values of a field.
 
-    Of many integers, it keeps small ones, powers of two and some between.
+    Of many integers, the sample has the small integers, powers of two, and some integers between powers of two.
     """
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:
@@ -213,7 +210,10 @@ def sparse(values: Sequence[Any]) -> list[Any]:
 
 
 def between(values: Sequence[Any], best: Any) -> list[Any]:
-    """Return the integers around `best` that `sparse` left out. `best` is an integer that `sparse` kept."""
+    """Return the integers near `best` that the sample of `sparse` does not have.
+
+    `best` is an integer in the sample.
+    """
     if not is_whole(best):
         return []
     kept = sorted(value for value in sparse(values) if is_whole(value))
@@ -249,4 +249,4 @@ def spelled(value: object) -> str:
 
 
 key: Callable[[Engine], tuple[Any, ...]] = operator.attrgetter(*(each.path for each in PARAMETERS.values()))
-"""Return all fields of an engine except its name. The keys of two engines are equal if all fields are."""
+"""Return all fields of an engine except the name. Two engines have equal keys if they differ at most in the name."""

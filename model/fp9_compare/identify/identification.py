@@ -33,12 +33,11 @@ _SEARCHES = 4
 _FRESH = 300
 _EDGES = 700
 _DEEP = 1500
-"""Number of random sums for the comparison with engines that differ in several fields."""
 _QUIET = 2
-"""After this number of unsuccessful searches for a difference, candidates are taken as equal."""
+"""Number of unsuccessful searches for a difference, after which the remaining candidates are taken as equal."""
 _MUTANTS = 40
 _HEAD = 8
-"""Row stride of a first comparison. The first comparison refutes most engines."""
+"""Stride of the rows in a first comparison, which already excludes most engines."""
 _CONFIRMING = 64
 _THINNED = 3
 """Stride of the sample of probes in each family: every third probe."""
@@ -161,7 +160,6 @@ def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
 
 
 def _best_column(classes: NDArray[np.intp]) -> int | None:
-    """Return the index of the vector that best splits the candidates. Return None if no vector distinguishes any."""
     if not classes.size:
         return None
     counts = np.zeros((int(classes.max()) + 1, classes.shape[1]), dtype=np.intp)
@@ -211,7 +209,10 @@ def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[E
 
 
 def _converse(session: _Session) -> list[Engine]:
-    """Return engines that explain all rows and that no sum distinguished. The list is empty if there is none."""
+    """Return the engines that explain every row. The list is empty if there is none.
+
+    No computed sum distinguishes these engines from each other.
+    """
     left = session.separate(fields.presets(session.interface), session.pool)
     for _ in range(_ROUNDS):
         if not left:
@@ -231,7 +232,8 @@ def _converse(session: _Session) -> list[Engine]:
 def _searched(session: _Session) -> list[Engine]:
     """Search for an engine that explains a sample of all probes. Return an empty list if the search fails.
 
-    If the first search fails, sums at the edges of the nearest engine are added, and the search is repeated.
+    If the first search fails, more sums are computed, and the search is repeated. The new sums test the widths of
+    the nearest engine.
     """
     session.ask_thinned()
     session.check_again()
@@ -271,7 +273,7 @@ def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _searching(session: _Session, engine: Engine) -> Vectors:
-    """Return random sums and sums at the edges of an engine.
+    """Return random sums, and sums whose exponents differ by about the width of the engine's numbers.
 
     Each sum is repeated with the engine's result subtracted, to reveal bits that rounding hides.
     """

@@ -42,9 +42,9 @@ def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
 
 
 def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
-    """Return the best engines among the beam and its changes.
+    """Return the best engines among the beam and the changed engines.
 
-    If one kind of change brings no improvement, the next kind is tried.
+    If no change of one type explains more rows, the next type of change is tried.
     """
     most = rows.agreement(beam[0])
     for count, kinds in _STEPS:
@@ -65,7 +65,7 @@ _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (_DEEP, (grouped, paired)),
     (_WIDTH, (single, orders, windowed)),
 )
-"""Pairs of the number of engines to change and the kinds of changes, cheapest first."""
+"""Pairs: the number of engines to change, and the functions that change them. The cheapest pair is first."""
 
 
 def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
@@ -80,7 +80,8 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
     """Return the engines that explain most rows.
 
-    To keep the beam diverse, only few engines may explain the same rows. No two provably give the same sums.
+    To keep the beam diverse, only a few engines that explain the same rows are kept. Of engines that provably give
+    the same sums, only one is kept.
     """
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()

@@ -14,7 +14,7 @@ from fp9_compare.identify.rows import Rows
 from fp9_compare.identify.search import explainer
 
 _FIRST = 64
-"""Number of rows in a first comparison. The first comparison refutes most engines."""
+"""Number of rows in a first comparison, which already excludes most engines."""
 
 
 @dataclass(frozen=True)

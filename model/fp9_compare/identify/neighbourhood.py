@@ -1,7 +1,8 @@
 """Neighbourhood of an engine: engines with one other field, or with other values in a group of fields.
 
-One field can hide another. A window hides how lower bits are truncated. A flush of results hides a flush of
-addends. A chunk hides the order within it. The search therefore also changes such groups of fields together.
+The effect of one field can be invisible because of another field. For example, a window hides how lower bits are
+truncated, and a flush of results hides a flush of addends. The search therefore also changes such groups of fields
+together.
 """
 
 from __future__ import annotations
@@ -45,9 +46,8 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
     """Yield pairs (chunk, interleave) for steps of `products` products.
 
-    The last consecutive chunk is the shortest one that holds all elements. Longer interleaved steps are left out if
-    they give the same sums as shorter ones. Interleaving whole steps equals consecutive steps with a filled last
-    chunk.
+    The largest consecutive chunk is the shortest one that holds all elements. An interleaved step is left out if a
+    shorter step gives the same sums.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):
@@ -76,14 +76,14 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
     """Yield the engine with other values for a group of fields, one group after another.
 
-    Integers stay near the engine's own values.
+    Only integers near the engine's own values are tried.
     """
     for names in _GROUPS:
         yield from _product(engine, names, rows)
 
 
 def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with other values for any two fields. Integers stay near the engine's own values.
+    """Yield the engine with other values for any two fields. Only integers near the engine's own values are tried.
 
     The order (products, chunk, interleave) is treated as one field.
     """
@@ -119,7 +119,7 @@ _GROUPS = (
     ("result", "promotion", "chunk", "rounding", "addend"),
     ("result", "promotion", "overflow", "flush_result", "flush_addend"),
 )
-"""Groups of fields in which one field can hide another."""
+"""Groups of fields that are changed together, because one field can hide the effect of another."""
 
 
 def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[Engine]:

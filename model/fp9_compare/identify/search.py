@@ -1,8 +1,9 @@
-"""Search for engines that explain rows: first the parameters of a step, then the order of elements, then all fields.
+"""Search for engines that explain rows: first the parameters of a step, then the order of elements, then all
+fields.
 
 Each probe depends on few fields. Sums of one or two products show how a step aligns, truncates and rounds. The
-order of longer sums does not affect them. With these parameters known, every order is tried on the rows that reveal
-it. Finally, the best engines are repaired locally (`local_repair`).
+order of addition does not change such short sums. After these parameters are found, every order is tried on longer
+sums. Finally, the best engines are repaired locally (`local_repair`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _MEETINGS: tuple[dict[str, Any], ...] = (
 """Ways to add the first three products of a sum: in one step, in consecutive steps, or in consecutive chunks."""
 
 _WINDOWS = (None, 22, 17, 12, 7)
-"""Window widths to start with. Wide windows are first, since most sums do not distinguish them."""
+"""Window widths to start with. Wide windows come first, since most sums are the same for all wide windows."""
 _FEWEST = 24
 """Minimum number of short sums for a useful search."""
 

@@ -1,4 +1,4 @@
-"""Reader of rows measured on GPUs, in the folder layout of MATLAB-tensor-core."""
+"""Function that reads rows measured on GPUs, in the folder layout of MATLAB-tensor-core."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ _SIDES = (
 class Trial:
     """Result of identifying a known engine.
 
-    `same` is whether the answer is the same engine, except for unobservable fields. `equal` is whether it gives
-    equal results on `dots` random sums and all probes.
+    `same` is whether the engine that was found equals the known engine, except for unobservable fields. `equal` is
+    whether both engines give equal results on `dots` random sums and all probes.
     """
 
     seed: int
@@ -142,7 +142,7 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
 
 
 def compared(done: Trial, dots: int) -> Trial:
-    """Return the trial with its answer compared again on `dots` sums, if the answer was equal."""
+    """Compare the two engines of a trial again, on `dots` sums, if `equal` is true. Return the new trial."""
     assert done.found is not None, "an answer is compared"
     given, found = find_engine(done.given), find_engine(done.found)
     equal = _equal(given, found, random_interface(done.seed), done.seed, dots)

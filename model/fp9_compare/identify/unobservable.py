@@ -53,7 +53,7 @@ def plain(engine: Engine, interface: Interface) -> Engine:
 
 
 Rule = Callable[[Engine, Interface], dict[str, Any]]
-"""Function that returns other values for fields of an engine, with which all sums stay the same."""
+"""Function that returns other values for fields of an engine. These values do not change any sum."""
 
 
 def _lowest_product(interface: Interface) -> int:
@@ -61,9 +61,9 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Set `zero_exponent` to None if it has no effect.
+    """Set `zero_exponent` to None if this changes no sum.
 
-    It has no effect if a window aligned to the zero truncates no bit of any term.
+    The exponent of zero matters only if a window aligned to it truncates a bit of a term.
     """
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
@@ -94,9 +94,9 @@ def _has_infinities(engine: Engine) -> bool:
 def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the default overflow policy if no sum can overflow.
 
-    No sum overflows if the total of all products, truncated upward, is small enough. The total must be less than
-    half the last bit of the largest result. With chunks, the total must also be less than the largest number of a
-    chunk.
+    A generous bound on any sum is the number of products, times the largest product, times `_CUT_UPWARD`. No sum
+    overflows if the bound is less than half the last bit of the largest result. With chunks, the bound must also be
+    less than the largest number of a chunk.
     """
     to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ
@@ -133,7 +133,6 @@ def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Shorten interleaved steps that fit one chunk. If zeros have an exponent, a last turn of zeros stays."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None or engine.chunk.length is None or engine.chunk.length < interface.depth:
         return {}

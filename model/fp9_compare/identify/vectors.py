@@ -106,7 +106,7 @@ class Predictions:
         return code_patterns(codes, self._interface)
 
     def reach(self) -> NDArray[np.intp]:
-        """Return the length (n,) of each vector without its trailing zero products."""
+        """Return an array (n,): the number of products in each vector, without the zero products at the end."""
         some = (self._a.array("float64") != 0.0) & (self._b.array("float64") != 0.0)
         places = np.arange(1, some.shape[1] + 1)
         found: NDArray[np.intp] = (some * places).max(axis=1)

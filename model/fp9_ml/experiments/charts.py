@@ -57,7 +57,7 @@ def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict
 
 
 def _points(axes: Axes, values: dict[str, float]) -> None:
-    """Draw points with their values. Zeros are drawn at the left, since a logarithmic axis cannot show them."""
+    """Draw points with their values. A zero is drawn at the left edge, since a logarithmic axis cannot show zero."""
     left = min(value for value in values.values() if value > 0) / 2
     shown = [max(value, left) for value in values.values()]
     axes.plot(shown, range(len(values)), "o", markersize=5)

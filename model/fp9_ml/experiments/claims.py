@@ -22,7 +22,7 @@ WANG = "Wang et al. (NeurIPS 2018)"
 
 @dataclass(frozen=True)
 class Spread:
-    """Values of a quantity on consecutive seeds, from seed `first` on. A bar was computed from them."""
+    """Values of a quantity on consecutive seeds, from which a limit is computed. The first seed is `first`."""
 
     first: int
     found: tuple[float, ...]
@@ -58,7 +58,7 @@ class Claim:
 
     `measure` takes a seed, a progress callback, and a store for partial results. `quantity` describes the values.
     Values named "PREFIX(bias=B)" are drawn as a curve over B. `minutes` is the time for one seed on one core. Only
-    claims that are too slow for a test have `minutes`. Such a claim is checked only in its record.
+    a claim that is too slow for a test has `minutes`. For such a claim, the tests check only the stored record.
     """
 
     name: str
@@ -72,21 +72,21 @@ class Claim:
 
 
 def at_most(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """Return a bar: the quantity must be at most `limit`."""
+    """Return a limit: the quantity must be at most `limit`."""
     return Bar(text, quantity, limit, True)
 
 
 def at_most_twice(text: str, quantity: Callable[[Values], float], spread: Spread) -> Bar:
-    """Return a bar at twice the largest value of a spread, rounded up to two decimals.
+    """Return a limit: the quantity must be at most twice the largest value of a spread, rounded up to two decimals.
 
-    Errors of gradients have a long tail. A bar at the mean plus three standard deviations of ten seeds would fail
-    on one seed in twenty.
+    Errors of gradients have a distribution with a long tail. A limit at the mean plus three standard deviations of
+    ten seeds would fail on one seed in twenty.
     """
     return Bar(text, quantity, math.ceil(200 * max(spread.found)) / 100, True, spread)
 
 
 def at_least(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """Return a bar: the quantity must be at least `limit`."""
+    """Return a limit: the quantity must be at least `limit`."""
     return Bar(text, quantity, limit, False)
 
 

@@ -26,7 +26,7 @@ does not quite halve the error of the logits.
 """
 
 TWICE = "A bar with a spread is twice the largest value of ten seeds, rounded up to two decimals."
-"""Note on the page: how a bar is computed from a spread."""
+"""Note on the page, which says how a limit is computed from the values on ten seeds."""
 
 
 def page(folder: Path) -> str:

@@ -32,7 +32,10 @@ class Divergence:
         self._logs = log_softmax(forward(trained.parameters, self._tokens).logits)
 
     def of(self, parameters: Parameters, product: Product = blas) -> float:
-        """Return the mean of sum p (log p - log q). The float32 model gives p, the converted model gives q."""
+        """Return the mean of sum p (log p - log q).
+
+        p are the probabilities that the float32 model predicts, and q those of the converted model.
+        """
         logs = log_softmax(forward(parameters, self._tokens, product).logits)
         return float((np.exp(self._logs) * (self._logs - logs)).sum(-1).mean())
 
@@ -65,10 +68,10 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
     """Return the exponents that HiFloat8's Algorithm 1 finds for each layer.
 
-    These exponents minimise the mean square error.
+    These exponents minimise the mean square error of the layer's product.
 
-    The layer's input comes from the model with earlier layers converted. The layer's target comes from the float32
-    model.
+    The input of a layer is computed with all earlier layers converted. The error is measured against the product of
+    the float32 model.
     """
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
@@ -91,8 +94,8 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
     """Apply SmoothQuant to the layers that follow a layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
 
-    The factors of `fp9_ml.recipes.smooth` divide the norm's gain and offset. The same factors multiply the rows of
-    the weights. The function of the float32 model does not change.
+    The gain and the offset of the norm are divided by the factors of `fp9_ml.recipes.smooth`. The rows of the
+    weights are multiplied by the same factors. The results of the float32 model do not change.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():

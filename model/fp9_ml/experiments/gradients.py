@@ -52,9 +52,9 @@ LARGEST = 5
 def softmax_ties(trained: Trained) -> dict[str, float]:
     """Return ties and errors of logits that are cast to eight bits, directly and after subtracting their maximum.
 
-    For each format, it returns two values. One is the share of rows whose two largest logits become equal. The
-    other is the root mean square error of the five largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section
-    2.3 and Fig. 5.
+    For each format, two values are returned. The first is the fraction of rows whose two largest logits become
+    equal. The second is the root mean square error of the five largest logits. Source: HFP8 (Sun et al., NeurIPS
+    2019), section 2.3 and Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])

@@ -1,7 +1,7 @@
 """Histograms of exponents: tensors before and after a rule is applied, with the range of the format.
 
-Another chart shows the loss scale over steps. `python -m fp9_ml.experiments.histograms records/recipes
-docs/recipes` measures the histograms, as `rules.json`, and draws them.
+Another chart shows the loss scale in each step. `python -m fp9_ml.experiments.histograms records/recipes
+docs/recipes` computes the histograms, writes them to `rules.json`, and draws them.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 RECORD = "rules.json"
 LOWEST, HIGHEST = -44, 20
-"""Lowest and highest binade of a histogram. Numbers outside this range are counted in the nearest of the two."""
+"""Lowest and highest binade of a histogram. A number below or above these binades is counted in the nearest one."""
 LAYER = "1.up"
 Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Return the share of each tensor's numbers in each binade, in %. Zeros are counted separately.
+    """Return the percentage of each tensor's numbers in each binade. Zeros are counted separately.
 
     `fmt` is the format whose range is shaded.
     """

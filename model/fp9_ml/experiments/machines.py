@@ -1,4 +1,6 @@
-"""Tests of loss scaling rules without a network: the scale they reach, and how well they follow falling gradients."""
+"""Tests of loss scaling rules without a network: which scale a rule sets, and how well it follows falling
+gradients.
+"""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def digits() -> Network:
 
 
 class Outcome(NamedTuple):
-    """Loss before and after training, and the share of updates that changed the code of a weight."""
+    """Loss before and after training, and the fraction of updates that changed the code of a weight."""
 
     before: float
     after: float
@@ -115,7 +115,7 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Return how much each rule reduces the loss, as a share of the reduction with FP32 weights.
+    """Return, for each rule, the decrease of the loss divided by the decrease with FP32 weights.
 
     Also returns how often rounding to nearest changed a weight.
     """
@@ -137,7 +137,7 @@ RING_EPOCHS = 8
 
 
 def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
-    """Train several learners in a ring. Each learner gets a share of every batch, and gradients are in 1-6-9."""
+    """Train several learners in a ring. Every batch is divided among the learners. Gradients are in 1-6-9."""
     start = drawn(seed)
     ring = Ring(rule, np.concatenate([w.reshape(-1) for w in start]), learners)
     velocity = [np.zeros(part.stop - part.start, np.float32) for part in ring.parts]
@@ -162,7 +162,7 @@ def _layers(weights: Numbers) -> list[Numbers]:
 
 
 def rings(seed: int) -> dict[str, float]:
-    """Return how much four learners with shared 8-bit weights reduce the loss, relative to one learner with FP32
+    """Return the decrease of the loss for four learners that share 8-bit weights, relative to one learner with FP32
     weights.
 
     Also returns the number of codes in which the learners' copies differ at the end.

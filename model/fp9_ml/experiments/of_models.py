@@ -1,6 +1,6 @@
 """Claims about trained models: conversion, biases, gradients, softmax, batch norm.
 
-The limits were set on other networks than the measured ones. Those networks were trained with other seeds.
+The limits were computed from other networks, which were trained with other seeds than the measured networks.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ FP32_SUMS = "fma_fp32"
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
     """Return the mean square error over all pixels after 60 steps of Adam.
 
-    Each value belongs to an engine that sums the weight gradients.
+    There is one value for each engine that adds the products of the weight gradients.
     """
     found: dict[str, float] = {}
     for engine in (FP32_SUMS, *ENGINES):

@@ -49,10 +49,10 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 
 
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
-    """Return a function that computes the network's sums on cast operands.
+    """Return a function that casts the operands and computes the network's sums.
 
-    The first convolution is not cast. Sums are in FP32, one product a step. Depthwise layers in a format of more
-    than 8 bits multiply in float32.
+    The first convolution is not cast. Sums are in FP32, with one product in each step. Depthwise layers in a format
+    of more than 8 bits multiply in float32.
     """
     product = eight_bit(fmt, ENGINE)
 
@@ -72,8 +72,8 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
     """Return the accuracy and the relative mean square error of the logits, for each format and method.
 
-    Both are measured on the test images of the digits. The moments come from all training images: in float32 or, if
-    re-tuned, in the precision of inference.
+    Both are measured on the test images of the digits. Means and variances are computed from all training images.
+    They are computed in float32 or, after re-tuning, in the precision of inference.
     """
     data = digits(seed)
     parameters = trained(seed, data, progress)

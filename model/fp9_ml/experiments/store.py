@@ -1,4 +1,4 @@
-"""Store of partial results. A long measurement that was stopped continues from them."""
+"""Store of partial results, from which a stopped measurement continues."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class Store:
-    """Folder of finished values and running states. `clear` removes it. A store without a folder stores nothing."""
+    """Folder with finished values and with states of unfinished runs. `clear` removes the folder. A store without a
+    folder stores nothing.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def within(self, name: str) -> Store:
-        """Return a store for one part of the measurement."""
+        """Return a store for a subset of the measurement, in a subfolder."""
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
-        """Return the stored values of a part.
+        """Return the stored values with this name.
 
-        If they are missing, measure and store them, and remove running states.
+        If no values are stored, measure and store them, and remove the states of unfinished runs.
         """
         path = self._folder and self._folder / f"{_slug(name)}.json"
         if path and path.exists():
@@ -47,7 +49,7 @@ class Store:
         return found
 
     def state(self, name: str) -> State | None:
-        """Return the running state that was stored last, or None."""
+        """Return the last stored state of an unfinished run, or None."""
         path = self._folder and self._folder / f"{_slug(name)}.npz"
         if not path or not path.exists():
             return None
@@ -56,7 +58,7 @@ class Store:
         return found, json.loads(found.pop("_").tobytes())
 
     def keep(self, name: str, state: State) -> None:
-        """Store a running state atomically."""
+        """Store the state of an unfinished run atomically."""
         if not self._folder:
             return
         arrays, rest = state

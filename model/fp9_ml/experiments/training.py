@@ -43,7 +43,7 @@ class ByRecipe:
         return y
 
     def back(self, name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the gradients of rows and weights for the last forward product of a layer."""
+        """Return the gradients of the operands of the last forward product of a layer."""
         found = self.recipe.linear_backward(arrived, self._saved[name])
         return found.dx, found.dw.T
 
@@ -151,7 +151,7 @@ TUNED = {
 """Recipes under which the training of a float32 model continues."""
 TUNING_STEPS, TUNING_RATE = 100, 1e-3
 AVERAGED = 50
-"""Number of last steps over which the loss is averaged."""
+"""Number of steps at the end of training over which the loss is averaged."""
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:

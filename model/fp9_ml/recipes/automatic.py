@@ -109,13 +109,13 @@ WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True)
 class Adaptive(LossRule):
-    """Backoff by 2 whose window adapts. Three increases select the next longer window.
+    """Backoff by 2 with a variable window. After three increases, the next longer window is used.
 
-    Three consecutive decreases select the next shorter window. Source: HiF8 section 5.1, with windows {1, 20, 50,
-    100, 200, 500, 1000}, starting at 2^32 and window 20.
+    After three consecutive decreases, the next shorter window is used. Source: HiF8 section 5.1, with windows {1,
+    20, 50, 100, 200, 500, 1000}, starting at 2^32 and window 20.
 
     The paper does not define some details. Here an increase resets the count of decreases. A decrease does not
-    reset the count of increases, as in MindFormers' cell, which the paper links. A change of window resets both
+    reset the count of increases, as in the MindFormers code that the paper links. A change of window resets both
     counts. Scales are at least `smallest` = 1 (MindFormers) and within FP32. MindFormers changes to window 1 after
     three decreases. Here the next shorter window is used, as the paper says.
     """

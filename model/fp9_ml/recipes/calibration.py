@@ -2,8 +2,8 @@
 weights.
 
 Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper does not define three details.
-Here, among equally good pairs, the smallest |Ea| + |Ew| wins, then the first pair. A bias belongs to the vector
-function after the product. Layers form a chain.
+Here, of pairs with equal error, the pair with the smallest |Ea| + |Ew| is chosen, then the first pair. The bias is
+added after the product, in `Layer.forward`. Each layer has one input, which is the output of the layer before.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
 
 
 def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
-    """Return all pairs of exponents, ordered by |Ea| + |Ew|. Of equally good pairs, calibration takes the first."""
+    """Return all pairs of exponents, ordered by |Ea| + |Ew|. Of pairs with equal error, calibration takes the
+    first.
+    """
     weights = list(weights)
     return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
 
@@ -141,9 +143,11 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Return the pair whose product is nearest to `wanted` (n, out), and that product. Ties go to the first pair.
+    """Return the pair of exponents whose product has the least error against `wanted` (n, out). Also return this
+    product.
 
-    `inputs` (n, in) are cast to the first of `formats`, and `weight` (out, in) to the second.
+    Of pairs with equal error, the first is returned. `inputs` (n, in) are cast to the first of `formats`, and
+    `weight` (out, in) to the second.
     """
     left, right = formats
     a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}

@@ -33,12 +33,12 @@ _Owned = tuple["NDArray[Any]", "NDArray[Any] | None", Optimizer]
 class ClusterRing:
     """`Ring` whose learners run on the workers of a `distributed.Client`.
 
-    Learners share workers if there are too few.
+    If there are fewer workers than learners, a worker runs several learners.
 
     Every learner has its own copy of `optimizer`. At each hop, the worker that adds a gradient computes the sum.
-    The owner of a slice updates it. Every learner gathers the new codes.
+    The owner of a slice updates the slice. Then every learner gathers the new codes.
 
-    Raises ValueError as `Ring` does, and for a cluster without workers. Also raises it for stochastic rounding,
+    Raises ValueError as `Ring` does, and for a cluster without workers. Stochastic rounding also raises ValueError,
     since its random bits need a single process.
     """
 
@@ -125,7 +125,7 @@ def _added(total: NDArray[Any], codes: NDArray[Any], part: slice, hop: Format) -
 
 
 def _updated(kept: _Owned, total: NDArray[Any], rule: RoundOff, hop: Format, divisor: int) -> _Owned:
-    """Return the updated slice. The old optimiser is left unchanged, in case the step fails on another worker."""
+    """Return the updated slice with a new optimiser. The old optimiser is unchanged, in case another worker fails."""
     codes, residual, optimizer = kept
     optimizer = copy.deepcopy(optimizer)
     new, left = rule.step(codes, residual, optimizer(reduced(total, hop, divisor)))

@@ -70,11 +70,13 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "scale": _scale,
     "loss": _loss,
 }
-"""Function that reads each field from a value and its location, except names and texts."""
+"""Dictionary from a field to the function that reads it from a value. The function also takes the field's location,
+for error messages. Names and texts have no such function.
+"""
 
 
 def word(value: object) -> str:
-    """Return the value of a field as text. The reader of the field gives the same value back."""
+    """Return the value of a field as text. Reading this text gives the same value."""
     match value:
         case ScaleRule() | LossRule():
             return spelling.spelled(value, value.kind)

@@ -1,9 +1,10 @@
-"""Linear layer under a recipe: operands are cast by role, and an engine sums each of the three products.
+"""Linear layer under a recipe: operands are cast by role, and an engine computes each of the three products.
 
-y = x w^T with x (..., in) and w (out, in), as in torch; dx = g w, dw = g^T x. An operand is multiplied by its
-scale factor before the cast. After the engine, the product is divided by both factors, in float64 with one
-rounding to FP32. A factor that is a power of two adds no further rounding. Any other factor, as in Transformer
-Engine, is multiplied in FP32 before the cast, which adds a rounding. Its inverse is rounded to FP32 too.
+y = x w^T with x (..., in) and w (out, in), as in torch; dx = g w, dw = g^T x. An operand is multiplied by its scale
+factor before the cast. After the engine, the product is divided by both factors, in float64 with one rounding to
+FP32. If a factor is a power of two, the scaling causes no further rounding. Any other factor, as in Transformer
+Engine, is multiplied in FP32 before the cast, which adds a rounding. The inverse of such a factor is also rounded
+to FP32.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class LayerState:
 
     @property
     def remembers(self) -> bool:
-        """Return whether a scale factor depends on tensors of earlier passes."""
+        """Return whether any scale factor is computed from tensors of earlier passes."""
         return any(scaler.remembers for scaler in self.scalers.values())
 
     def state_dict(self) -> State:
@@ -68,7 +69,7 @@ class LayerState:
 class Operand:
     """Operand of an engine: codes of `format`, which represent a tensor times `factor`.
 
-    Without a format, `codes` are FP32 numbers and the factor is 1. Both products that read the tensor share
+    Without a format, `codes` are FP32 numbers and the factor is 1. If two products use the tensor, they share
     `prepared` (`fp9.operand`).
     """
 
@@ -98,8 +99,8 @@ class Saved:
     """Data from a forward pass for the backward pass: operands (n, in) and (out, in), and the shape of x.
 
     `product` holds the codes of the forward engine's output (n, out), or FP32 numbers if there is no engine.
-    `earlier` stores the factor of the first gradient. If a later gradient reaches the same product, it uses this
-    factor, and a scale with memory is not updated again.
+    `earlier` holds the factor of the first gradient. If the backward pass runs again, it uses this factor, and does
+    not update a scale that depends on earlier tensors.
     """
 
     recipe: Choices
@@ -174,7 +175,8 @@ def linear(
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
     """Compute both backward products of a layer. g (..., out) is the gradient of the loss with respect to y.
 
-    If the backward pass is repeated and the scale of the gradient has memory, it uses the factor of the first pass.
+    A repeated backward pass uses the gradient's scale factor of the first pass, if this scale depends on earlier
+    tensors.
 
     Raises ValueError for a g of another shape, TypeError for a g that is not numbers.
     """
@@ -203,9 +205,11 @@ def quantised(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> Operand:
-    """Cast FP32 numbers to the format of a role. With `training`, the scale of the role observes the numbers.
+    """Cast FP32 numbers to the format of a role. With `training`, the scale of the role is updated from the
+    numbers.
 
-    If `earlier` has a factor for the role, a scale with memory uses it and observes nothing.
+    `earlier` can hold a factor for the role. A scale that depends on earlier tensors then uses this factor, and is
+    not updated.
     """
     fmt = recipe.format_of(role)
     if fmt is None:
@@ -231,7 +235,7 @@ def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: 
 
 
 def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], int]:
-    """Return the input for a cast of x times a factor: FP32 numbers, and the exponent of a power of two."""
+    """Return the input for a cast of x times a factor: FP32 numbers, and an exponent e. The cast multiplies by 2^e."""
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
         return x, exponent - 1
@@ -252,7 +256,10 @@ def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDA
 
 
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
-    """Divide numbers by factors in float64, and round once to FP32. Inexact inverses are FP32 numbers."""
+    """Divide numbers by factors in float64, and round once to FP32.
+
+    If the inverse of a factor is inexact, the numbers are multiplied by the inverse rounded to FP32.
+    """
     scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
     if scaling == 1:
         return np.asarray(numbers, dtype=np.float32)
@@ -292,6 +299,8 @@ def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
 
 
 def gradients_are_finite(*gradients: NDArray[Any]) -> tuple[bool, float]:
-    """Return whether all gradients are finite, and their largest magnitude. `LossScaler.update` takes both."""
+    """Return whether all gradients are finite, and their largest magnitude. Both are arguments of
+    `LossScaler.update`.
+    """
     finite = all(bool(np.isfinite(g).all()) for g in gradients)
     return finite, max((amax(g) for g in gradients), default=0.0)

@@ -85,14 +85,13 @@ class _ConstantScaler(LossScaler):
 
 @dataclass(frozen=True)
 class Backoff(LossRule):
-    """Scale that grows by `growth` after `window` finite steps in a row.
+    """Scale that is multiplied by `growth` after `window` consecutive finite steps.
 
-    A step that is not finite multiplies it by `backoff`.
+    After a step that is not finite, the scale is multiplied by `backoff`, and the step is dropped.
 
-    A step that is not finite is dropped. The defaults are the defaults of `torch.amp.GradScaler`, and the scales
-    are bit-identical to torch's: products are in FP32 and never grow beyond its range. `largest` is an upper limit
-    (Apex: 2^24). If the scale falls to zero, ValueError is raised: the loss is then not finite for another reason.
-    torch continues with 0.
+    The defaults are the defaults of `torch.amp.GradScaler`, and the scales are bit-identical to torch's: products
+    are in FP32 and never grow beyond the range of FP32. `largest` is an upper limit (Apex: 2^24). If the scale
+    falls to zero, ValueError is raised: the loss is then not finite for another reason. torch continues with 0.
     """
 
     kind: ClassVar[str] = "backoff"

@@ -141,9 +141,9 @@ class Recipe:
     def layer(self, place: Place | str) -> Recipe:
         """Return the recipe for a first, last or depthwise layer.
 
-        Without a special format for it, return this recipe.
+        If this recipe has no special format for such a layer, return this recipe.
 
-        Such a layer has one format for all operands, no scales, and the same engines.
+        A special layer has one format for all operands, no scales, and the same engines.
         """
         where = choice(Place, place, "place")
         fmt: Format | None = None if where is Place.INNER else getattr(self, where.value)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_HOP_BITS = 16
-"""Width of the widest format for hops, in bits. The engine that adds takes the sum as an operand."""
+"""Maximum width of a format for hops, in bits. The sum is also an operand of an engine, which limits the width."""
 
 
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
@@ -31,8 +31,8 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
     Return the sums as N slices of codes in the format `hop`.
 
     Learner i owns slice i. Each learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and travels
-    around the ring to learner i. Every learner on its way adds its gradient exactly, and rounds the sum to `hop`
-    once.
+    around the ring to learner i. Every learner on this route adds its own gradient exactly, and rounds the sum once
+    to `hop`.
 
     Raises ValueError for gradients of different shapes, more learners than elements, and a `hop` that is not an
     accumulator of at most 16 bits.

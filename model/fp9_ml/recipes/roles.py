@@ -1,4 +1,4 @@
-"""Names of the tensors of a layer, of its products, and of special layers such as the first and the last."""
+"""Names of a layer's tensors and products, and of the special layers: first, last and depthwise."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """What a layer needs from a recipe."""
+    """Properties of a recipe that a layer needs."""
 
     @property
     def scale(self) -> ScaleRule:

@@ -231,8 +231,8 @@ class Periodic(ScaleRule):
 
     This is HiF8's per-tensor scaling in training (section 5.1: every 10 iterations, factors start at 1). The paper
     says only "by a certain algorithm". Here amax is scaled into (top/2, top]. HiF8 has 3 fraction bits only up to
-    2^4, so the top of its range is a poor target. `top` is 8, which leaves seven binades of full precision below.
-    Steps 0 to interval - 1 have the factor 1. Step `interval` is measured first.
+    2^4, so `top` should not be the largest number. `top` is 8, and the seven binades below it have full precision.
+    Steps 0 to interval - 1 have the factor 1. Step `interval` is the first step whose amax is used.
     """
 
     kind: ClassVar[str] = "periodic"

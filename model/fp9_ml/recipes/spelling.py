@@ -78,7 +78,9 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """Return the text from which `rule` reads an equal record. Fields with default values are left out."""
+    """Return a record as text. `rule` reads an equal record from this text. Fields with default values are left
+    out.
+    """
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)
     return f"{name}({settings})" if settings else name
@@ -123,7 +125,7 @@ def _number(text: str, hint: object, where: str) -> int | float:
 
 
 def word(value: object) -> str:
-    """Return the text from which `read` reads this value."""
+    """Return a value as text. `read` reads the same value from this text."""
     if isinstance(value, tuple):
         return f"({','.join(word(item) for item in value)})"
     if isinstance(value, float) and value.is_integer():

@@ -1,6 +1,6 @@
 """Saved states: dictionaries of numbers, texts and lists.
 
-A run continues bit-exactly from them, and JSON can hold them.
+A run that is restored from a state continues bit-exactly. A state can be written as JSON.
 """
 
 from __future__ import annotations

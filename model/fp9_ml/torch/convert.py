@@ -32,11 +32,11 @@ def convert(
 ) -> nn.Module:
     """Put the Linear and Conv2d layers of a model under a recipe. The model is changed in place and returned.
 
-    Parameters stay the same objects. An optimiser that holds them continues to work. Hooks of a replaced layer are
-    lost. `only(name, module)` says whether a layer is converted. The first and last of all layers, in the order of
-    registration, use the recipe's formats for such layers. So do depthwise convolutions. These formats apply even
-    if other layers are not converted. If the model itself is such a layer, a new layer is returned. With
-    `attention`, the two products of MultiheadAttention are converted too, as inner layers.
+    Parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced
+    layer are lost. `only(name, module)` says whether a layer is converted. The first layer, the last layer and
+    depthwise convolutions use the recipe's special formats. The first and last are determined among all layers, in
+    the order of registration, even if some layers are not converted. If the model itself is a single layer, a new
+    layer is returned. With `attention`, the two products of MultiheadAttention are converted too, as inner layers.
 
     Raises ValueError, before any change, if no layer is converted, and for a layer whose weight is computed from
     other parameters.
@@ -66,7 +66,7 @@ def convert(
 def _place(name: str, module: nn.Module, names: list[str]) -> Place:
     """Return whether a layer is first, last, depthwise or none of these.
 
-    A depthwise layer is never first or last. The only layer of a model is its last.
+    A depthwise layer is never first or last. If a model has only one layer, that layer is the last, not the first.
     """
     if isinstance(module, nn.Conv2d) and module.groups == module.in_channels > 1:
         return Place.DEPTHWISE

@@ -20,15 +20,15 @@ _EXTRA = "_extra_state"
 class ByRecipe(nn.Module):
     """Base class of layers under a recipe. A layer holds the recipe and the scales of the operands.
 
-    The scales are part of a state_dict. Fixed scales have no state, so the state_dict then equals that of torch's
-    own layer. A state_dict without scales, from a model trained in FP32, loads too. The scales of the layer then
-    start again.
+    The scales are saved in the state_dict. Fixed scales have no state, so the state_dict is then the same as for
+    torch's own layer. A state_dict without scales, from a model trained in FP32, can be loaded too. The layer then
+    has its initial scales.
     """
 
     recipe: Recipe
     scales: tuple[LayerState, ...]
     kept_in: tuple[Recording, str] | None
-    """Recording to which `fp9_ml.torch.record` writes, and the name of this layer in it."""
+    """Recording to which `fp9_ml.torch.record` writes, and this layer's name in the recording."""
     instead: Callable[[int, Numbers, Numbers], Numbers] | None
     """Function that computes the forward product of a group while `fp9_ml.torch.calibrate` runs."""
 
@@ -102,9 +102,10 @@ class Linear(ByRecipe, nn.Linear):
 
 
 class Conv2d(ByRecipe, nn.Conv2d):
-    """torch.nn.Conv2d under a recipe, computed as matrix products: rows of patches times filters, group by group.
+    """torch.nn.Conv2d under a recipe. Each group of channels is computed as a matrix product of patches and
+    filters.
 
-    A sum runs over a group's channels, then over the rows and columns of the filter. Padding zeros are summed like
+    A sum runs over a group's channels, then over the rows and columns of the filter. Padding zeros are added like
     other numbers. An operand's amax is taken over the patches, so pixels that a stride skips do not count. Each
     group has its own scales.
     """

@@ -54,9 +54,10 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """Scales of a layer, and where its products are recorded, if anywhere. With `training`, the scales are updated.
+    """Scales of a layer, and the recording to which its products are written, if any. With `training`, the scales
+    are updated.
 
-    `passes` holds the factors of earlier passes, which a repeated pass uses. `instead` computes the forward
+    `passes` holds the factors of earlier passes. A repeated pass uses these factors. `instead` computes the forward
     product of x and w in place of the recipe, without gradients.
     """
 
@@ -101,7 +102,9 @@ class _Product(torch.autograd.Function):
 
 
 def _is_repeated() -> bool:
-    """Return whether a backward pass is running. Activation checkpointing repeats forward passes during it."""
+    """Return whether a backward pass is running. A forward pass inside a backward pass is a repetition by
+    activation checkpointing.
+    """
     return bool(torch._C._current_graph_task_id() != -1)
 
 

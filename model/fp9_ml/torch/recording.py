@@ -1,4 +1,4 @@
-"""Recording of a model's products while it trains under a recipe. Hardware can be tested with them."""
+"""Recording of a model's products while it trains under a recipe. The recorded codes can test hardware."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ class GradScaler:
         scaler.step(optimizer)
         scaler.update()
 
-    With the rule `backoff`, it takes the same steps with the same scales as torch's. Between `update` calls, an
-    optimiser is unscaled and stepped once. Gradients are multiplied in FP32 by the inverse of the scale, as in
-    torch.
+    With the rule `backoff`, the steps and scales are the same as torch's. Between `update` calls, the gradients of
+    an optimiser may be unscaled once, and the optimiser may step once. Gradients are multiplied in FP32 by the
+    inverse of the scale, as in torch.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -44,9 +44,9 @@ class GradScaler:
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide an optimiser's gradients by the scale.
 
-        Code that reads them before `step` needs this, for example clipping.
+        Call this before `step` if other code uses the gradients, for example to clip them.
 
-        Raises RuntimeError, as torch does, if this was done since the last `update`.
+        Raises RuntimeError, as torch does, if the gradients were unscaled since the last `update`.
         """
         if id(optimizer) in self._unscaled:
             raise RuntimeError("unscale_() has been called on this optimizer since the last update()")
@@ -63,9 +63,9 @@ class GradScaler:
     def step(self, optimizer: Optimizer, *arguments: Any, **options: Any) -> Any:
         """Unscale the gradients, and take a step of the optimiser.
 
-        If they are not finite, skip the step and return None.
+        If the gradients are not finite, skip the step and return None.
 
-        Raises RuntimeError, as torch does, if it was called since the last `update`.
+        Raises RuntimeError, as torch does, if `step` was called for this optimiser since the last `update`.
         """
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update()")

@@ -1,4 +1,4 @@
-"""Probes at the edges of an engine: random sparse sums that show whether the engine's widths are right.
+"""Random sparse sums that test the widths of an engine.
 
 The exponents of their terms differ by about the width of the engine's numbers.
 """
@@ -77,8 +77,8 @@ class _Edges:
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sparse sums that reveal small changes of an engine.
 
-    The exponents of their terms differ by about the width of the engine's numbers. The terms are in one step or in
-    several. In most sums, large terms cancel.
+    The exponents of their terms differ by about the width of the engine's numbers. The terms are added in one step
+    or in several steps. In most sums, large terms cancel.
     """
     pool = OperandPool(interface)
     made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))
@@ -86,9 +86,9 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
 
 
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
-    """Return the same products with another addend, which subtracts the engine's result of the products.
+    """Return the same products with another addend: the negated result that the engine gives for these products.
 
-    The remaining sum reveals bits that rounding hides.
+    The new sum is the rounding error of the engine. It reveals bits that rounding hides.
     """
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)

@@ -18,7 +18,7 @@ from fp9_compare.identify.vectors import Vectors
 
 
 class OperandPool:
-    """Products and addends that an interface can represent, found by their exponent."""
+    """Products and addends that an interface can represent. Methods select a product or an addend by its exponent."""
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
@@ -37,7 +37,9 @@ class OperandPool:
         return self._codes_a[0.0], self._codes_b[0.0]
 
     def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b whose product is 2^exponent, or the nearest power of two that exists."""
+        """Return codes of a and b whose product is 2^exponent, or else the nearest power of two that a product can
+        have.
+        """
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
@@ -79,7 +81,7 @@ class OperandPool:
                 yield (code, one_b) if place == 0 else (one_a, code)
 
     def vectors(self, rows: Iterable[Row]) -> Vectors:
-        """Return rows as arrays. Indices that a row does not name hold its filler product."""
+        """Return probes as arrays. An index without a product gets the filler product of the probe."""
         made = list(rows)
         a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
         b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
@@ -91,9 +93,9 @@ class OperandPool:
 
 
 Row = tuple[str, Mapping[int, tuple[int, int]], float, tuple[int, int] | None]
-"""Row of a probe: its purpose, products by index, addend, and filler product.
+"""One probe: the purpose, a dictionary from indices to products, the addend, and the filler product.
 
-The filler product stands at all other indices. None means zero.
+The filler product is used at all other indices. A filler of None means zero.
 """
 
 
@@ -107,7 +109,8 @@ def codes_of(fmt: Format) -> dict[float, int]:
 def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
     """Return two factors for each power of two.
 
-    Their magnitudes are as similar as possible with `sign` 1, and as different as possible with `sign` -1.
+    With `sign` 1, the magnitudes of both factors are as similar as possible. With `sign` -1, they are as different
+    as possible.
     """
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]
@@ -136,7 +139,9 @@ def _filled(power: float, codes: Mapping[float, int]) -> float:
 
 @functools.lru_cache(maxsize=64)
 def negated(fmt: Format) -> np.ndarray[Any, Any]:
-    """Return a table that maps the code of each number to the code of its negative. Other codes do not change."""
+    """Return a table that maps the code of each number to the code of the negated number. Other codes do not
+    change.
+    """
     codes = codes_of(fmt)
     table = np.arange(1 << fmt.bits).astype(fmt.dtype)
     for number, code in codes.items():

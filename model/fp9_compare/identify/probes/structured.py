@@ -24,7 +24,8 @@ from fp9_compare.identify.vectors import Vectors
 def _order(p: OperandPool) -> Iterator[Row]:
     """Yield sums of two large products that cancel, and of small products.
 
-    A small product survives only if it is added after the cancellation, or in the same step.
+    If a small product is added before the two large products cancel, rounding removes it. If it is added later or
+    in the same step, it stays.
     """
     large, against, places = p.power(p.top), p.power(p.top, True), _places(p.depth)
     smallest = p.power(p.lowest)
@@ -51,9 +52,10 @@ def _precisions(p: OperandPool) -> list[int]:
 
 
 def _window(p: OperandPool) -> Iterator[Row]:
-    """Yield sums of two products that cancel and a third product, which becomes smaller bit by bit.
+    """Yield sums of two products that cancel and a third product. The third product takes every smaller exponent in
+    turn.
 
-    The two products are adjacent or apart.
+    The two products are next to each other, or have other products between them.
     """
     places = [(0, 1, 2), (0, 2, 1), (0, 2, 4), (1, 3, 0)]
     for drop in range(1, p.top - p.lowest + 1):
@@ -171,7 +173,10 @@ def structured(interface: Interface) -> Vectors:
 
 
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Return the indices of a sample of the vectors: every `share`th vector of a family, and all of a small family."""
+    """Return the indices of a sample of the vectors.
+
+    The sample has every `share`th vector of a large family, and all vectors of a small family.
+    """
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
         rows = [i for i, own in enumerate(vectors.purposes) if own == purpose]
@@ -183,10 +188,10 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 
 
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
-    """Return random sums of several kinds.
+    """Return random sums of several types.
 
-    The sums have few or many terms, with and without cancellation. Operands are all codes or have similar
-    exponents. Addends are of all kinds.
+    The sums have few or many terms, with and without cancellation. The magnitudes of a sum's operands are in a
+    random range, which is narrow or wide. The addends are of all types.
     """
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))

@@ -1,7 +1,7 @@
 """Character model with about 100 thousand parameters: a transformer of two blocks, forward and backward in NumPy.
 
-Every linear layer calls a `Product` for its matrix product. A study can replace it, for example BLAS on float32 by
-`fp9.matmul` on 8-bit codes.
+Every linear layer calls a `Product` for its matrix product. An experiment can use another `Product`, for example
+`fp9.matmul` on 8-bit codes instead of BLAS on float32.
 """
 
 from __future__ import annotations

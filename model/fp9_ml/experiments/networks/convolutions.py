@@ -110,7 +110,10 @@ class Pass:
 
 
 def forward(parameters: Parameters, images: Numbers, moments: Moments | None = None, sums: Sums = plain) -> Pass:
-    """Run the network on images. Norms use the given means and variances, or else those of the images."""
+    """Run the network on images.
+
+    The norms use the given means and variances, or else the means and variances of the images.
+    """
     saved: dict[str, Saved] = {}
     found: Moments = {}
 
@@ -138,7 +141,9 @@ def forward(parameters: Parameters, images: Numbers, moments: Moments | None = N
 
 
 def backward(run: Pass, gradient: Numbers) -> Parameters:
-    """Return the gradient of every parameter. Norms must have used the moments of the images."""
+    """Return the gradient of every parameter. The forward pass must have used the means and variances of the
+    images.
+    """
     found: Parameters = {"output.bias": gradient.sum(0)}
     weights, saved = run.parameters, run.saved
 

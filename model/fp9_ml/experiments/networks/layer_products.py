@@ -1,6 +1,6 @@
 """Matrix products of layers on 8-bit codes.
 
-An engine sums them, and each operand can be scaled by a power of two.
+An engine adds the products of elements. Each operand can be scaled by a power of two.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Layers of small networks in NumPy, each with its backward pass, except the matrix products.
+"""Layers of small networks in NumPy, each with its backward pass. The matrix products are in other modules.
 
-Numbers are float32. A forward function returns its result and saved data. A backward function takes the gradient
-with respect to the result, and the saved data.
+Numbers are float32. A forward function returns its result and data for the backward pass. A backward function takes
+these data and the gradient with respect to the result.
 """
 
 from __future__ import annotations
