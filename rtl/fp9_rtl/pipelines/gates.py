@@ -64,7 +64,7 @@ write_json gates.json
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A gate with its output net and its input nets. The delay includes the load inside its operation."""
+    """A gate with its output net and its input nets. The delay includes the load of the gates in the same operation."""
 
     output: int
     inputs: tuple[int, ...]
@@ -86,9 +86,7 @@ class Gates:
     load_delays: Mapping[int, int]
 
     def between(self, reads: Iterable[int], drives: Sequence[int]) -> Iterator[Gate]:
-        """Yield the gates of an operation, drivers first. `reads` are its input bits, and `drives` are its output
-        bits.
-        """
+        """Yield the gates between the bits `reads` and the bits `drives` of an operation, drivers first."""
         done: set[Bit] = {self.read[bit] for bit in reads}
         pending = [(self.driven[bit], False) for bit in reversed(drives)]
         while pending:

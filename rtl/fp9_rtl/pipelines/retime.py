@@ -87,7 +87,7 @@ def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) 
 
 
 def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
-    """Return the latest stage of every operation. `stages` stages must be able to meet the period."""
+    """Return the latest stage of every operation. The number of stages must be large enough for the period."""
     needed: dict[int, _Time] = {bit: (stages, 0) for bit in netlist.outputs if isinstance(bit, int)}
     placed = []
     for operation in reversed(netlist.operations):

@@ -122,8 +122,8 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
     """Return the representative of each module.
 
-    The representative is the first equal module with the same parent. A module that drives the other, directly or
-    indirectly, is not merged with it.
+    The representative is the first equal module with the same parent. Two modules are not merged if an input of one
+    depends on the other.
     """
     feeds = _feeds(passing)
     first: dict[Path, Path] = {(): ()}

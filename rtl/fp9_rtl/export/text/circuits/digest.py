@@ -47,7 +47,7 @@ class _Walk:
         self._count = 0
 
     def lines(self) -> Iterator[str]:
-        """Yield the circuit as lines of text: a line for the driver of each output, each register and each cell."""
+        """Yield the circuit as lines of text. Each output, each register and each cell has one line."""
         for name, port in self._ports.items():
             if port["direction"] == "output":
                 yield from self._behind(port["bits"])
