@@ -176,7 +176,8 @@ class RepeatedRatio:
 class Ratio:
     """Ratio of the areas and delays of two units for one mapping.
 
-    `result` has the result formats of the two units. `subnormals` tells how the units handle subnormal numbers.
+    `result` has the result formats of the two units. `subnormals` tells whether these formats have subnormal
+    numbers.
     """
 
     numerator: str
