@@ -1,4 +1,4 @@
-"""All claims about units that are kept as records, because measuring them takes hours.
+"""All claims about units whose outcomes are kept as records, because their measurement takes hours.
 
 Checks that take minutes have no record and run again each time.
 """

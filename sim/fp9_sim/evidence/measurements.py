@@ -61,9 +61,9 @@ class Measurement:
 def status(folder: Path, compare: bool = False) -> Iterator[Measurement]:
     """Yield the state of every study and comparison. `folder` holds the records.
 
-    With `compare`, the circuit of every variant is elaborated. A study is stale if one differs from the recorded
-    circuit. Comparisons are never stale, because they belong to no circuit. Raises ValueError if a file is no
-    record.
+    With `compare`, the circuit of every variant is elaborated. A study is stale if at least one circuit
+    differs from the recorded circuit. Comparisons are never stale, because they belong to no circuit. Raises
+    ValueError if a file is no record.
     """
     for name in STUDIES:
         yield Measurement(f"{records.STUDY}/{name}.json", f"fp9 records study {name}", _study(name, folder, compare))

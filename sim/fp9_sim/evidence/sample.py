@@ -1,4 +1,6 @@
-"""A spot check of a unit's evidence: a sample of it is measured again. The check takes about a minute."""
+"""A spot check of a unit's evidence: a small part of the evidence is measured again. The check takes about a
+minute.
+"""
 
 from __future__ import annotations
 

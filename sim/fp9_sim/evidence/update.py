@@ -61,10 +61,11 @@ def joined(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[tuple[Unit, Comparison | None]]:
-    """Compare the circuits of units with their certified circuits, where records about the function are stale.
+    """Compare the current circuit with the certified circuit, for each unit with stale records about its
+    function.
 
-    Yields each unit with the outcome, or None if it has no certified circuit. `limit` is the time limit of one
-    comparison in seconds. Raises ValueError and OSError as `update` does.
+    Yields each unit with the outcome, or None if the unit has no certified circuit. `limit` is the time limit
+    of one comparison in seconds. Raises ValueError and OSError as `update` does.
     """
     first: dict[Unit, Item] = {}
     for item in items:

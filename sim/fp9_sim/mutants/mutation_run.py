@@ -1,8 +1,8 @@
-"""Mutation testing of vectors: measure the share of single errors that a suite kills.
+"""Mutation testing of vectors: measure the fraction of single errors that a suite detects.
 
-The kind of mutants (module `kinds`) decides where the errors are. They are in Verilog operators, in two-input
-gates or in library cells. SAT and ABC compare each surviving mutant with the circuit. Equivalent mutants are
-left out of the score.
+The kind of mutants (module `kinds`) decides where the errors are. Errors are in Verilog operators, in
+two-input gates or in library cells. SAT and ABC compare each surviving mutant with the circuit. Equivalent
+mutants are left out of the score.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def score(
     """Measure the mutation score of a unit's suites, with `drawn` mutants for each seed.
 
     Each level of the kind gets the same number of mutants. A mutant that several seeds select counts once. The
-    default seeds are the kind's own. `timeout` limits the seconds of one comparison with the circuit, and again the
-    seconds for its cases. `proven` holds equivalent mutants of the same Verilog (`recorded.proven`); they are not
-    compared again.
+    default seeds are the kind's own. `timeout` is the time limit in seconds for comparing one mutant with the
+    circuit. A proof by cases may take the same time in addition. `proven` holds equivalent mutants of the same
+    Verilog (`recorded.proven`). These mutants are not compared again.
 
     Raises ValueError if the circuit fails a vector, or if `drawn` is 0 or above 255 for each level.
     """

@@ -129,7 +129,7 @@ class Netlist:
     def check(self, lemmas: Sequence[Lemma]) -> None:
         """Verify that the lemmas cover the circuit. Each lemma may use only conclusions of earlier lemmas.
 
-        A field that the circuit does not carry must also be determined. Raises ValueError otherwise.
+        The lemmas must also determine the fields that the circuit leaves out. Raises ValueError otherwise.
         """
         groups = list(dict.fromkeys(lemma.steps for lemma in lemmas))
         if sorted(step for group in groups for step in group) != sorted(self.modules):
@@ -197,7 +197,7 @@ def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
 
 
 def in_words(text: str) -> str:
-    """Replace the dots in net names, so that each is a Verilog identifier."""
+    """Replace the dots in net names, so that each name is a Verilog identifier."""
     return _FIELD.sub(lambda match: word(match[0]), text)
 
 

@@ -92,10 +92,11 @@ def certify(unit: Unit, folder: Path) -> Path | None:
 
 
 def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
-    """Compare a unit's current circuit with the certified circuit. If they are equivalent, record it as a member.
+    """Compare a unit's current circuit with the certified circuit. If they are equivalent, record the current
+    circuit as a member of the class.
 
-    Return the comparison, or None if there is no certified circuit or if the form is already a member. Only a proof
-    whose control was refuted adds a member. Raises ValueError for files that are no records.
+    Return the comparison, or None if there is no certified circuit or if the form is already a member. Only a
+    proof whose control was refuted adds a member. Raises ValueError for files that are no records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):

@@ -1,8 +1,9 @@
-"""Compiled parts of Verilator's runtime. The parts are compiled once for each set of options, and all builds share
+"""Object files of Verilator's runtime. They are compiled once for each set of options, and all builds share
 them.
 
-The parts do not depend on the design, and compiling them takes most of a small build's time. The parts are
-cached next to compiled units. The first process that needs a part compiles it, and other processes wait.
+The object files do not depend on the design, and compiling them takes most of a small build's time. They
+are cached next to compiled units. The first process that needs a file compiles it, and other processes
+wait.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _AHEAD = 3600.0
 
 
 def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
-    """Return the folder of a part. If it does not exist, `make` fills it. Raises OSError if it cannot be written."""
+    """Return the cache folder `name` for these options. If the folder does not exist, `make` fills it.
+
+    Raises OSError if the cache cannot be written.
+    """
     final = _place(name, options)
     if not final.is_dir():
         with _alone(final):
@@ -40,10 +44,11 @@ def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
 
 @contextlib.contextmanager
 def library(options: list[str], working: Path) -> Iterator[None]:
-    """Provide object files for a build by `make` in `working`, and store the files that the build adds.
+    """Copy cached object files into the build folder `working`. After the build, store the new object files in
+    the cache.
 
-    The files depend on `options`: Verilator's version and the compiler's options. If the cache cannot be written,
-    every build compiles its own files.
+    The files depend on `options`: Verilator's version and the compiler's options. If the cache cannot be
+    written, every build compiles its own files.
     """
     final = _place("verilator-library", options)
     with contextlib.ExitStack() as until_made:

@@ -24,7 +24,9 @@ machine.
 """
 
 SHARD = 1 << 24
-"""Number of operations in an enumerated shard. A shard takes some seconds, which a killed sweep loses."""
+"""Number of operations in an enumerated shard. A shard takes some seconds, and a killed sweep repeats its
+open shards.
+"""
 
 DRAWN_SHARD = 1 << 20
 """Largest number of operations in a stratified shard. The shard is held in memory."""
@@ -36,7 +38,7 @@ STREAMS = 1024
 """Number of parallel sequences for a pipelined unit."""
 
 _STREAMED = 1 << 24
-"""Number of operations from which parallel sequences save more time than their set-up takes."""
+"""Smallest number of operations for which parallel sequences save more time than their set-up takes."""
 
 STRATIFIED_COUNT = 1 << 26
 """Default number of operations in a stratified sweep."""

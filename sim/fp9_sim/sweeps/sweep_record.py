@@ -66,7 +66,7 @@ class Swept:
 
     @property
     def share(self) -> float:
-        """Return the covered share of the input space. The share is 0 for stratified sweeps."""
+        """Return the fraction of the input space that the runs cover. The fraction is 0 for stratified sweeps."""
         return self.enumerated / self.plan.space if self.plan.exhaustive else 0.0
 
 

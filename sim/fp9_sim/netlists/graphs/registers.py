@@ -22,10 +22,10 @@ Register = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kept:
-    """Gates in which some registers are wires: registers that hold don't-care values.
+    """Gates after the registers that hold don't-care values were replaced by wires.
 
-    `first` and `second` are the nets of the free inputs, for each of the two circuits. The net `is_second` selects
-    the second circuit. `nets` is the number of nets.
+    `first` and `second` are the nets of the free inputs, for each of the two circuits. The net `is_second`
+    selects the second circuit. `nets` is the number of nets.
     """
 
     gates: list[Row]

@@ -51,7 +51,7 @@ hour.
 """
 
 _ABC_PARTS = (0.1, 0.4, 0.5)
-"""Shares of ABC's time for SAT, SAT in two parts, and merging of internal nodes."""
+"""Fractions of ABC's time for SAT, SAT in two parts, and merging of internal nodes."""
 
 _CUT_AT = (0.5, 0.35)
 """Highest levels allowed for a minimum cut, as fractions of the longest path. The levels are tried in order."""
@@ -78,11 +78,10 @@ class Comparison:
     def equal(self, number: int, timeout: float) -> Verdict:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
-        `timeout` limits the seconds for proofs about the whole circuits, and again the seconds for cases. Bias
-        values
-        that the unit does not accept are excluded. A counterexample holds the unit's inputs and the inputs of
-        module
-        `pair`. For a sequence from reset it holds the inputs of each operation, `a@0` and so on.
+        `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by cases may take the
+        same time in addition. Bias values that the unit does not accept are excluded. A counterexample holds the
+        unit's inputs and the inputs of module `pair`. For a sequence from reset it holds the inputs of each
+        operation, `a@0` and so on.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)

@@ -91,7 +91,7 @@ class Pair:
         return any(port.name.endswith("_bias") for port in self.unit.inputs)
 
     def _never_set(self) -> set[int]:
-        """Return the register bits that stay 0 after reset. They are proven by induction over clock cycles."""
+        """Return the register bits that stay 0 after reset. Induction over clock cycles proves this."""
         literals, zero = self.literals, {q for _, q in self.state}
         while zero:
             self.literals = literals | dict.fromkeys(zero, 0)

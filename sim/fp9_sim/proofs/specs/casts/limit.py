@@ -1,10 +1,10 @@
 """Specification of quantisers with a tensor scale. The specification compares products, so that it needs no
 division.
 
-The block's scale is at least a given scale if amax reaches a limit. The limit is the scale's lower limit, times
-the rule's divisor, times the tensor scale. A number becomes an element or a larger one if it reaches the
-midpoint below the element, times both scales. Both sides of a comparison are integers. Their exponent
-difference is clamped to the range that decides the comparison.
+The block's scale is at least a given scale if amax reaches a limit. The limit is the scale's lower limit,
+times the rule's divisor, times the tensor scale. A quantised number is at least a given element if the
+number reaches the midpoint below that element, times both scales. Both sides of a comparison are integers.
+Their exponent difference is clamped to the range that decides the comparison.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Specification of a quantiser. Comparisons with amax check the scale. The thresholds of a cast check each
 element.
 
-A number is amax if it is at least as large as all others. Under this condition, one case for each number
-compares the scale. The specification therefore needs no tree of maxima. An element is compared for the scale
-that the unit gives.
+There is one case for each number. The case assumes that this number is amax, so that it is at least as
+large as all others. The case then compares the scale. The specification therefore needs no tree of maxima.
+An element is compared for the scale that the unit gives.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Specification of quantisers whose blocks take several operations: handshake, order and values.
 
-Registers in the proof module state what the block's registers contain. Temporal induction proves this for all
-sequences after reset. One arbitrary operation is followed through the block by its numbers. A scale is compared in
-the clock cycle in which the block's last operation enters. The stages after the block are a separate pipeline
-(`stream_netlist`).
+Registers in the proof module describe the contents of the block's registers. Temporal induction proves
+that the description is correct for all sequences after reset. The proof follows the numbers of one
+arbitrary operation through the block. A scale is compared in the clock cycle in which the block's last
+operation enters. The stages after the block are a separate pipeline (`stream_netlist`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TRACKED, _BEHIND = "block", "behind the block"
 
 
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the only case. Its control claims that the block holds only one operation. A second operation
+    """Return the only case. Its control claims that the unit holds at most one operation. A second operation
     refutes the control.
     """
     most = unit.group + unit.stages - 1
@@ -115,7 +115,7 @@ def _handshake(unit: Quantiser, most: int) -> str:
 def _block_wires(unit: Quantiser) -> list[str]:
     """Return Verilog that counts the waiting operations of a complete block and checks the order of blocks.
 
-    The next block must not have entered more operations than the complete block has delivered.
+    The check is that the next block has taken at most as many operations as the complete block has delivered.
     """
     count = unit.group
     return [

@@ -93,12 +93,15 @@ def is_nan(fmt: FixedFormat, code: str) -> str:
 
 
 def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[str]:
-    """Yield Verilog for the exact sum of two terms with significands of `bits` bits, at least the result's precision.
+    """Yield Verilog for the exact sum of two terms with significands of `bits` bits, at least the result's
+    precision.
 
-    Its wires are `significand`, `exponent`, `guard`, `rest`, `zero`, and `negative` for a nonzero sum.
+    The Verilog drives the wires `significand`, `exponent`, `guard`, `rest`, `zero` and `negative`. The wire
+    `negative` is the sign of a nonzero sum.
 
-    A term far below the other term is shifted up, but stays below every bit that rounding reads. The other term is
-    a multiple of these bits. The sum therefore stays strictly between the same two rounding boundaries.
+    A term far below the other term is shifted up, but stays below every bit that rounding reads. The other
+    term is a multiple of these bits. The sum therefore stays strictly between the same two rounding
+    boundaries.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1

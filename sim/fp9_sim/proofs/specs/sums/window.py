@@ -171,9 +171,7 @@ def _of_term(unit: Dot, term: str) -> str:
 
 
 def _of_sum(unit: Dot) -> str:
-    """Return a Verilog condition: if the window is too high to contain a product, the sum is no wider than the
-    addend.
-    """
+    """Return a Verilog condition: if no product fits into the window, the sum is no wider than the addend."""
     return f"{_SPECIAL} || {_is_below(unit)} || add.sum >> {_window_bits(unit) - 1} == 0"
 
 
