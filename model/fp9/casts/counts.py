@@ -1,8 +1,8 @@
 """Statistics of a cast, counted during the cast: overflow, underflow, zeros, specials, amax.
 
 Each block of the array is scanned twice. The scan of the sources finds zeros, overflow and the largest magnitude.
-The scan of the codes finds zeros and subnormal numbers. Infinities, NaN and numbers that may overflow at random are
-rare. The pieces that contain them are counted element by element.
+The scan of the codes finds zeros and subnormal numbers. Sections of
+a block that contain an infinity, a NaN or a number that may overflow at random are counted element by element.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class Counts:
 
 
 _PIECE = 1 << 12
-"""Number of elements in a piece. A piece with a rare element is counted element by element."""
+"""Number of elements in a section of a block. A section with a rare element is counted element by element."""
 
 
 class Tally:
-    """Thread-safe sum of the statistics of a cast's parts."""
+    """Thread-safe counter that adds the statistics of all slices of a cast."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
         self._request = request
@@ -94,7 +94,7 @@ class Tally:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Encode one part of the flat sources with a plan, and count its statistics."""
+        """Encode one slice of the flattened source array with a plan, and count the slice's statistics."""
         found = None
         if plan.counted is None or self._limits is None:
             plan.encode(supplied, part, source, codes, flags)
@@ -103,7 +103,7 @@ class Tally:
         self._add(supplied, part, source, codes, found)
 
     def total(self) -> Counts:
-        """Return the statistics of all parts together."""
+        """Return the statistics of the whole array."""
         return sum(self._parts, Counts())
 
     def _add(

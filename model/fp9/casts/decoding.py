@@ -93,7 +93,10 @@ def decode_to(
 
 
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the numbers in the format's NumPy dtype if there is one. Hybrid rounding reads its source bits there."""
+    """Return the numbers in the NumPy dtype that equals the format, or in float32 or float64 if there is none.
+
+    Hybrid rounding takes its threshold from the source's last bits, so it needs this dtype.
+    """
     if fmt.native_dtype is None:
         return decode_to(codes, fmt, smallest_dtype(fmt))
     import ml_dtypes  # slow to load; it gives NumPy the name bfloat16

@@ -30,11 +30,14 @@ _HALVES = 1 << 16
 _FRACTION = 7
 
 _LOWEST = -100
-"""Minimum exponent of target numbers. Upper halves below 2**-126 have fewer fraction bits."""
+"""Minimum exponent of target numbers. The upper half of a number below 2**-126 has fewer fraction bits."""
 
 
 def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan that looks up each 16-bit source pattern in a table, or None if no table applies or is faster."""
+    """Return a plan that looks up each 16-bit source pattern in a table.
+
+    Returns None for small arrays, for a separate scale per element, and for roundings that use random bits.
+    """
     if size < TABLE_PAYS or request.scale is None or request.random_width:
         return None
     from fp9.kernels.round32 import look_up  # slow to load

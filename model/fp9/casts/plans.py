@@ -108,9 +108,10 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 
 
 def odd_is_safe(grid: Grid) -> bool:
-    """Return whether float32 rounded to odd has at least two bits more than the target and the random bits together.
+    """Return whether a source can be rounded to odd in float32 before the cast without changing the result.
 
-    This must also hold for the smallest float32 numbers.
+    The float32 significand must have at least two bits more than the target and the random bits together. This must
+    also hold for the smallest float32 numbers.
     """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits

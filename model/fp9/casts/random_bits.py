@@ -35,13 +35,16 @@ class Stochastic(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Random integers of `width` bits: one value or row for each element or row, or one value for all elements."""
+    """Random integers of `width` bits.
+
+    The first axis of `values` has one entry per source element or row, or a single entry for all elements.
+    """
 
     values: NDArray[Any]
     width: int
 
     def part(self, part: slice) -> NDArray[Any]:
-        """Return the random integers for a part of the source."""
+        """Return the random integers for a slice of the source."""
         return self.values if self.values.shape[0] == 1 else self.values[part]
 
     def of(self, rows: slice) -> RandomBits:

@@ -43,18 +43,18 @@ Counted = Callable[["NDArray[Any]", "NDArray[Any]", "Limits"], "Found"]
 
 
 class Plan(NamedTuple):
-    """A function that encodes a part of the source, and the preferred number of elements per part.
+    """A function that encodes a slice of the source, and the preferred number of elements per slice.
 
-    The function's arguments are (supplied, part, source[part], codes[part], flags[part]).
+    The function's arguments are (supplied, slice, source[slice], codes[slice], flags[slice]).
     """
 
     encode: Encode
     part: int
     takes_nan: bool = True
     counted: Counted | None = None
-    """A function that encodes a part and returns the same counts as `count_all`, in one pass. None if there is none.
+    """A function that encodes a slice and counts its statistics in the same pass, or None if there is none.
 
-    Its arguments are (source[part], codes[part], limits).
+    The function's arguments are (source[slice], codes[slice], limits).
     """
 
 
@@ -76,7 +76,7 @@ class Request:
 
 
 def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
-    """Return the scaled numbers of a part as float32 patterns, rounded to odd."""
+    """Return the scaled numbers of a slice as float32 bit patterns. Inexact numbers are rounded to odd."""
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
@@ -85,7 +85,7 @@ def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, par
 
 
 def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
-    """Return the scaled numbers of a part as float64."""
+    """Return the scaled numbers of a slice as float64."""
     numbers = widen(source)
     if request.scale is None:
         assert supplied.scales is not None, "a request without a scale has one for each element"
@@ -138,7 +138,7 @@ def _randoms(
 
 
 def random_part(supplied: Supplied, part: slice) -> NDArray[Any]:
-    """Return the random bits for a part of the source."""
+    """Return the random bits for a slice of the source."""
     assert supplied.random is not None, "a request of some random bits is served with them"
     return supplied.random.part(part)
 

@@ -176,7 +176,7 @@ def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits 
 
 
 def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Fraction:
-    """Add the random bits below the last bit of a normal number of this size. Then truncate to `fmt`."""
+    """Add the random bits just below full precision, even for subnormal results. Then truncate to `fmt`."""
     lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
     biased = round_magnitude(lifted, fmt, Rounding.SR, bits) * pow2(-lift)

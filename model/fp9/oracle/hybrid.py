@@ -64,7 +64,9 @@ class HybridTable:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Return ranges [first, end) of patterns. Each range joins adjacent stochastic binades."""
+        """Return the ranges [first, end) of source patterns with stochastic rounding. Adjacent binades share one
+        range.
+        """
         joined: list[tuple[int, int]] = []
         for binade in self.binades:
             if joined and joined[-1][1] == binade.first:

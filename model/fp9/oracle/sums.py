@@ -74,10 +74,9 @@ def _scaled(term: Term, scale: Term) -> Term:
 
 
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
-    """Return the sum of each group of products times the group's scale (MMA-Sim, GST-FDPA).
+    """Return one term per group: the sum of the group's products times the group's scale (MMA-Sim, GST-FDPA).
 
-    `scales` has one scale per product. The alignment exponent of a group is that of its scale, even if the sum is
-    0.
+    `scales` has one scale per product. The term's alignment exponent is the scale's exponent, even if the sum is 0.
     """
     assert engine.step.group is not None
     terms = []
@@ -127,7 +126,7 @@ def dot(
 class Taken:
     """One rounding within a sum: its products, its addend, and the resulting code.
 
-    If the rounding adds a chunk's sum to the total, `part` is the chunk's sum and there are no products.
+    If the rounding adds a chunk's sum to the total, `part` is this chunk's sum and `products` is empty.
     """
 
     engine: Engine
@@ -179,9 +178,9 @@ def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
 
 
 def _as_given(engine: Engine, c: Term) -> int:
-    """Return the code of a sum without products: the addend in the output format, truncated if necessary.
+    """Return the code of a sum without products. The addend is converted to the output format, truncated if necessary.
 
-    NaN becomes the engine's NaN code.
+    A NaN addend gives the engine's NaN code.
     """
     return rounded(Engine("addend", Result(engine.output, Rounding.RTZ), nan=NanPolicy(engine.nan.code)), [c])[0]
 

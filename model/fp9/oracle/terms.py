@@ -76,7 +76,10 @@ def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = Non
 
 
 def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
-    """Return the result. If the engine flushes tiny results, return zero with the same sign instead."""
+    """Return a result's code and flags after flushing.
+
+    If the engine flushes tiny results, a tiny result becomes zero with the same sign.
+    """
     result = engine.result.format
     subnormal = result.kind_of(code) is Kind.FINITE and abs(result.value_of(code)) < pow2(result.min_normal_exponent)
     if not engine.result.flush or not (subnormal or flags & Flags.UNDERFLOW):
@@ -85,7 +88,10 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 
 
 def as_addend(engine: Engine, term: Term) -> Term:
-    """Return the addend. If the engine flushes subnormal addends, return zero with the same sign instead."""
+    """Return the addend after flushing.
+
+    If the engine flushes subnormal addends, a subnormal addend becomes zero with the same sign.
+    """
     subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
     return Term(exact(0, term.value.negative)) if engine.result.flush_addend and subnormal else term
 

@@ -1,8 +1,8 @@
 """Threshold tables of casts: for each code, the first source pattern that rounds to it, from exact arithmetic.
 
-At most 129 patterns define a monotone rounding completely, whatever algorithm computes it. Therefore the table
-connects the oracle with a proof. The table is computed from the oracle by bisection over source codes. A separate
-check shows that it is monotone. Plain comparisons show that a circuit agrees with it.
+A monotone rounding is completely defined by at most 129 patterns. The table therefore does not depend on the
+algorithm of a circuit. It is computed from the oracle by bisection over source codes. A separate check shows that
+the rounding is monotone. A proof then needs only comparisons to show that a circuit agrees with the table.
 
 Hybrid rounding of HiFloat8 is stochastic in some binades, and not monotone there. In these binades the table gives
 the next lower number. A comparison of two source fields decides whether to round up (HiF8 section 3.2).

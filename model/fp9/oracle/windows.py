@@ -98,8 +98,9 @@ def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fracti
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
     """Return the sum of a CDNA3 step (MMA-Sim, GTR-FDPA), and whether bits were dropped.
 
-    Even products and odd products are summed separately, truncated toward zero. The two sums are added with floor
-    truncation. C is then added with floor truncation.
+    Products with even index and products with odd index are summed separately, truncated toward zero. The two sums
+    are
+    added and truncated toward minus infinity. C is then added in the same way.
     """
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None

@@ -35,7 +35,7 @@ _SPECIAL = 0.125
 FULL_LIMIT = 1 << 20
 """Maximum number of operations of an exhaustive suite."""
 DRAWN_BITS = 1 << 30
-"""Maximum number of random input bits in a suite, which limits the memory for computing results."""
+"""Maximum number of random input bits in a suite. It limits the memory that the computation of results needs."""
 
 
 def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
@@ -80,9 +80,9 @@ def _uniform(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random sums. Half of the addends have an exponent near the product's exponent.
+    """Return random sums. In half of the operations the addend has an exponent near the product's exponent.
 
-    In exact sums of several products, seven of eight operations have no special operand.
+    In exact sums of several products, seven of eight operations have only finite factors.
     """
     columns = _uniform(unit, count, rng)
     if unit.engine.window.width is None and unit.products > 1:

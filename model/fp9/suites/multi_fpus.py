@@ -1,10 +1,13 @@
 """Corner and random operations of a `multi_fpu`.
 
-The operations cover results next to every boundary of their format, cancellations and classes. All operations in a
-block have the same `op` and the same formats. Each `op` occurs in blocks with many combinations of formats.
+The results are next to every rounding boundary of their format. Cancellations and all operand classes occur too.
+All
+operations in a block have the same `op` and the same formats. Each `op` occurs in blocks with many combinations of
+formats.
 
-Within a block, the last operand that the operation reads is computed from a wanted exact result. The wanted result
-is a code of the result format, the midpoint after a code, or a value next to one of them.
+Within a block, the last operand that is read is computed from the other operands and from a wanted exact result.
+The wanted
+result is a code of the result format, the midpoint after a code, or a value next to one of them.
 """
 
 from __future__ import annotations

@@ -160,10 +160,11 @@ def _choose(
 
 @kernel
 def _take_best(rows, counts, worth):
-    """Return the index of the row whose bit pairs have the highest total worth, and reduce their worth.
+    """Return the index of the row whose bit pairs have the highest total worth, and reduce the worth of these pairs.
 
-    `worth[i, v, w, j]` is the worth of the bits i and j with the values v and w. The sums over i are kept separate
-    for each j, to fill vector lanes and to give the same result on every machine.
+    The element `worth[i, v, w, j]` belongs to rows in which bit i has the value v and bit j has the value w. The
+    sums
+    over i are kept separate for each j. This fills vector lanes and gives the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

@@ -28,7 +28,7 @@ GROUP = 4
 """Number of operations in an independent sequence. Each sequence begins with LOAD."""
 
 _BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
-"""Operations that follow the end of a chunk: a short chunk and then an empty chunk."""
+"""Operations that follow a completed chunk. They add a short chunk and then an empty chunk."""
 
 _EVERY_PAIR = 16
 """Number of sequences for each pair of successive operations."""
@@ -71,9 +71,9 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return each corner operation as LOAD and FOLD: the product becomes the chunk, and the addend becomes the total.
+    """Return sequences of LOAD and FOLD. LOAD computes the corner operation's product, and FOLD adds it to the addend.
 
-    A group holds two corner operations.
+    Each group holds two corner operations.
     """
     first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
     count = len(second["c"])
@@ -132,9 +132,9 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 
 
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return chunks that sum three of the smallest products and are added to a total of zero.
+    """Return chunks that sum three of the smallest products. FOLD then adds the chunk to a total of zero.
 
-    Some products nearly cancel, so that the chunk's value can be smaller than every product.
+    Some products nearly cancel. The chunk's sum can then be smaller than each of its products.
     """
     nothing = {"c": np.zeros(_SMALLEST, dtype=np.uint32)}
     first, second, third = (smallest_factors(unit, _SMALLEST, rng) | nothing for _ in range(3))
@@ -145,9 +145,10 @@ def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
     """Return sequences that end a chunk after every number of steps, up to one more than a full chunk.
 
-    The chunk ends with FOLD, LOAD, CLEAR or HOLD, and further steps follow. Port values above FOLD mean FOLD and
-    also occur. The last sequence fills a chunk. The products are ordinary numbers, because an infinity or NaN would
-    hide the later results.
+    FOLD, LOAD, CLEAR or HOLD ends the chunk, and further steps follow. Port values above FOLD also occur. They mean
+    FOLD too. The last sequence fills a chunk. All products are finite, because an infinity or NaN would hide the
+    later
+    results.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
@@ -188,7 +189,9 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the factors with all signs of a inverted. Half of the codes of a also have one low bit changed."""
+    """Return the factors with the sign of every `a` inverted. In half of the operations one low bit of `a` also
+    changes.
+    """
     sign = 1 << (unit.a[0].bits - 1)
     turned = {name: column for name, column in columns.items() if name[0] in "ab"}
     for lane in unit.lane_names("a"):

@@ -1,4 +1,4 @@
-"""Chunks whose significand is all ones, and chunks that hold the largest number.
+"""Operations on chunks whose significand is all ones, and on chunks that hold the largest number.
 
 A power of two nearly cancels a chunk whose significand is all ones. Products of every class are added to a chunk
 that holds the largest number.
@@ -24,8 +24,9 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
     """Return sequences in which the first lane sums powers of two. Their lengths are multiples of `group`.
 
     Some chunks reach a significand of all ones. The next power of two then cancels all bits except the last one.
-    Both signs occur. Other chunks reach the largest number, if possible. A product of any class is then added, and
-    FOLD adds the chunk to a total of any class.
+    Both signs occur. Other chunks reach the largest number, if the products allow it. Then a product of any class
+    is
+    added to the chunk, and FOLD adds the chunk to a total of any class.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

@@ -1,6 +1,6 @@
 """Chunks with a long significand, made by summing several products.
 
-A further product is added to the chunk, or the chunk is added to the total.
+In some sequences a further product is added to the chunk. In others the chunk is added to the total.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _JOINED = 5000
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
     """Return sequences that add a product to a chunk with a long significand, and the number of these sequences.
 
-    The product comes from every second corner operation. The chunk is a sum of two products, equal to that
-    operation's addend or near it. FOLD then adds the chunk to zero.
+    The product comes from every second corner operation. The chunk is a sum of two products. It is equal to the
+    operation's addend or nearly equal. FOLD then adds the chunk to a total of zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)

@@ -1,4 +1,4 @@
-"""A table of a unit's products, sorted by size. It finds factors whose product is near a given number."""
+"""A table of a unit's products, sorted by size, to find factors whose product is near a given number."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Return columns with the largest product that does not exceed each magnitude in `wanted`, and the products.
+        """Return columns with the largest product that does not exceed each magnitude in `wanted`.
 
-        For zero, infinity or NaN in `wanted`, the product is zero, infinity or NaN. The other lanes multiply zeros.
+        Also return the products. For zero, infinity or NaN in `wanted`, the product is zero, infinity or NaN. The
+        other
+        lanes multiply zeros.
         """
         finite = np.isfinite(wanted)
         size = np.abs(np.where(finite, wanted, 0.0))

@@ -46,7 +46,7 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """Return each operation as LOAD. The operation after it has zero products and leaves the accumulator unchanged.
+    """Return each operation as LOAD, followed by an operation with zero products that keeps the accumulator's value.
 
     The zeros have the sign of the addend.
     """
@@ -119,7 +119,10 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return every pair of successive operations, applied to random corner operations. One eighth has zero factors."""
+    """Return every pair of successive operations, with operands from random corner operations.
+
+    In one eighth of the operations all factors are zero.
+    """
     pairs = np.array(list(itertools.product(unit.operations, repeat=2)) * _EVERY_PAIR, dtype=np.uint32).reshape(-1)
     rows = rng.integers(0, len(step["c"]), len(pairs))
     columns = {"op": pairs, **{name: column[rows] for name, column in step.items()}}

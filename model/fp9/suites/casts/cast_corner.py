@@ -28,15 +28,17 @@ from fp9.units import SCALE_BITS, Cast, Port
 _CARRIES = 4
 _CLOSE = 16
 _REACHING = 1500
-"""Number of stochastic operations just below a target's normal range. Every other rounding has an eighth of this."""
+"""Number of operations with stochastic rounding just below a target's normal range. Other roundings have an eighth."""
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner operations of a cast, then sequences for the running maximum.
 
-    Each case occurs under the selections that affect it. All lanes carry the same operations, each lane one step
-    later than the previous lane. The scale is random. The source's exponent compensates for the scale if possible,
-    so that the intended rounding happens.
+    Each corner case is combined with the selections that affect it. All lanes carry the same operations, and each
+    lane
+    is one step later than the previous lane. The scale is random. If possible, the source's exponent compensates
+    for
+    the scale, so that the scaled source is still at the intended rounding boundary.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
@@ -79,7 +81,7 @@ def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> It
 
 
 def _edges(unit: Cast, selects: list[Port]) -> Family:
-    """Return special codes and the thresholds at the ends of each target's range.
+    """Return special codes, and the thresholds next to the smallest and the largest numbers of each target.
 
     Both signs and every selection occur.
     """
@@ -93,9 +95,10 @@ def _edges(unit: Cast, selects: list[Port]) -> Family:
 
 
 def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources that differ in one exponent bit from the ends of a target's subnormal range and finite range.
+    """Return sources that differ in one exponent bit from the limits of a target's subnormal range and finite range.
 
-    Thus each exponent bit decides one comparison. Each target and rounding is used. The overflow policy is random.
+    Thus each exponent bit decides one comparison. Every target and every rounding occur. The overflow policy is
+    random.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits, source.bits - 1)
@@ -114,8 +117,9 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return small target numbers, and the midpoints between them, with one additional lower bit.
 
-    Every lower source bit is set once, under each rounding. Each operation checks one of the bits that the shift
-    for subnormal results discards.
+    Every lower source bit is set once, under each rounding. The shift for subnormal results discards this bit. The
+    bit
+    must still affect the rounding.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
@@ -159,7 +163,8 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
     """Return sources with random bits whose sum just carries out, or just fails to carry out, in every binade.
 
     The tail is the part of the source below the target's last bit. A subnormal result has a longer tail. Some tails
-    are walking patterns and occur with every kind of random bits. Other tails start with several zeros or ones.
+    are walking patterns, which are combined with every type of random bits. Other tails start with several zeros or
+    ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
@@ -191,7 +196,8 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield sources just below each target's normal range, under each rounding.
 
-    The random bits just lift the source to a normal number, or just fail to do so. The carry decides the underflow
+    Adding the random bits either just gives a normal number, or just fails to do so. The carry decides the
+    underflow
     flag.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1

@@ -21,11 +21,11 @@ _OVERFLOWING = 128
 
 
 def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources with F equal to T, with F nearly equal to T, and random sources.
+    """Return sources with F equal to T, sources with F nearly equal to T, and random sources.
 
     Nearly equal means that F and T differ in one bit, or in all bits below some position. F and T are bits of the
-    same fraction, with F at higher positions (HiF8 section 3.2). F equals T if the fraction repeats with a period
-    equal to the distance between them.
+    same fraction, with F at higher positions (HiF8 section 3.2). To make F equal to T, the fraction repeats with a
+    period equal to the distance from F to T.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

@@ -39,7 +39,8 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
-    The bits that the target keeps are random. Below them follow a half bit or none, and one further bit or none.
+    The bits that the target keeps are random. The discarded bits hold a half or zero, and at most one further 1
+    bit.
     Thus every bit affects the normalising shift before rounding. Source formats with few fraction bits yield
     nothing, because `brought_inside` covers all their subnormals.
     """
@@ -62,7 +63,7 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 
 
 def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return special source codes and the ends of the source's range, under every selection. Both signs occur.
+    """Return special source codes and the limits of the source's range, under every selection. Both signs occur.
 
     Half of the operations have a scale of 1. The other operations have a random scale.
     """
@@ -75,7 +76,7 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return operations for every exponent that source and scale can reach together, most of them beyond all targets.
+    """Return operations for every exponent that a scaled source can have. Most exponents are beyond all targets.
 
     The scale is random, and the source provides the rest of the exponent. Every selection occurs many times.
     """
