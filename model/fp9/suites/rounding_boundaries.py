@@ -22,9 +22,9 @@ def thresholds(source: FixedFormat, target: Format) -> Codes:
 
 
 def outside(source: FixedFormat, target: Format) -> Codes:
-    """Return source magnitudes around the first number and the first midpoint of binades outside the target's range.
+    """Return source magnitudes in binades outside the target's range, around the first number and the first midpoint.
 
-    The binades are two above the largest number, and those between half the target's last bit and its smallest
+    The binades are the two above the largest number, and those between half the target's last bit and its smallest
     number.
     """
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
@@ -42,7 +42,7 @@ def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
 
 
 def special_codes(fmt: FixedFormat) -> Codes:
-    """Return magnitudes: zero, the ends of the subnormal range and of the finite range, infinity, and NaN.
+    """Return magnitudes: zero, infinity, NaN, and the limits of the subnormal range and of the finite range.
 
     Each NaN has a single fraction bit set.
     """

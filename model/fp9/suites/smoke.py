@@ -86,9 +86,9 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 
 
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
-    """Return the position of the leading bit of subnormal results, and 0 for other results.
+    """Return the position of the leading bit of subnormal results. Other results give 0.
 
-    Only stateless units with power-of-two scales have such classes. For accumulators there would be too many.
+    Only stateless units with power-of-two scales have these classes. Accumulators would have too many.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
         return []

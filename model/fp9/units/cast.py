@@ -44,10 +44,11 @@ class Cast(Unit):
     With `scale`, the source is multiplied by 2^scale exactly before the single rounding. This exponent has the
     opposite sign of `scale` in `fp9.encode`. NaN and infinities are not scaled.
 
-    - `sr` adds the port `random`, which has `random_bits` bits, below the target's last bit.
+    - `sr` adds the port `random` with `random_bits` bits. They are added below the target's last bit.
     - `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources. For other targets it means `rna`.
-    - With `amax`, the output `amax` is the largest finite magnitude of all operands since reset. An operation with
-      `amax_clear` starts again with its own operands. The output is in the source format, before scaling.
+    - With `amax`, the output `amax` is the largest finite magnitude of all operands since reset. If `amax_clear` is
+    set,
+      the maximum starts again with the operands of this operation. The output is in the source format, before scaling.
     - `lanes` operands share the target, rounding and overflow selections.
     """
 
@@ -65,7 +66,7 @@ class Cast(Unit):
     random_bits: int = 16
     stages: int = 0
     nan_sign: NanSign = field(default=NanSign.KEPT, metadata=OMIT_IF_DEFAULT)
-    """Which NaN results have the sign of the source. RISC-V: none. Arm: only a NaN that replaces an infinity."""
+    """Which NaN results have the source's sign. RISC-V: no NaN. Arm: only a NaN that replaces an infinity."""
     nan: tuple[int, ...] = field(default=(), metadata=OMIT_IF_DEFAULT)
     """Positive NaN codes, one per target. If empty, each target uses its own NaN (Arm's NaN of E5M2 is 0x7E)."""
 

@@ -46,7 +46,7 @@ class Decoder(Unit):
 
     @property
     def exponent_bits(self) -> int:
-        """Return the number of bits of the exponent output. The two's complement exponents of all numbers fit."""
+        """Return the number of bits of the two's complement exponent output, which fits every number."""
         return exponent_width(self.formats, self.bias_port)
 
     @property

@@ -12,7 +12,9 @@ from fp9.units.operands import largest_code, with_every_bias
 
 @dataclass(frozen=True, slots=True)
 class ProductRange:
-    """The finite products of two operands are multiples of 2^`ulp`. Their magnitude is at most `largest`."""
+    """Range of the finite products of two operands. They are multiples of 2^`ulp` with a magnitude of at most
+    `largest`.
+    """
 
     ulp: int
     largest: Fraction

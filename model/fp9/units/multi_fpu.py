@@ -99,7 +99,7 @@ GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
 
 
 class ResultCast(Cast):
-    """A cast that rounds an exact sum to each result format. Only `multi_fpu` uses it."""
+    """A cast that rounds an exact sum to each result format. Only a `multi_fpu` uses this class."""
 
     def _check_targets(self) -> None:
         """Accept every target, because each result format of a `multi_fpu` has a NaN."""

@@ -56,7 +56,9 @@ class Dot(Unit):
     Results do not depend on this option.
     """
     scale: Format | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Format of the two scales. One multiplies all a, the other multiplies all b (MX, NVFP4)."""
+    """Format of the two scales. One scale multiplies all values of a, the other multiplies all values of b (MX,
+    NVFP4).
+    """
     block: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
     """Number of products that share a pair of scales. None: all products of an operation share one pair."""
 
@@ -117,12 +119,14 @@ class Dot(Unit):
     def sum_bits(self) -> int:
         """Return the number of bits of an exact accumulator (Kulisch).
 
-        It holds any sum of `KULISCH_PRODUCTS` products (numerics.md, sums).
+        The accumulator holds any sum of `KULISCH_PRODUCTS` products (numerics.md, sums).
         """
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports, one per product. Several are numbered from 0."""
+        """Return the names of an operand's ports, one per product. If there are several, the names are numbered from
+        0.
+        """
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))

@@ -224,7 +224,7 @@ def _read_group(group: type[object]) -> _Reader:
 
 
 def _read_record(record: type[_Found], value: Mapping[str, object], where: str) -> _Found:
-    """Return a record whose fields are in a table. Raises ValueError for a field that the record does not have."""
+    """Return a record made from a table of its fields. Raises ValueError for a field that the record does not have."""
     readers = _readers(record)
     for key in value:
         if key not in readers:

@@ -1,6 +1,6 @@
-"""Views of a unit as a sum, a cast or a quantiser, for code that works for several kinds. Other kinds give None.
+"""Views of a unit as a sum, a cast or a quantiser, for code that works for several kinds of units.
 
-A new kind needs only a row in the table of the view.
+A view of a unit of another kind is None. A new kind needs only an entry in the table of the view.
 """
 
 from __future__ import annotations

@@ -16,7 +16,10 @@ from fp9.version import __version__
 
 @dataclass(frozen=True)
 class WrongValue:
-    """A result in a file that differs from the model: the operation's index from 0, the port, and both values."""
+    """A result in a file that differs from the golden model's result.
+
+    The fields are the operation's index from 0, the port, the value in the file, and the model's value.
+    """
 
     vector: int
     port: str

@@ -1,4 +1,4 @@
-"""File formats of golden vectors, for different kinds of readers.
+"""File formats of golden vectors, for different programs.
 
 | name      | contents                                                          | not meaningful |
 |-----------|-------------------------------------------------------------------|----------------|
@@ -8,7 +8,7 @@
 | `npz`     | NumPy arrays by port, and `care_PORT` masks                       | mask false     |
 | `parquet` | columns by port; needs `fp9[parquet]`                             | null           |
 
-Every writer gives the same bytes for the same columns. Columns are masked arrays if some values are not meaningful.
+Each format writes equal columns as equal bytes. Columns are masked arrays if some values are not meaningful.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def hex_digits(port: Port) -> int:
 def word_places(ports: tuple[Port, ...]) -> dict[str, int]:
     """Return the lowest bit position of each port in a word of a memory file.
 
-    The first port is at the top. Each port takes whole hex digits.
+    The first port is in the highest bits. Each port takes whole hex digits.
     """
     places, above = {}, 4 * sum(map(hex_digits, ports))
     for port in ports:
@@ -126,10 +126,10 @@ def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: s
 
 
 def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
-    """Return the columns of a file from its hex cells. The key of a row is its line number.
+    """Return the columns of a file from its hex values. The keys of `rows` are line numbers.
 
-    A cell that contains only `x` is not meaningful. Raises ValueError with the line number for a wrong number of
-    cells, invalid numbers, and numbers that are too wide.
+    The value `x` is not meaningful. Raises ValueError with the line number for a wrong number of values, invalid
+    numbers, and numbers that are too wide.
     """
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 

@@ -125,7 +125,7 @@ policies: Hook[[], dict[str, Any]] = Hook(
     },
     otherwise=lambda unit: {"overflow": "inf", "nan": "canonical"},
 )
-"""Return the switches that decide a unit's results in addition to its formats, for readers of its vectors."""
+"""Return the switches that decide a unit's results in addition to its formats, for programs that read its vectors."""
 
 
 _FIELDS = {"unit": str, "spec": list, "policies": dict, "columns": list, "origin": dict, "sha256": str, "count": int}
@@ -146,7 +146,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 def differences(said: Mapping[str, Any], unit: Unit, form: FileFormat) -> list[str]:
     """Return descriptions of the differences between a manifest and the unit.
 
-    They concern ports, specification, policies and file layout.
+    The ports, the specification, the policies and the file layout are compared.
     """
     found = _other_columns(said["columns"], columns(unit))
     if said["spec"] != unit.describe():

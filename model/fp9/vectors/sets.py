@@ -104,7 +104,10 @@ def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, s
 
 
 def concatenate(parts: list[VectorSet]) -> VectorSet:
-    """Return the operations of several sets of one unit as one set. Masks and results are computed again."""
+    """Return one set with the operations of several sets. All sets must be of the same unit.
+
+    Masks and results are computed again.
+    """
     unit = parts[0].unit
     if any(part.unit != unit for part in parts):
         raise ValueError(f"vectors of different units given; all must be of {unit.name}")

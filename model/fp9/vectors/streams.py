@@ -1,9 +1,9 @@
 """Golden vectors as streams of lines, for test benches that read a pipe.
 
-The functions serve units as `testfloat_gen` and `testfloat_ver` serve floating-point functions.
+The functions follow the programs testfloat_gen and testfloat_ver for floating-point functions (Hauser, Berkeley
+TestFloat release 3e).
 
-A line has the columns of a `vec` file: inputs and outputs in port order, as blank-separated hex. Source of the
-pattern: Hauser, Berkeley TestFloat release 3e, programs testfloat_gen and testfloat_ver.
+A line has the columns of a `vec` file: inputs and outputs in port order, as blank-separated hex.
 """
 
 from __future__ import annotations

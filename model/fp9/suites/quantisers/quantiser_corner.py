@@ -2,8 +2,8 @@
 
 Each family is derived from the specification alone:
 
-- amax at, just below or just above the value that a rule compares it with, at every exponent and lane,
-- numbers at and next to every element, and at and next to the midpoints of elements, times the scale,
+- amax at, just below or just above a threshold of the scale rule, at every exponent and in every lane,
+- numbers at and next to every element times the scale, and the midpoints of elements times the scale,
 - numbers that differ from a tie in a single bit,
 - magnitudes that differ from amax in a single bit, so that every bit decides a comparison,
 - special codes.
@@ -36,7 +36,9 @@ _TIES = 4
 _CLOSE = 4
 
 _APART, _NEAR = 64, 4
-"""Maximum distance from amax in binades, and number of blocks per distance. Beyond it every element is zero."""
+"""Maximum distance from amax in binades, and number of blocks per distance. At larger distances all elements
+are zero.
+"""
 
 _TINY = 12
 """Number of blocks for each lane whose numbers are near the subnormal range."""
@@ -49,7 +51,10 @@ _RARE = 1 / 16
 
 
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
-    """Return all corner operations of a quantiser, with random signs. Rules alternate unless a case needs one rule."""
+    """Return all corner operations of a quantiser, with random signs.
+
+    The scale rules alternate, except in families that need a particular rule.
+    """
     if unit.block.tensor:
         return _with_tensors(unit, corner_blocks(unit, rng), rng)
     parts = [
@@ -107,9 +112,11 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
 
 
 def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
-    """Return cover points of blocks whose second largest number would give another scale. Other blocks give 0.
+    """Return cover points of blocks in which the second largest number would give another scale. Other blocks give 0.
 
-    A cover point is the lane of amax, and the highest bit in which amax differs from the second largest number.
+    Two properties identify a cover point: the lane of amax, and the highest bit in which amax and the second
+    largest
+    number differ.
     """
     last = slice(unit.group - 1, None, unit.group)
     rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)
@@ -130,7 +137,7 @@ _Family = tuple[Codes, Codes]
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
-    """Yield blocks whose amax is at or next to a value that the rule compares it with, for each rule and exponent.
+    """Yield blocks whose amax is at or next to a threshold of the scale rule, for each rule and exponent.
 
     The lane of amax is random. The other numbers are at or next to element boundaries.
     """
@@ -213,10 +220,9 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 
 
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax has just reached a value at which the scale changes.
+    """Return blocks whose amax is a threshold of the scale rule with one additional bit set, for every lane and bit.
 
-    There are blocks for every lane and bit. Above this bit the other numbers agree with amax. At the bit they are
-    0, and below it they are random.
+    The other numbers have the same upper bits as amax. They have a 0 at the additional bit and random lower bits.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
@@ -283,9 +289,9 @@ def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose numbers have every exponent difference to amax, in every lane.
+    """Return blocks in which numbers and amax have every exponent difference, in every lane.
 
-    The lane of amax is random. The other numbers are powers of two or near them.
+    The lane of amax is random. The other numbers are powers of two or nearly powers of two.
     """
     source, length = unit.source, unit.block.length
     count = _NEAR * _APART
@@ -322,7 +328,7 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> Inputs:
-    """Return the ports with random signs. A block uses the tensor scale of its last operation."""
+    """Return the columns of all ports, with random signs. In each block, the last operation gives the tensor scale."""
     magnitudes, tensors, rules = blocks
     columns = _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
     whole = rng.integers(0, 1 << TENSOR_SCALE.bits, (len(tensors), unit.group))
@@ -331,9 +337,9 @@ def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> 
 
 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
-    """Return the ports. A block uses the rule of its last operation.
+    """Return the columns of all ports. In each block, the last operation selects the scale rule.
 
-    Rule numbers beyond the last select the last rule.
+    The other operations have random rules. Rule numbers beyond the last one also select the last rule.
     """
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}

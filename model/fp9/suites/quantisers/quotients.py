@@ -1,12 +1,13 @@
 """Corner blocks of quantisers with a tensor scale t: blocks at which scales, elements or tries change.
 
-Each family is derived from the specification alone:
+Some rules try two divisors of amax and take the one with the smaller error. Each family is derived from the
+specification alone:
 
 - for every scale and rule, the amax and t at which the scale begins, decided by the last bits of t,
 - numbers at and next to element midpoints times both scales,
 - values of t for which a number is such a midpoint, exactly or nearly,
-- both ends of every range, and the smallest numbers divided by the smallest t,
-- blocks whose tries have nearly equal errors,
+- the smallest and the largest values of every range, and the smallest numbers divided by the smallest t,
+- blocks in which both tries have nearly equal errors,
 - special codes.
 """
 
@@ -45,19 +46,21 @@ _EACH = 8
 _PLACES = 24
 
 _ENDS = 600
-"""Number of blocks at the ends of FP32's range."""
+"""Number of blocks whose tensor scale is near the lowest or the highest FP32 number."""
 
 _DRAWN, _KEPT = 20_000, 1_500
 
 _STEPS = 4
-"""Number of iterations that balance the errors. One is not enough, because a new tensor scale changes the elements."""
+"""Number of iterations that balance the errors. A new tensor scale changes the elements, so one iteration is
+too few.
+"""
 
 _END = 4
 
 _ALONE = 4
 
 _SPREAD = 9
-"""Number of binades below amax from which random numbers are taken. Lower numbers have zero elements."""
+"""Range of random numbers in binades below amax. Numbers below this range would have zero elements."""
 
 
 def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
@@ -88,10 +91,13 @@ def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Bloc
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
-    """Yield blocks whose amax divided by the tensor scale is at or next to the quotient where a scale begins.
+    """Yield blocks in which the quotient of amax and tensor scale is at or next to the lowest quotient with a scale.
 
-    There are blocks for each rule and scale. The tensor scale has a short significand, a long one, or one whose
-    last bit decides. The other numbers are at or next to element midpoints times both scales.
+    There are blocks for each rule and scale. Some tensor scales have a short significand, others a long one. In
+    further
+    blocks the last bit of the tensor scale decides. The other numbers are at or next to element midpoints times
+    both
+    scales.
     """
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
@@ -198,9 +204,11 @@ def _alone(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield a number, a block scale and a tensor scale. The number is 2^-bit quanta below the scaled midpoint.
 
-    The midpoint times both scales is x 2^bit + 1, an odd integer, times a power of two. This integer is a multiple
-    of the odd part of midpoint times block scale. The quotient is the significand of the tensor scale. The number
-    is `shift` bits shorter than a normal source number.
+    With the number x, the midpoint times both scales is the odd integer x 2^bit + 1, times a power of two. This
+    integer
+    is a multiple of the odd part of midpoint times block scale. The quotient is the significand of the tensor
+    scale.
+    The number is `shift` bits shorter than a normal source number.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
@@ -223,7 +231,7 @@ def _alone(
 
 
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with tensor scales near both ends of FP32's range. Amax is below, near or above the scale."""
+    """Return blocks with the lowest and the highest tensor scales in FP32. Amax is below, near or above the scale."""
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = rng.choice(walking_fractions(TENSOR_SCALE), count)
     top = TENSOR_SCALE.max_code >> bits

@@ -80,12 +80,17 @@ def _is_narrow(unit: Dot) -> bool:
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations in which the lowest bit of one product is just below the window or at its end.
+    """Return operations in which the lowest bit of one product is near the window's last bit, above or below it.
 
-    Every lane holds this product in turn. Half of these products are powers of two. The large term is the addend
-    or, if possible, a product, which the addend cancels in half of the operations. If even and odd products have
-    separate windows, the large term is always a product in the same half. In this case half of the distances are
-    random.
+    The lane of this product changes from operation to operation. Half of these products are powers of two. The
+    large
+    term is the addend or, if possible, a product. In half of the operations with a large product, the addend
+    cancels the
+    large product. If products with even and odd index have separate windows, the large term is always a product
+    that
+    shares the window of the tested product. In this case the distance between the two products is random in half of
+    the
+    operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
@@ -137,7 +142,7 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
     """Return operations in which the sum of two products has exactly two 1 bits. The lanes of the products are random.
 
-    The addend's last bit ranges from just below the lower of the two bits to a window above it.
+    The addend's last bit takes every position from just below the lower 1 bit to a window width above it.
     """
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)

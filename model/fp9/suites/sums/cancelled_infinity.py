@@ -1,8 +1,8 @@
 """Corner operations of an infinite product and a finite product with opposite bits.
 
-A circuit adds the bits of an infinity like any other bits, as the power of two above the largest number. The
-circuit then ignores that sum. If another product cancels these bits, errors in the handling of a zero sum become
-visible.
+A circuit may add the bits of an infinity like those of a number: as the power of two above the largest number. The
+circuit then ignores this sum. If another product cancels the bits, the sum is zero. Errors in
+the handling of a zero sum then become visible.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _COUNT = 200
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of formats with an infinity.
 
-    Yields nothing unless a chunk is one step of several products. The other factor's format must have a number
-    whose double it also has.
+    Yields nothing unless a chunk is one step of several products. The other factor's format must contain a number y
+    and also 2y.
     """
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
@@ -38,10 +38,11 @@ def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[I
 
 
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with infinity times a finite y in one lane, and a finite product that cancels its bits.
+    """Return operations with infinity times a finite y in one lane, and a finite product that cancels these bits.
 
-    The finite product is -2y times the highest power of two of the format. Infinity is the factor at `place`. The
-    other lanes hold zeros of either sign. Addends are of every class.
+    The finite product is -2y times the highest power of two of the format. `place` is the index of the infinite
+    factor.
+    The other lanes hold zeros of either sign. Addends are of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)

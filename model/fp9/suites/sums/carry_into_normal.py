@@ -27,14 +27,14 @@ _BELOW, _ABOVE = 2, 1
 """Maximum distance of the sum's leading bit below and above the smallest normal number's leading bit."""
 
 _FIRST, _APART = 2, 2
-"""Distance from the sum's leading bit down to the largest product, and maximum distance from there to the others."""
+"""Distance from the sum's leading bit down to the largest product, and maximum distance to the other products below."""
 
 _BEYOND = 1 / 8
 """Maximum amount by which the sum exceeds a power of two, relative to that power."""
 
 
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats whose products reach the smallest normal result and below.
+    """Yield operations for every pair of formats with products around the smallest normal result.
 
     Yields nothing for units with one product or with scales.
     """

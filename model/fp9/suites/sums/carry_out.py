@@ -1,12 +1,13 @@
 """Corner operations of products with the largest significands and equal exponents.
 
-The addend lifts their sum over the highest power of two that the window holds.
+The sum of the products is just below a power of two. The addend makes the sum reach this power of two and carry
+out.
 
     four products   1 1 1 0 . 0 0 0 1
     addend                1 . 1 1 1 1 x x x
     sum           1 0 0 0 0 . 0 0 0 0 x x x
 
-The products alone may reach this power, or never reach it. Module `several_products` covers these cases.
+Module `several_products` has operations in which the products alone reach this power of two.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Generator) -> Inputs:
-    """Return products and an addend of one sign, whose sum carries out.
+    """Return products and an addend with the same sign, whose sum carries out.
 
-    The addend's fraction is at least `lacks`, the difference between the products' sum and the power of two. In a
-    few operations the addend's exponent is one too high or too low.
+    `lacks` is the difference between the power of two and the products' sum. The addend's significand is at
+    least `lacks`.
+    In a third of the operations the addend's exponent is one too high or too low.
     """
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))

@@ -189,8 +189,8 @@ def _powers_of_two(fmt: Format) -> list[int]:
 def _places(unit: Mac) -> Inputs:
     """Return sequences for every bit position of the register, with both signs.
 
-    One kind subtracts the smallest product from a power of two, and then adds the same product again. The other
-    kind reaches a tie.
+    Each sequence starts with a power of two. The smallest product is added or subtracted. The subtraction makes
+    a borrow ripple through the register. A product of half the result's last bit makes a tie.
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]
@@ -207,9 +207,12 @@ def _places(unit: Mac) -> Inputs:
 
 
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return every kind of operand combined with every other kind, then the same product, its negation, and CLEAR.
+    """Return sequences for the products of every pair of operand classes.
 
-    The product occurs in the first lane alone, and in each other lane with and without finite products beside it.
+    The sequence loads the product, holds it, adds another product, adds the negated product, and clears the
+    register.
+    The product occurs in the first lane alone. In the other lanes it occurs with and without finite products beside
+    it.
     """
     first = _in_first_lane(unit, rng)
     parts = [first]
@@ -274,7 +277,10 @@ def _largest(unit: Mac) -> Product:
 
 
 def _beyond(unit: Mac, negative: bool) -> Inputs:
-    """Return sequences that add the largest product in every lane until the register wraps around, and then return."""
+    """Return a sequence that adds the largest product in every lane until the register wraps around.
+
+    Subtractions of the same product then bring the sum back into the register's range.
+    """
     largest = negated(unit, _largest(unit)) if negative else _largest(unit)
     steps = int(_end(unit) / _largest_step(unit)) + 7
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), *[(MacOp.ACCUMULATE, largest)] * steps]

@@ -1,7 +1,7 @@
 """Corner operations whose products exceed the largest result.
 
-A narrow result, such as FP16 with e5m2 factors, cannot hold the largest products. Products beyond the largest
-result decide a result only if they cancel. A circuit has bits for them that few other operations use.
+A narrow result, such as FP16 with e5m2 factors, cannot hold the largest products. Such products affect a finite
+result only if they cancel. A circuit needs extra bits for these products, and few other operations use the bits.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ _COUNT = 1000
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of formats whose products can exceed the largest result.
 
-    The largest product must exceed the largest result by more bits than the result has. Then a sum has bits that no
-    result shows. Units with one product are excluded, because nothing cancels the product. Units with one pair of
-    formats are excluded too, because the random operations of other families cover their sums.
+    The largest product must exceed the largest result by more bits than the result has. Some bits of the sum then
+    never
+    appear in a finite result. Units with one product are excluded, because no other product can cancel it. Units
+    with
+    one pair of formats are excluded too. The random operations of other families cover their sums.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]

@@ -100,9 +100,10 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
     """Return addends for which product plus addend is at or next to a number, midpoint or quarter point.
 
-    These numbers have walking fractions and both signs. In half of the sums, the distance from product to number
-    varies from full cancellation to a product that is rounded away. In the other half, the product's lowest bit is
-    the last bit, the guard bit, or one of the two bits below.
+    These sums have walking fractions and both signs. In half of the operations, the exponent
+    difference of sum and product takes every value, from full cancellation to a product that is rounded away. In
+    the other half, the product's lowest bit is the result's last bit, the guard
+    bit, or one of the two bits below.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
@@ -117,7 +118,7 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return operations whose sum is at, next to or between the smallest numbers, or the largest numbers.
 
-    Both signs occur. The products have the same size as the sum, or are as near to it as possible.
+    Both signs occur. The product has the same size as the sum, or the nearest size that a product can have.
     """
     all_x, all_y = crossed(*(signed_magnitudes(fmt) for fmt in (a, b)))
     products = product(all_x, all_y, a, b)
@@ -157,7 +158,7 @@ def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: in
 
 @functools.lru_cache(maxsize=16)
 def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
-    """Return the magnitudes of both factors for all non-zero products, and the products, sorted by product."""
+    """Return the magnitudes of both factors and the products, for all non-zero products in rising order."""
     x, y = crossed(crossed_magnitudes(a), crossed_magnitudes(b))
     products = product(x, y, a, b)
     order = np.argsort(products, kind="stable")
@@ -167,7 +168,7 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return addends with the product's significand and the opposite sign, at every exponent difference.
 
-    A shifter that drops a bit of the shift distance makes the terms cancel.
+    If a shifter ignores a bit of the shift distance, the two terms wrongly cancel.
     """
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)

@@ -1,8 +1,8 @@
 """Corner operations of scaled sums: the addend cancels large products, and a small product remains.
 
-An exact sum extends from several of the largest products down to the smallest product. Scales move it anywhere.
-After the cancellation, the small product alone decides the result. Next to a far larger addend it decides the
-rounding.
+The bits of an exact sum range from several of the largest products down to the smallest product. Scales move this
+range to any exponent. After the cancellation, the small product alone decides the result. If the addend is far
+larger, the small product decides the rounding.
 
     products     x x x x x
                                x x x
@@ -99,8 +99,9 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the sum of both scale exponents for each operation.
 
-    Half of the sums move the remainder to the subnormal results or below, where a non-zero addend absorbs the
-    remainder. The other sums are random.
+    In half of the operations, the scales move the small product to the subnormal results or below. A non-zero
+    addend
+    absorbs such a product. In the other operations the exponents are random.
     """
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent

@@ -16,7 +16,7 @@ _REACH = 150
 """Maximum absolute sum of an operation's scale exponents, large enough to leave FP32's range at both ends."""
 
 _NEAR, _APART = 4, 0.25
-"""Maximum difference of block scale exponents within an operand, and share of block scales that ignore it."""
+"""Maximum exponent difference between block scales of an operand, and share of block scales without this limit."""
 
 _RARE = 1 / 32
 """Share of operations whose scale is a random code, including NaN."""
@@ -55,7 +55,7 @@ def scales_of_one(unit: Dot, count: int) -> Inputs:
 
 
 def reach_of_scales(unit: Dot) -> tuple[int, int]:
-    """Return the lowest and the highest sum of both scale exponents. The scales must be powers of two."""
+    """Return the lowest and the highest possible sum of both scale exponents. The scales must be powers of two."""
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
     one = fmt.code_of(Fraction(1))
@@ -65,8 +65,9 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
     """Return power-of-two scales. In each operation, the exponents of both scales add up to the given exponent.
 
-    The first scale is random, but within the range that the second can complete. A sum out of reach becomes the
-    nearest one. All blocks of an operand have equal scales.
+    The first scale is random, but the second scale must be able to complete the sum. If no scales have the given
+    sum, the
+    nearest possible sum is used. All blocks of an operand have equal scales.
     """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
@@ -88,7 +89,7 @@ def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
     """Add scales to operations without scales, and move the addends by the exponent of the scales.
 
-    A third have scales of 1, a third have powers of two, and a third have random scales.
+    In a third of the operations the scales are 1, in a third powers of two, and in a third random.
     """
     if unit.scale is None:
         return columns
@@ -112,9 +113,10 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the addends times a power of two, the largest that does not exceed the product of the first scales.
+    """Return the addends times 2^e. This is the largest power of two that does not exceed the product of the first
+    scales.
 
-    The exponent is limited to the format's range. Zeros and special codes stay unchanged.
+    The addend's exponent is limited to the format's range. Zeros and special codes stay unchanged.
     """
     if unit.scale is None:
         return c

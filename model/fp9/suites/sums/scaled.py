@@ -1,8 +1,9 @@
-"""Corner operations of scaled sums: few bits, at every position that scales reach.
+"""Corner operations of scaled sums: few bits, at every position to which scales can move them.
 
-Without scales, the range of the products keeps their sum near the addend's exponents. With scales, the sum's
-leading 1 can be at any position. So can the remainder after adding the addend. Special scales and the ends of their
-format are combined with every other such scale.
+Without scales, the range of the products keeps their sum near the addend's exponents. With scales, the leading 1 of
+the sum can be at any position. The leading 1 after adding the addend can also be at any position. Special and
+extreme
+scales are combined with each other.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ COUNT = 3000
 """Number of operations for each pair of formats."""
 
 _AROUND = 60
-"""Maximum distance of an addend from a product in binades. At this distance one of them is fully rounded away."""
+"""Maximum distance of an addend from a product in binades. At this distance the smaller term is fully rounded away."""
 
 
 def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
@@ -43,8 +44,8 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations with all pairs of special and extreme scales in one block.
 
-    These scales are NaN, 1 and the ends of the format, including zero. The operands are random. Addends are near
-    their products or random. Yields nothing without scales.
+    These scales are NaN, 1, and the lowest and the highest number of the format. Zero is included. The operands are
+    random. Addends are near the operands' products or random. Units without scales yield nothing.
     """
     if unit.scale is None:
         return
@@ -164,9 +165,9 @@ def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[
 
 
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
-    """Return the columns of all ports, with scales and addends from `columns`. Operands have shape (n, products).
+    """Return the columns of all ports. Scales and addends come from `columns`. Operands have shape (n, products).
 
-    `pair` selects the formats. Every second operation has an extra bias.
+    `pair` holds the indices of the two operand formats. Every second operation has an extra bias.
     """
     biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))

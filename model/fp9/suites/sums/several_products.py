@@ -159,7 +159,7 @@ def _has_negative_zero(fmt: Format) -> np.bool_:
 
 
 def _single_bits(result: FixedFormat) -> Codes:
-    """Return codes of both signs in which one bit differs from all others, and masks.
+    """Return codes of both signs with a single 1 bit or a single 0 bit, and masks.
 
     Each code occurs four times, once for each sign pattern of `zeros`.
     """
@@ -203,9 +203,9 @@ def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 def _powers_around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends that are powers of two, differ from one in a single bit, or are 0.
+    """Return addends that are powers of two, zero, or differ from a power of two in a single bit.
 
-    Their exponent is near the largest product's exponent or random.
+    The addend's exponent is near the largest product's exponent or random.
     """
     count, p = len(x), result.fraction_bits
     near = rng.random(count) < 0.6
@@ -218,9 +218,11 @@ def _powers_around(
 
 
 def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return two products with every exponent difference up to the loss of the smaller one. The other lanes are zero.
+    """Return two products in random lanes. The other lanes are zero.
 
-    In every third operation, a third product cancels the first exactly or nearly, so that the smaller one decides.
+    Every exponent difference occurs, until the smaller product is lost. In every third operation, a third product
+    cancels
+    the larger product exactly or nearly. The smaller product then decides the result.
     """
     x, y = _lone(a, b, engine.step.products, count, rng)
     rows, sign = np.arange(count), 1 << (a.bits - 1)
@@ -238,9 +240,9 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
 
 
 def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return equal products in many lanes, whose sum carries far, and one product at any position below them.
+    """Return equal products in many lanes, whose sum carries far, and one smaller product at any lower position.
 
-    At the lowest position the single product is fully lost.
+    At the lowest position the smaller product is fully lost.
     """
     x, y = _equal(a, b, engine.step.products, count, rng)
     negative = (x >> (a.bits - 1) & 1)[:, :1]
@@ -297,7 +299,9 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends near the products, addends that nearly negate their sum, and addends that reach a boundary."""
+    """Return addends near the products, addends that nearly negate their sum, and addends that give a rounding
+    boundary.
+    """
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)
     return np.choose(rng.choice(3, len(sums), p=(0.4, 0.4, 0.2)), beside)

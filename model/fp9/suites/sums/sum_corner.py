@@ -104,9 +104,11 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 
 
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Yield further cases: opposite terms with every exponent difference, sums next to special codes, and specials.
+    """Yield further corner operations: opposite terms, sums next to special codes, and special operands.
 
-    The opposite terms are product and addend, or two products. Special operands are in one lane.
+    The opposite terms are product and addend, or two products. They have every exponent difference. Special
+    operands
+    are in one lane.
     """
     products, formats, result = unit.products, (a.format, b.format), fixed(unit.engine.output)
     if (specials := product_and_addend.special_cross(*formats, result))[0].size:

@@ -31,14 +31,14 @@ _COUNT = 500
 """Number of operations for each pair of formats."""
 
 _BEFORE = 2
-"""Number of integer bits of a product in the window. A significand is below 2, so a product of two is below 4."""
+"""Number of integer bits of a product in the window. A significand is below 2, so a product is below 4."""
 
 
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if a chunk is one step.
+    """Yield operations for every pair of formats, if a chunk is one step. One of two conditions must also hold:
 
-    Further, the window must jam and products must reach below it, or there is no window and scales are powers of
-    two.
+    - the window jams, and products can be below its last bit,
+    - there is no window, and scales are powers of two.
     """
     engine = unit.engine
     if engine.steps_of_chunk != 1:
@@ -54,7 +54,10 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return two products that cancel, and two products of opposite signs below their window. All lanes are random."""
+    """Return two products that cancel, and two products of opposite signs below the window of the first two.
+
+    All lanes are random.
+    """
     formats, sign = (a.format, b.format), 1 << (a.format.bits - 1)
     exponents = by_exponent(*formats)[2]
     apart = window + _BEFORE

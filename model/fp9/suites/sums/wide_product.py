@@ -61,7 +61,7 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return products whose last bits are a tie or zero, or differ from a tie or zero in a single bit.
 
-    Each number of last bits from 2 upwards occurs. The addend's last bit is just above these bits.
+    The number of these last bits varies from 2 upwards. The addend's last bit is just above these bits.
     """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     length = rng.integers(2, 2 * p + 3, count)
@@ -126,7 +126,7 @@ def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return operations in which one operand is the largest number, or differs in one bit from a special code.
 
-    The other operands are such that product and sum are numbers.
+    The other operands are chosen so that neither product nor sum is infinite or NaN.
     """
     p, bias = fmt.fraction_bits, fmt.bias
     codes = rng.choice(beside_special(fmt), count)
