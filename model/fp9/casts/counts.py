@@ -1,8 +1,8 @@
 """Statistics of a cast, counted during the cast: overflow, underflow, zeros, specials, amax.
 
 Each block of the array is scanned twice. The scan of the sources finds zeros, overflow and the largest magnitude.
-The scan of the codes finds zeros and subnormal numbers. Sections of
-a block that contain an infinity, a NaN or a number that may overflow at random are counted element by element.
+The scan of the codes finds zeros and subnormal numbers. Sections of a block that contain an infinity, a NaN or a
+number that may overflow at random are counted element by element.
 """
 
 from __future__ import annotations

@@ -62,8 +62,7 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
     """Return numbers * 2^exponents, computed on the exponent field alone.
 
     A result outside float64's normal range becomes the largest or smallest normal number with the same sign. The
-    range
-    of every target format is far smaller, so casts give the same codes.
+    range of every target format is far smaller, so casts give the same codes.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)

@@ -108,8 +108,7 @@ def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
     """Return the codes of zero, overflow, infinity and NaN for the vector kernels.
 
     Each code serves both signs. `takes_sign` marks the codes that get the source's sign bit. Returns None if the
-    two
-    codes of a pair differ in any other bit.
+    two codes of a pair differ in any other bit.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)

@@ -64,8 +64,9 @@ class HybridTable:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Return the ranges [first, end) of source patterns with stochastic rounding. Adjacent binades share one
-        range.
+        """Return the ranges [first, end) of source patterns with stochastic rounding.
+
+        Adjacent binades share one range.
         """
         joined: list[tuple[int, int]] = []
         for binade in self.binades:

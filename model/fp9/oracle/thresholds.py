@@ -4,8 +4,8 @@ A monotone rounding is completely defined by at most 129 patterns. The table the
 algorithm of a circuit. It is computed from the oracle by bisection over source codes. A separate check shows that
 the rounding is monotone. A proof then needs only comparisons to show that a circuit agrees with the table.
 
-Hybrid rounding of HiFloat8 is stochastic in some binades, and not monotone there. In these binades the table gives
-the next lower number. A comparison of two source fields decides whether to round up (HiF8 section 3.2).
+Hybrid rounding of HiFloat8 is stochastic in some binades, and not monotone there. In these binades the table
+gives the next lower number. A comparison of two source fields decides whether to round up (HiF8 section 3.2).
 """
 
 from __future__ import annotations

@@ -99,8 +99,7 @@ def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction
     """Return the sum of a CDNA3 step (MMA-Sim, GTR-FDPA), and whether bits were dropped.
 
     Products with even index and products with odd index are summed separately, truncated toward zero. The two sums
-    are
-    added and truncated toward minus infinity. C is then added in the same way.
+    are added and truncated toward minus infinity. C is then added in the same way.
     """
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None

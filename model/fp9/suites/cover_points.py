@@ -51,8 +51,8 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
     """Return cover points that combine the result's class with its sign and the special operands.
 
     Ordinary results give 0. In an accumulator, LOAD and ACCUMULATE have different cover points, and other
-    operations give 0. If the unit has several products, operations also give 0 if
-    two or more of factors, scales and addend are special.
+    operations give 0. If the unit has several products, operations also give 0 if two or more of factors, scales
+    and addend are special.
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
@@ -123,8 +123,7 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return cover points of units with several products.
 
     Some identify the lane of the only special operand. The others identify the addend if all products are zero.
-    This
-    addend is zero, or negative with a single bit set.
+    This addend is zero, or negative with a single bit set.
     """
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)

@@ -1,13 +1,11 @@
 """Corner and random operations of a `multi_fpu`.
 
 The results are next to every rounding boundary of their format. Cancellations and all operand classes occur too.
-All
-operations in a block have the same `op` and the same formats. Each `op` occurs in blocks with many combinations of
-formats.
+All operations in a block have the same `op` and the same formats. Each `op` occurs in blocks with many
+combinations of formats.
 
 Within a block, the last operand that is read is computed from the other operands and from a wanted exact result.
-The wanted
-result is a code of the result format, the midpoint after a code, or a value next to one of them.
+The wanted result is a code of the result format, the midpoint after a code, or a value next to one of them.
 """
 
 from __future__ import annotations

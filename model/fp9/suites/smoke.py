@@ -163,8 +163,7 @@ def _take_best(rows, counts, worth):
     """Return the index of the row whose bit pairs have the highest total worth, and reduce the worth of these pairs.
 
     The element `worth[i, v, w, j]` belongs to rows in which bit i has the value v and bit j has the value w. The
-    sums
-    over i are kept separate for each j. This fills vector lanes and gives the same result on every machine.
+    sums over i are kept separate for each j. This fills vector lanes and gives the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

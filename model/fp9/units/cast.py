@@ -46,9 +46,8 @@ class Cast(Unit):
 
     - `sr` adds the port `random` with `random_bits` bits. They are added below the target's last bit.
     - `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources. For other targets it means `rna`.
-    - With `amax`, the output `amax` is the largest finite magnitude of all operands since reset. If `amax_clear` is
-    set,
-      the maximum starts again with the operands of this operation. The output is in the source format, before scaling.
+    - With `amax`, the output `amax` is the largest finite magnitude of all operands since reset. An operation
+      with `amax_clear` starts a new maximum with its own operands. The output is in the source format, before scaling.
     - `lanes` operands share the target, rounding and overflow selections.
     """
 

@@ -12,8 +12,9 @@ from fp9.units.operands import largest_code, with_every_bias
 
 @dataclass(frozen=True, slots=True)
 class ProductRange:
-    """Range of the finite products of two operands. They are multiples of 2^`ulp` with a magnitude of at most
-    `largest`.
+    """Range of the finite products of two operands.
+
+    The products are multiples of 2^`ulp` with a magnitude of at most `largest`.
     """
 
     ulp: int

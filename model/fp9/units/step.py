@@ -56,9 +56,7 @@ class Dot(Unit):
     Results do not depend on this option.
     """
     scale: Format | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Format of the two scales. One scale multiplies all values of a, the other multiplies all values of b (MX,
-    NVFP4).
-    """
+    """Format of the two scales (MX, NVFP4). One scale multiplies all values of a, the other all values of b."""
     block: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
     """Number of products that share a pair of scales. None: all products of an operation share one pair."""
 
@@ -124,9 +122,7 @@ class Dot(Unit):
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports, one per product. If there are several, the names are numbered from
-        0.
-        """
+        """Return the names of an operand's ports, one per product. Several names are numbered from 0."""
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))

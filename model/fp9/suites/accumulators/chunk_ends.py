@@ -147,8 +147,7 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 
     FOLD, LOAD, CLEAR or HOLD ends the chunk, and further steps follow. Port values above FOLD also occur. They mean
     FOLD too. The last sequence fills a chunk. All products are finite, because an infinity or NaN would hide the
-    later
-    results.
+    later results.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
@@ -189,8 +188,9 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the factors with the sign of every `a` inverted. In half of the operations one low bit of `a` also
-    changes.
+    """Return the factors with the sign of every `a` inverted.
+
+    In half of the operations one low bit of `a` also changes.
     """
     sign = 1 << (unit.a[0].bits - 1)
     turned = {name: column for name, column in columns.items() if name[0] in "ab"}

@@ -25,8 +25,7 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
 
     Some chunks reach a significand of all ones. The next power of two then cancels all bits except the last one.
     Both signs occur. Other chunks reach the largest number, if the products allow it. Then a product of any class
-    is
-    added to the chunk, and FOLD adds the chunk to a total of any class.
+    is added to the chunk, and FOLD adds the chunk to a total of any class.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

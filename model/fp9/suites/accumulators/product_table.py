@@ -34,8 +34,7 @@ class ProductTable:
         """Return columns with the largest product that does not exceed each magnitude in `wanted`.
 
         Also return the products. For zero, infinity or NaN in `wanted`, the product is zero, infinity or NaN. The
-        other
-        lanes multiply zeros.
+        other lanes multiply zeros.
         """
         finite = np.isfinite(wanted)
         size = np.abs(np.where(finite, wanted, 0.0))

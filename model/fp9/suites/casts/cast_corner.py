@@ -35,10 +35,8 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner operations of a cast, then sequences for the running maximum.
 
     Each corner case is combined with the selections that affect it. All lanes carry the same operations, and each
-    lane
-    is one step later than the previous lane. The scale is random. If possible, the source's exponent compensates
-    for
-    the scale, so that the scaled source is still at the intended rounding boundary.
+    lane is one step later than the previous lane. The scale is random. If possible, the source's exponent
+    compensates for the scale, so that the scaled source is still at the intended rounding boundary.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
@@ -118,8 +116,7 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
     """Return small target numbers, and the midpoints between them, with one additional lower bit.
 
     Every lower source bit is set once, under each rounding. The shift for subnormal results discards this bit. The
-    bit
-    must still affect the rounding.
+    bit must still affect the rounding.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
@@ -197,8 +194,7 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
     """Yield sources just below each target's normal range, under each rounding.
 
     Adding the random bits either just gives a normal number, or just fails to do so. The carry decides the
-    underflow
-    flag.
+    underflow flag.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     for (target, fmt), (index, rounding) in itertools.product(enumerate(unit.targets), enumerate(unit.roundings)):

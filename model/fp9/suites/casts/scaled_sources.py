@@ -40,8 +40,7 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
     The bits that the target keeps are random. The discarded bits hold a half or zero, and at most one further 1
-    bit.
-    Thus every bit affects the normalising shift before rounding. Source formats with few fraction bits yield
+    bit. Thus every bit affects the normalising shift before rounding. Source formats with few fraction bits yield
     nothing, because `brought_inside` covers all their subnormals.
     """
     source = fixed(unit.source)

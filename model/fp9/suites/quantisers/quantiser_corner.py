@@ -36,9 +36,7 @@ _TIES = 4
 _CLOSE = 4
 
 _APART, _NEAR = 64, 4
-"""Maximum distance from amax in binades, and number of blocks per distance. At larger distances all elements
-are zero.
-"""
+"""Maximum distance from amax in binades, and number of blocks per distance. Farther elements are zero."""
 
 _TINY = 12
 """Number of blocks for each lane whose numbers are near the subnormal range."""
@@ -115,8 +113,7 @@ def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
     """Return cover points of blocks in which the second largest number would give another scale. Other blocks give 0.
 
     Two properties identify a cover point: the lane of amax, and the highest bit in which amax and the second
-    largest
-    number differ.
+    largest number differ.
     """
     last = slice(unit.group - 1, None, unit.group)
     rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)

@@ -51,9 +51,7 @@ _ENDS = 600
 _DRAWN, _KEPT = 20_000, 1_500
 
 _STEPS = 4
-"""Number of iterations that balance the errors. A new tensor scale changes the elements, so one iteration is
-too few.
-"""
+"""Number of iterations to balance the errors. Each new tensor scale changes the elements."""
 
 _END = 4
 
@@ -94,10 +92,8 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
     """Yield blocks in which the quotient of amax and tensor scale is at or next to the lowest quotient with a scale.
 
     There are blocks for each rule and scale. Some tensor scales have a short significand, others a long one. In
-    further
-    blocks the last bit of the tensor scale decides. The other numbers are at or next to element midpoints times
-    both
-    scales.
+    further blocks the last bit of the tensor scale decides. The other numbers are at or next to element midpoints
+    times both scales.
     """
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
@@ -205,10 +201,8 @@ def _alone(
     """Yield a number, a block scale and a tensor scale. The number is 2^-bit quanta below the scaled midpoint.
 
     With the number x, the midpoint times both scales is the odd integer x 2^bit + 1, times a power of two. This
-    integer
-    is a multiple of the odd part of midpoint times block scale. The quotient is the significand of the tensor
-    scale.
-    The number is `shift` bits shorter than a normal source number.
+    integer is a multiple of the odd part of midpoint times block scale. The quotient is the significand of the
+    tensor scale. The number is `shift` bits shorter than a normal source number.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)

@@ -83,14 +83,10 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     """Return operations in which the lowest bit of one product is near the window's last bit, above or below it.
 
     The lane of this product changes from operation to operation. Half of these products are powers of two. The
-    large
-    term is the addend or, if possible, a product. In half of the operations with a large product, the addend
-    cancels the
-    large product. If products with even and odd index have separate windows, the large term is always a product
-    that
-    shares the window of the tested product. In this case the distance between the two products is random in half of
-    the
-    operations.
+    large term is the addend or, if possible, a product. In half of the operations with a large product, the addend
+    cancels the large product. If products with even and odd index have separate windows, the large term is always a
+    product that shares the window of the tested product. In this case the distance between the two products is
+    random in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT

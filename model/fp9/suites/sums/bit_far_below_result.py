@@ -70,8 +70,7 @@ def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterat
     """Yield sums near a tie. The products are a power of two, half its last bit, and two much smaller powers of two.
 
     The addend cancels the two smaller products, and its lower bits exceed them slightly. In half of the operations
-    the
-    addend is reduced by half the lowest power of two. Formats with too narrow a range yield nothing.
+    the addend is reduced by half the lowest power of two. Formats with too narrow a range yield nothing.
     """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits

@@ -1,8 +1,8 @@
 """Corner operations of an infinite product and a finite product with opposite bits.
 
-A circuit may add the bits of an infinity like those of a number: as the power of two above the largest number. The
-circuit then ignores this sum. If another product cancels the bits, the sum is zero. Errors in
-the handling of a zero sum then become visible.
+A circuit may add the bits of an infinity like those of a number: as the power of two above the largest number.
+The circuit then ignores this sum. If another product cancels the bits, the sum is zero. Errors in the handling of
+a zero sum then become visible.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: i
     """Return operations with infinity times a finite y in one lane, and a finite product that cancels these bits.
 
     The finite product is -2y times the highest power of two of the format. `place` is the index of the infinite
-    factor.
-    The other lanes hold zeros of either sign. Addends are of every class.
+    factor. The other lanes hold zeros of either sign. Addends are of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)

@@ -47,9 +47,8 @@ def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Generator) -> Inputs:
     """Return products and an addend with the same sign, whose sum carries out.
 
-    `lacks` is the difference between the power of two and the products' sum. The addend's significand is at
-    least `lacks`.
-    In a third of the operations the addend's exponent is one too high or too low.
+    `lacks` is the difference between the power of two and the products' sum. The addend's significand is at least
+    `lacks`. In a third of the operations the addend's exponent is one too high or too low.
     """
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))

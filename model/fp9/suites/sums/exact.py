@@ -189,8 +189,8 @@ def _powers_of_two(fmt: Format) -> list[int]:
 def _places(unit: Mac) -> Inputs:
     """Return sequences for every bit position of the register, with both signs.
 
-    Each sequence starts with a power of two. The smallest product is added or subtracted. The subtraction makes
-    a borrow ripple through the register. A product of half the result's last bit makes a tie.
+    Each sequence starts with a power of two. The smallest product is added or subtracted. The subtraction makes a
+    borrow ripple through the register. A product of half the result's last bit makes a tie.
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]
@@ -210,9 +210,8 @@ def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return sequences for the products of every pair of operand classes.
 
     The sequence loads the product, holds it, adds another product, adds the negated product, and clears the
-    register.
-    The product occurs in the first lane alone. In the other lanes it occurs with and without finite products beside
-    it.
+    register. The product occurs in the first lane alone. In the other lanes it occurs with and without finite
+    products beside it.
     """
     first = _in_first_lane(unit, rng)
     parts = [first]

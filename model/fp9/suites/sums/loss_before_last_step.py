@@ -1,7 +1,7 @@
 """Corner operations of chunks with several steps: bits that one step discards, and their effect on later steps.
 
-In one step the products are next to the window's last bit or the rounding position. The other steps add nothing, or
-cancel the large term. Thus the last bits of this step decide the result. The discarded bits decide the flags.
+In one step the products are next to the window's last bit or the rounding position. The other steps add nothing,
+or cancel the large term. Thus the last bits of this step decide the result. The discarded bits decide the flags.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
     """Return operations with one step from `_step`. Most other steps add nothing.
 
     Some other steps cancel the step's large product, and some are also from `_step`. Addends are zero, random
-    codes, or
-    the negated sum, exactly or within one ulp.
+    codes, or the negated sum, exactly or within one ulp.
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]

@@ -25,10 +25,9 @@ def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator
     """Yield operations for every pair of formats whose products can exceed the largest result.
 
     The largest product must exceed the largest result by more bits than the result has. Some bits of the sum then
-    never
-    appear in a finite result. Units with one product are excluded, because no other product can cancel it. Units
-    with
-    one pair of formats are excluded too. The random operations of other families cover their sums.
+    never appear in a finite result. Units with one product are excluded, because no other product can cancel the
+    product. Units with one pair of formats are excluded too. The random operations of other families cover their
+    sums.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]

@@ -100,10 +100,9 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
     """Return addends for which product plus addend is at or next to a number, midpoint or quarter point.
 
-    These sums have walking fractions and both signs. In half of the operations, the exponent
-    difference of sum and product takes every value, from full cancellation to a product that is rounded away. In
-    the other half, the product's lowest bit is the result's last bit, the guard
-    bit, or one of the two bits below.
+    These sums have walking fractions and both signs. In half of the operations, the exponent difference of sum and
+    product takes every value, from full cancellation to a product that is rounded away. In the other half, the
+    product's lowest bit is the result's last bit, the guard bit, or one of the two bits below.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)

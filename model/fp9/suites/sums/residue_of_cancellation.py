@@ -100,8 +100,7 @@ def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> N
     """Return the sum of both scale exponents for each operation.
 
     In half of the operations, the scales move the small product to the subnormal results or below. A non-zero
-    addend
-    absorbs such a product. In the other operations the exponents are random.
+    addend absorbs such a product. In the other operations the exponents are random.
     """
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent

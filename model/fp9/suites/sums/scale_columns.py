@@ -66,8 +66,7 @@ def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator)
     """Return power-of-two scales. In each operation, the exponents of both scales add up to the given exponent.
 
     The first scale is random, but the second scale must be able to complete the sum. If no scales have the given
-    sum, the
-    nearest possible sum is used. All blocks of an operand have equal scales.
+    sum, the nearest possible sum is used. All blocks of an operand have equal scales.
     """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
@@ -113,10 +112,10 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the addends times 2^e. This is the largest power of two that does not exceed the product of the first
-    scales.
+    """Return the addends times a power of two.
 
-    The addend's exponent is limited to the format's range. Zeros and special codes stay unchanged.
+    This power of two is the largest that does not exceed the product of the first scales. The addend's exponent is
+    limited to the format's range. Zeros and special codes stay unchanged.
     """
     if unit.scale is None:
         return c

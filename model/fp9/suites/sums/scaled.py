@@ -1,9 +1,8 @@
 """Corner operations of scaled sums: few bits, at every position to which scales can move them.
 
-Without scales, the range of the products keeps their sum near the addend's exponents. With scales, the leading 1 of
-the sum can be at any position. The leading 1 after adding the addend can also be at any position. Special and
-extreme
-scales are combined with each other.
+Without scales, the range of the products keeps their sum near the addend's exponents. With scales, the leading 1
+of the sum can be at any position. The leading 1 after adding the addend can also be at any position. Special and
+extreme scales are combined with each other.
 """
 
 from __future__ import annotations

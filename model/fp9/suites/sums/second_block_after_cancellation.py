@@ -40,8 +40,7 @@ def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
     """Return two random blocks of a few products each. All other blocks are zero.
 
     The scales come from a random sample. They are chosen to bring the distance between the two block sums close to
-    a
-    random number of bits.
+    a random number of bits.
     """
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]

@@ -221,8 +221,7 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
     """Return two products in random lanes. The other lanes are zero.
 
     Every exponent difference occurs, until the smaller product is lost. In every third operation, a third product
-    cancels
-    the larger product exactly or nearly. The smaller product then decides the result.
+    cancels the larger product exactly or nearly. The smaller product then decides the result.
     """
     x, y = _lone(a, b, engine.step.products, count, rng)
     rows, sign = np.arange(count), 1 << (a.bits - 1)
@@ -299,8 +298,9 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends near the products, addends that nearly negate their sum, and addends that give a rounding
-    boundary.
+    """Return addends near the products, addends that nearly negate their sum, and addends for a rounding boundary.
+
+    In the last case the sum of products and addend is at or next to the boundary.
     """
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)

@@ -107,8 +107,7 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
     """Yield further corner operations: opposite terms, sums next to special codes, and special operands.
 
     The opposite terms are product and addend, or two products. They have every exponent difference. Special
-    operands
-    are in one lane.
+    operands are in one lane.
     """
     products, formats, result = unit.products, (a.format, b.format), fixed(unit.engine.output)
     if (specials := product_and_addend.special_cross(*formats, result))[0].size:
