@@ -68,6 +68,8 @@ class Chunk(Step):
 
 
 class _Chained(Step):
+    """Combine several stages into one."""
+
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
         super().__init__(steps[0].i.shape(), steps[-1].o.shape())
