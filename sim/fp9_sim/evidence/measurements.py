@@ -8,6 +8,7 @@ folders of `records/`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +23,8 @@ from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 
 COMPARISONS = {
     "accumulators/mmasim": "python tests/model/sums/mmasim_dots.py 1000000 records/accumulators/mmasim.json",
-    "accumulators/instructions": "python -m tests.instructions records/accumulators/instructions.json",
-    "accumulators/sources_of_truth": "python -m tests.sources_of_truth CLONE records/accumulators",
+    "accumulators/instructions": "python -m tests.support.instructions records/accumulators/instructions.json",
+    "accumulators/sources_of_truth": "python -m tests.support.sources_of_truth CLONE records/accumulators",
     "identify/presets": "python -m fp9_compare.identify.trials presets --out records/identify/presets.json",
     "identify/random": "python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json",
     "third-party/areas": "make comparable",
@@ -68,8 +69,7 @@ def status(folder: Path, compare: bool = False) -> Iterator[Measurement]:
     for name in STUDIES:
         yield Measurement(f"{records.STUDY}/{name}.json", f"fp9 records study {name}", _study(name, folder, compare))
     for name, command in COMPARISONS.items():
-        found = (folder / f"{name}.json").is_file()
-        yield Measurement(f"{name}.json", command, Finding(State.VALID) if found else _MISSING)
+        yield Measurement(f"{name}.json", command, _comparison(folder / f"{name}.json", command))
 
 
 _MISSING = Finding(State.MISSING, NO_RECORD)
@@ -81,3 +81,15 @@ def _study(name: str, folder: Path, compare: bool) -> Finding:
         return _MISSING
     changed = stale(fields) if compare else []
     return Finding(State.STALE, f"{EARLIER_CIRCUIT}: {', '.join(changed)}") if changed else Finding(State.VALID)
+
+
+def _comparison(path: Path, command: str) -> Finding:
+    if not path.is_file():
+        return _MISSING
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is no valid record ({error}); repeat it with: {command}") from None
+    if not rows or not isinstance(rows, list | dict):
+        raise ValueError(f"{path} is no valid record (it has no rows); repeat it with: {command}")
+    return Finding(State.VALID)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from fp9_rtl.studies.catalogue import STUDIES
 from fp9_sim import evidence, records
 from fp9_sim.evidence import measurements, studies
 from fp9_sim.evidence.claim import State
+
+ROOT = Path(__file__).parents[3]
 
 FIELDS = {
     "unit": "decoders",
@@ -51,7 +55,7 @@ def test_a_study_is_stale_if_a_circuit_changed(tmp_path: Path, monkeypatch: pyte
 def test_status_names_the_command_of_a_missing_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "status", lambda units, folder, claims, progress: [])
     (tmp_path / "identify").mkdir()
-    (tmp_path / "identify" / "random.json").write_text("[]")
+    (tmp_path / "identify" / "random.json").write_text("[[1]]")
     done = CliRunner().invoke(main, ["records", "status", "--records", str(tmp_path), "--json"])
     assert done.exit_code == 0, done.output
     listed = {each["record"]: each for each in json.loads(done.output)}
@@ -59,3 +63,23 @@ def test_status_names_the_command_of_a_missing_comparison(tmp_path: Path, monkey
     assert listed["identify/random.json"]["state"] == State.VALID.value
     done = CliRunner().invoke(main, ["records", "status", "--records", str(tmp_path)])
     assert f"1 of {len(STUDIES) + len(measurements.COMPARISONS)} studies and comparisons are recorded" in done.output
+
+
+@pytest.mark.parametrize("command", measurements.COMPARISONS.values())
+def test_the_command_of_a_comparison_exists(command: str) -> None:
+    program, first, *rest = shlex.split(command)
+    if program == "make":
+        assert f"\n{first}:" in (ROOT / "Makefile").read_text()
+    elif first == "-m":
+        assert importlib.util.find_spec(rest[0]) is not None
+    else:
+        assert program == "python" and (ROOT / first).is_file()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "3", '[{"engine": "a"}, {"eng'])
+def test_a_damaged_comparison_is_refused_with_its_command(tmp_path: Path, text: str) -> None:
+    (tmp_path / "identify").mkdir()
+    (tmp_path / "identify" / "random.json").write_text(text)
+    done = CliRunner().invoke(main, ["records", "status", "--records", str(tmp_path)])
+    assert done.exit_code != 0
+    assert "random.json is no valid record" in done.output and "trials random" in done.output
