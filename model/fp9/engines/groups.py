@@ -110,10 +110,10 @@ class Window:
     zero_exponent: int | None = None
     """E is at least this exponent where a product or the addend is 0. None: zeros do not count for E."""
     interleaved: int | None = None
-    """J: S = floor_J(floor_n(p[0] + p[2] + ... + p[1] + p[3] + ...) + floor_n(C)) (CDNA3).
+    """J: S = floor_J(E + O + C), with E = p[0] + p[2] + ... and O = p[1] + p[3] + ... (CDNA3).
 
-    Even products and odd products are summed separately. A window of n bits cuts the terms of each sum. None: one
-    sum.
+    A window of n bits cuts the terms of E and of O, each at its own largest exponent. It then cuts E, O and C
+    where they are added. None: one sum.
     """
 
     def __post_init__(self) -> None:
