@@ -9,11 +9,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fp9.version import __version__
+from fp9.system.version import __version__
 
 if TYPE_CHECKING:
     from fp9 import blocks, units, vectors
-    from fp9.above import regress, verilog, write_verilog
     from fp9.arrays import Array, BlockArray, accumulator, array, dequantise, dot, fake_quantise, matmul, quantise
     from fp9.arrays import dequantise as dequantize
     from fp9.arrays import fake_quantise as fake_quantize
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from fp9.rounding import Flags, NanSign, Overflow, Payload
     from fp9.scaling import BlockFormat, block_format, block_formats
     from fp9.sums.operands import Operand, operand
+    from fp9.system.above import regress, verilog, write_verilog
     from fp9.units import unit
 
     formats: CallableModule

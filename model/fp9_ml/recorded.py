@@ -12,8 +12,8 @@ import numpy as np
 from fp9.casts.arrays import encode
 from fp9.engines import MacOp
 from fp9.formats import HFP8_BIASES, Format, with_bias
+from fp9.formats.policy import CastPolicy
 from fp9.golden import evaluate
-from fp9.policy import CastPolicy
 from fp9.units import SCALE_BITS, Cast, Dot, Unit
 from fp9.units.operands import BIAS_BITS
 from fp9.units.views import cast_of, sum_of

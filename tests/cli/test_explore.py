@@ -20,9 +20,9 @@ from tests.support.rosters import EVERY_FORMAT
 
 import fp9
 from fp9.engines import ENGINES
-from fp9.explorer import numbers, sums
+from fp9.studies.explorer import numbers, sums
 
-server = pytest.importorskip("fp9.explorer.server", reason="the extra fp9[explore] is not installed")
+server = pytest.importorskip("fp9.studies.explorer.server", reason="the extra fp9[explore] is not installed")
 
 # --- what it says ----------------------------------------------------------------------------------------------------
 

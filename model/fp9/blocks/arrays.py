@@ -20,7 +20,7 @@ from fp9.casts.random_bits import RandomBits, Rng, random_bits_of
 from fp9.casts.sources import check_switches, check_work, widen
 from fp9.formats.dtypes import carried
 from fp9.formats.host import BINARY64
-from fp9.policy import CastPolicy, cast_policy
+from fp9.formats.policy import CastPolicy, cast_policy
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat, ScaleRule, block_format
 

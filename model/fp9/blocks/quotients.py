@@ -9,7 +9,7 @@ import numpy as np
 from fp9.blocks.levels import factors_of, level_bits, own_codes, with_levels
 from fp9.blocks.scales import bf16_reciprocals, scale_codes
 from fp9.casts.arrays import decode_to, encode_numbers
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import PUBLISHED
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from fp9.casts.request import NOTHING, Plan, Request, Supplied, universal
 from fp9.casts.tables import decode_table
 from fp9.casts.wide import decode_wide
 from fp9.formats import Format
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import Flags, Overflow, Rounding
 
 if TYPE_CHECKING:

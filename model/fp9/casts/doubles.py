@@ -12,7 +12,7 @@ from fp9.casts.request import Plan, Request, Supplied, widened
 from fp9.casts.tables import edge_codes, rounding_rows, rounding_target
 from fp9.formats import FixedFormat, Format, ScaledInteger
 from fp9.formats.host import BINARY64
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import Flags
 from fp9.system.parallel import CACHED
 

@@ -9,7 +9,7 @@ import numpy as np
 from fp9.casts.request import Encode, Request, Supplied
 from fp9.formats import FixedFormat, fixed_format
 from fp9.formats.host import BINARY64
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import NanSign, Payload
 
 if TYPE_CHECKING:

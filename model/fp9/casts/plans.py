@@ -26,7 +26,7 @@ from fp9.casts.sources import hybrid_thresholds
 from fp9.casts.tables import Target, can_express_nan, edge_codes, rounding_target
 from fp9.formats import FixedFormat, HiFloat8, ScaledInteger
 from fp9.formats.host import BINARY32
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import Hybrid, Rounding
 from fp9.system.parallel import CACHED, STREAMED
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from fp9.formats import FixedFormat, Format, Kind, ScaledInteger, floor_log2, pow2
 from fp9.formats.host import BINARY32, BINARY64
+from fp9.formats.policy import CastPolicy
 from fp9.oracle.casts import Exact, encode
-from fp9.policy import CastPolicy
 from fp9.rounding import Flags
 
 ROWS = BINARY64.top_field + 1

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fp9.cli.support import Commands
-from fp9.version import __version__
+from fp9.system.version import __version__
 
 COMMANDS = "fp9.commands"
 """Entry point group through which each package registers its commands.

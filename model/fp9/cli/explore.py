@@ -25,7 +25,7 @@ def explore(port: int, opens: bool, as_json: bool) -> None:
       fp9 explore --open
     """
     with extra("explore"):
-        from fp9.explorer import server  # optional
+        from fp9.studies.explorer import server  # optional
     try:
         serving = server.serve(port)
     except OSError as error:

@@ -10,10 +10,10 @@ from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.operands import struct_of
 from fp9.cmodel.text import comment, filled, part
 from fp9.formats import Format
+from fp9.system.version import __version__
 from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Mul, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9.units.toml import dumps
-from fp9.version import __version__
 
 PARTS = (
     "layout",

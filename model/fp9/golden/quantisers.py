@@ -10,8 +10,8 @@ import numpy as np
 from fp9.blocks import quantise
 from fp9.blocks.quotients import Quotients, by_casts
 from fp9.casts.arrays import decode_native, decode_to
+from fp9.formats.policy import CastPolicy
 from fp9.golden.selects import chosen, places
-from fp9.policy import CastPolicy
 from fp9.units import TENSOR_SCALE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Specials, floor_log2, pow2
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import Flags, NanSign, Overflow, Payload, Rounding
 
 

@@ -12,8 +12,8 @@ import bisect
 from dataclasses import dataclass, replace
 
 from fp9.formats import FixedFormat, HiFloat8, Rounding, floor_log2, pow2
+from fp9.formats.policy import CastPolicy
 from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
-from fp9.policy import CastPolicy
 from fp9.rounding import Flags
 
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fp9.formats import FixedFormat, Format, Kind, Rounding
+from fp9.formats.policy import CastPolicy
 from fp9.oracle.casts import decode, encode, read
-from fp9.policy import CastPolicy
 from fp9.rounding import Flags
 
 

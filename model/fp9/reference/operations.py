@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fp9.formats import HiFloat8, Kind, floor_log2, pow2
+from fp9.formats.policy import CastPolicy
 from fp9.oracle import casts, sums
 from fp9.oracle.terms import product
-from fp9.policy import CastPolicy
 from fp9.reference.choices import Row, chosen, operand_format, operands, signed
 from fp9.rounding import Flags, Overflow
 from fp9.units import SCALE_BITS, FpuOp, significand_bits

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fp9.casts.plans import encoder
 from fp9.casts.request import NOTHING, Plan, Request
 from fp9.formats import Format, Kind
-from fp9.policy import cast_policy
+from fp9.formats.policy import cast_policy
 from fp9.rounding import Overflow, Rounding
 
 

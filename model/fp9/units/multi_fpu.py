@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from fp9.engines import check_exponents
 from fp9.formats import FixedFormat, Format, HiFloat8, Specials
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import FLAGS_PORT, Port, Unit, check_offers, check_shared, format_tuple, select_width, value_words
 from fp9.units.cast import Cast

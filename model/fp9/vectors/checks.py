@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from fp9.system.version import __version__
 from fp9.units import Unit
 from fp9.vectors.manifests import differences, read_manifest
 from fp9.vectors.sets import VectorSet, form_of, from_inputs, read
-from fp9.version import __version__
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from fp9.rounding import Flags, NanSign
+from fp9.system.version import __version__
 from fp9.units import FLAGS_PORT, Cast, Dot, Fpu, Mul, MultiFpu, Port, Quantiser, Unit
 from fp9.units.hooks import Hook
 from fp9.vectors.encodings import FileFormat
-from fp9.version import __version__
 
 
 def manifest_path(path: Path) -> Path:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from fp9.engines import Engine
 from fp9.formats import Format
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9_ml.recipes.scaling import ScaleRule
 
 

@@ -13,7 +13,7 @@ from amaranth.lib import data
 
 from fp9.engines import Engine
 from fp9.formats import FixedFormat
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.decision import keeps_nonzero, rounds_up

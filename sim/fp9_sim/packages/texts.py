@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fp9.cmodel import has_model
+from fp9.system.version import __version__
 from fp9.units import Port, Unit
-from fp9.version import __version__
 
 
 def constraints(unit: Unit) -> str:

@@ -13,8 +13,8 @@ from tests.support.rosters import MONOTONE, TABLED, TARGETS, beyond, overflows, 
 import fp9
 from fp9.casts.sources import Hybrid
 from fp9.formats import ALIASES, Format, Kind, Rounding
+from fp9.formats.policy import CastPolicy
 from fp9.oracle import casts as oracle
-from fp9.policy import CastPolicy
 from fp9.rounding import Overflow
 
 

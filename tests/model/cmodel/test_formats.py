@@ -19,7 +19,7 @@ from fp9.casts.order import classify, nextafter
 from fp9.cmodel import library_header
 from fp9.cmodel.text import NAN_SIGNS, OVERFLOWS, ROUNDINGS, identifier
 from fp9.formats import Format, format
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import Hybrid, NanSign, Overflow, Payload, Rounding
 
 FORMATS = [*EVERY_FORMAT, *UNUSUAL]

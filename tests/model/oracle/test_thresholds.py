@@ -8,10 +8,10 @@ import pytest
 from tests.support.rosters import CAST_SOURCES, MONOTONE, WITH_ZERO, overflows, policy_of, thinned, together
 
 from fp9.formats import FixedFormat, Format, HiFloat8, Rounding, format
+from fp9.formats.policy import CastPolicy
 from fp9.oracle.casts import HybridBits, decode, encode
 from fp9.oracle.hybrid import hybrid_table
 from fp9.oracle.thresholds import threshold_table
-from fp9.policy import CastPolicy
 from fp9.rounding import Overflow
 
 DRAWN = 300

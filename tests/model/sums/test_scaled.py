@@ -18,9 +18,9 @@ from tests.support.rosters import EVERY_FORMAT, GROUPED, INFINITE_SCALES, PRESET
 import fp9
 from fp9.engines import Scaling
 from fp9.formats import Format, Rounding
+from fp9.formats.policy import CastPolicy
 from fp9.oracle import casts as cast_oracle
 from fp9.oracle import sums as dot_oracle
-from fp9.policy import CastPolicy
 from fp9.units import Dot, Mac
 
 FILE = Path(vectors.__file__).with_suffix(".npz")

@@ -22,8 +22,8 @@ from fp9.formats import (
     every_format,
     floor_log2,
 )
+from fp9.formats.policy import CastPolicy
 from fp9.oracle.casts import Exact, HybridBits, RandomBits, encode, exact, neighbours
-from fp9.policy import CastPolicy
 from fp9.rounding import PUBLISHED, Flags, Overflow, Rounding, choice
 
 Record = dict[str, Any]

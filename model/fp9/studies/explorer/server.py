@@ -13,9 +13,9 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from bottle import Bottle, HTTPResponse, request
 
 from fp9.engines import ENGINES
-from fp9.explorer import numbers, shared_text, sums
 from fp9.formats import every_format
 from fp9.rounding import Overflow, Rounding
+from fp9.studies.explorer import numbers, shared_text, sums
 
 HOST = "127.0.0.1"
 ANSWERS = "fp9.explorer"

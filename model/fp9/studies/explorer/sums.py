@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from fp9.engines import ENGINES, Engine, check_grouped, engine
-from fp9.explorer.numbers import parse
 from fp9.formats import Format, Kind, format
+from fp9.formats.policy import CastPolicy
 from fp9.oracle import sums as oracle
 from fp9.oracle.casts import decode, encode
 from fp9.oracle.terms import Term, total
 from fp9.oracle.windows import kept_terms, window_top
-from fp9.policy import CastPolicy
 from fp9.rounding import Overflow, Rounding
+from fp9.studies.explorer.numbers import parse
 
 Record = dict[str, Any]
 Codes = tuple[list[int], list[int]]

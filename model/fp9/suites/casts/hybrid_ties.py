@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import encode
 from fp9.formats import HiFloat8, Rounding
+from fp9.formats.policy import CastPolicy
 from fp9.oracle.hybrid import hybrid_table
-from fp9.policy import CastPolicy
 from fp9.suites.casts.family import Family, every_choice
 from fp9.suites.columns import fixed
 from fp9.units import Cast, Port

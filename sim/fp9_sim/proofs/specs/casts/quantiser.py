@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fp9.blocks.scales import scale_codes
 from fp9.casts.arrays import decode_native
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import FLAG_BITS
 from fp9.scaling import ScaleRule
 from fp9.units import Quantiser

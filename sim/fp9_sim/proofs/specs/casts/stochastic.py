@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fp9.formats import FixedFormat, Format, Kind
+from fp9.formats.policy import CastPolicy
 from fp9.oracle.casts import Exact, encode
-from fp9.policy import CastPolicy
 from fp9.rounding import FLAG_BITS, Flags
 
 

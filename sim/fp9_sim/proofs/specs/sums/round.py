@@ -5,7 +5,7 @@ the leading bit.
 from __future__ import annotations
 
 from fp9.engines import Engine
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import Rounding
 
 PLACE = "signed [15:0]"

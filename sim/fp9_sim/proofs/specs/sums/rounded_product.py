@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 
 from fp9.formats import Format, Rounding
-from fp9.policy import CastPolicy
+from fp9.formats.policy import CastPolicy
 from fp9.rounding import Flags
 from fp9.units import Mul
 from fp9_sim.proofs.miter import Case, selected
