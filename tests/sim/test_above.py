@@ -10,7 +10,7 @@ import pytest
 
 import fp9
 
-STUB = ast.parse((Path(fp9.__file__).parent / "above.pyi").read_text())
+STUB = ast.parse((Path(fp9.__file__).parent / "system" / "above.pyi").read_text())
 DECLARED = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
 
 
