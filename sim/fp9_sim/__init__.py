@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fp9.system.missing import MissingTool
     from fp9_sim.batch.unit import Verilated, check, verilated
-    from fp9_sim.benches.scoreboard import Mismatch
+    from fp9_sim.bench.scoreboard import Mismatch
     from fp9_sim.regression.both import Comparison, compare
     from fp9_sim.regression.run import Regression, regress
     from fp9_sim.simulators.find import SIMULATORS, SimulatorError
@@ -31,7 +31,7 @@ __all__ = [
 _HOMES = {
     "SIMULATORS": "fp9_sim.simulators.find",
     "Comparison": "fp9_sim.regression.both",
-    "Mismatch": "fp9_sim.benches.scoreboard",
+    "Mismatch": "fp9_sim.bench.scoreboard",
     "MissingTool": "fp9.system.missing",
     "Regression": "fp9_sim.regression.run",
     "SimulatorError": "fp9_sim.simulators.find",

@@ -47,11 +47,11 @@ def test_others_import_the_public_interface_only(package: str) -> None:
     assert private == []
 
 
-def test_who_takes_from_the_benches_loads_no_cocotb() -> None:
+def test_who_takes_from_the_bench_loads_no_cocotb() -> None:
     """It loads pytest, which takes each process of an update a third of a second."""
-    modules = {module for module, _ in imported("benches") if module != "fp9_sim.benches"}
+    modules = {module for module, _ in imported("bench") if module != "fp9_sim.bench"}
     assert modules
     for module in modules:
-        source = ast.parse((PACKAGE / "benches" / f"{module.rpartition('.')[2]}.py").read_text())
+        source = ast.parse((PACKAGE / "bench" / f"{module.rpartition('.')[2]}.py").read_text())
         loaded = [node for node in ast.walk(source) if isinstance(node, ast.Import | ast.ImportFrom)]
         assert not [ast.unparse(node) for node in loaded if "cocotb" in ast.unparse(node)], module

@@ -18,7 +18,7 @@ import fp9_rtl
 from fp9.units import Unit
 from fp9.vectors.sets import from_inputs, port_dtype
 from fp9_sim.batch.compiled import compiled
-from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
+from fp9_sim.bench.scoreboard import Answers, Mismatch, mismatches
 from fp9_sim.simulators.find import SimulatorError, TooFewResults
 from fp9_sim.simulators.style import any_style
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fp9.units import Handshake, Unit
 from fp9.vectors import VectorSet
 from fp9.vectors.encodings import hex_digits
-from fp9_sim.benches.exchange import prefix_of
+from fp9_sim.bench.exchange import prefix_of
 from fp9_sim.packages.numbers import cpp_functions, cpp_shown
 from fp9_sim.packages.verilog_bench import MAX_SHOWN, PATIENCE, STALLED, filled, uncompared
 

@@ -10,7 +10,7 @@ import numpy as np
 from fp9.units import Handshake, Port, Unit
 from fp9.vectors import VectorSet
 from fp9.vectors.encodings import hex_digits, word_places
-from fp9_sim.benches.exchange import prefix_of
+from fp9_sim.bench.exchange import prefix_of
 from fp9_sim.packages.numbers import verilog_functions, verilog_shown
 
 MAX_SHOWN = 10

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fp9.units import Unit
 from fp9.vectors.checks import read_for
 from fp9.vectors.sets import VectorSet
-from fp9_sim.benches.scoreboard import Answers
+from fp9_sim.bench.scoreboard import Answers
 from fp9_sim.regression.run import Regression, regress
 from fp9_sim.simulators.build import DEFAULT_FOLDER
 from fp9_sim.simulators.find import SIMULATORS

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 import fp9
 from fp9_rtl.gemm.tile import GemmTile, gemm_verilog, ports
-from fp9_sim.benches.exchange import FOLDER_VARIABLE, ORDER, OUTCOME
+from fp9_sim.bench.exchange import FOLDER_VARIABLE, ORDER, OUTCOME
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, build_design
 from fp9_sim.simulators.child import run_job
 from fp9_sim.simulators.find import SimulatorError
 
-BENCH = "fp9_sim.benches.gemm"
+BENCH = "fp9_sim.bench.gemm"
 """Name of the cocotb test module."""
 
 MOST_STEPS = 24
@@ -125,7 +125,7 @@ def check_tile(
         "results_xml": str(folder / "results.xml"),
         "log_file": str(folder / "run.log"),
     }
-    run_job("test", settings, found, folder, **{FOLDER_VARIABLE: str(folder)})
+    run_job("test", settings, found, folder, {FOLDER_VARIABLE: str(folder)})
     try:
         outcome = json.loads((folder / OUTCOME).read_text())
     except FileNotFoundError:

@@ -15,8 +15,8 @@ from fp9.system.files import write_whole
 from fp9.units import Unit
 from fp9.vectors.checks import read_for
 from fp9.vectors.sets import VectorSet
-from fp9_sim.benches.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome
-from fp9_sim.benches.scoreboard import KEPT, Answers, Mismatch, mismatches
+from fp9_sim.bench.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome
+from fp9_sim.bench.scoreboard import KEPT, Answers, Mismatch, mismatches
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, Build, build
 from fp9_sim.simulators.child import run_job
@@ -26,7 +26,7 @@ from fp9_sim.simulators.style import any_style
 if TYPE_CHECKING:
     from fp9_sim.coverage import FunctionalCoverage
 
-BENCH = "fp9_sim.benches.bench"
+BENCH = "fp9_sim.bench.regression_bench"
 """Name of the cocotb test module."""
 
 RANDOM_START = ("+verilator+rand+reset+2",)
@@ -194,7 +194,7 @@ def _run(
         variables["SIM_CMD_SUFFIX"] = f"-{built.waves}"
     elif built.waves:
         settings["test_args"] = ["--trace-file", str(dumped)]
-    status = run_job("test", settings, built.simulator, folder, **variables)
+    status = run_job("test", settings, built.simulator, folder, variables)
     outcome = _outcome(built, order, folder, status)
     if waves is not None:
         waves.parent.mkdir(parents=True, exist_ok=True)

@@ -112,7 +112,7 @@ def _compile(
     if simulator.name == "verilator":
         _offer_headers(working)
         headers = _headers(simulator, working) if waves is None else {}
-    status = run_job("build", settings, simulator, working, **headers)
+    status = run_job("build", settings, simulator, working, headers)
     said = log.read_text(errors="replace").replace(f"{working}/", "")
     return said if status or ICARUS_FATAL in said else None
 

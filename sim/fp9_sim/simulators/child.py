@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,26 @@ _LIGHT = Path(__file__).with_name("light")
 """Folder of small modules that replace larger ones in child processes."""
 
 
-def run_job(step: str, settings: dict[str, Any], simulator: Simulator, folder: Path, **variables: str) -> int:
+def run_job(
+    step: str,
+    settings: dict[str, Any],
+    simulator: Simulator,
+    folder: Path,
+    variables: Mapping[str, str] | None = None,
+    light: bool = True,
+) -> int:
     """Run a step of the runner, "build" or "test", in `folder`. Return the exit status, 0 for success.
 
     `settings` are the step's keyword arguments, including `log_file`. `variables` are added to the environment.
+    `light` replaces pytest by a small module, which fp9's own test benches do not notice.
     """
     job = folder / f"{step}.json"
     job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))
     # The runner hands its own search path on to the simulator, where the bench has to be found.
-    path = os.pathsep.join([str(_LIGHT), *(str(Path(entry).absolute()) for entry in sys.path if entry)])
-    environment = {**simulator.environment(), **variables, "PYTHONPATH": path}
+    path = os.pathsep.join(
+        [*([str(_LIGHT)] if light else []), *(str(Path(entry).absolute()) for entry in sys.path if entry)]
+    )
+    environment = {**simulator.environment(), **(variables or {}), "PYTHONPATH": path}
     command = [sys.executable, "-P", str(_PROGRAM), str(job)]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:

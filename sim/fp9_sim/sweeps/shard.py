@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fp9.vectors.sets import from_inputs
 from fp9_sim.batch.unit import Verilated, verilated
-from fp9_sim.benches.scoreboard import Answers, mismatches
+from fp9_sim.bench.scoreboard import Answers, mismatches
 from fp9_sim.sweeps.plan import Plan
 
 KEPT = 3

@@ -18,7 +18,7 @@ from fp9.vectors.sets import VectorSet
 from fp9_compare.diagnosis import Explained, Explanation, explain
 from fp9_compare.diagnosis.classes import is_nan, results_of
 from fp9_sim.batch.unit import verilated
-from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatch, mismatches
+from fp9_sim.bench.scoreboard import Answers, Mismatch, mismatch, mismatches
 from fp9_sim.regression.run import regress
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER

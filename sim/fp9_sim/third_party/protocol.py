@@ -13,7 +13,7 @@ import numpy as np
 
 from fp9.system.missing import MissingTool
 from fp9.vectors.sets import VectorSet
-from fp9_sim.benches.scoreboard import Answers
+from fp9_sim.bench.scoreboard import Answers
 from fp9_sim.regression.run import regress
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import build

@@ -28,7 +28,7 @@ UNIT = dataclasses.replace(CATALOGUE["decoder_hif8"], name="mine", stages=3)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package, its benches built."""
-    folder = tmp_path_factory.mktemp("benches")
+    folder = tmp_path_factory.mktemp("bench")
     write_package(UNIT, folder, "smoke")
     rtl = folder / "rtl" / f"{UNIT.name}.v"
     rtl.write_text(with_faults(UNIT, "fault"))

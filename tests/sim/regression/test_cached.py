@@ -13,7 +13,7 @@ import fp9_rtl
 from fp9.system.cache import recomputing
 from fp9.units import CATALOGUE
 from fp9.vectors import sets as vectors
-from fp9_sim.benches.scoreboard import Answers
+from fp9_sim.bench.scoreboard import Answers
 from fp9_sim.regression import Regression, cached, regress_once
 from fp9_sim.simulators.find import Simulator
 

@@ -188,7 +188,8 @@ def test_a_bench_that_checks_nothing_is_no_pass(
 
 IDLE_BENCH = """
 import os, pathlib, cocotb
-from fp9_sim.benches.exchange import FOLDER_VARIABLE, Order, Outcome, answers_of
+from fp9_sim.bench.exchange import FOLDER_VARIABLE, Order, Outcome
+from fp9_sim.bench.scoreboard import answers_of
 
 @cocotb.test()
 async def idle(dut):

@@ -16,7 +16,7 @@ from fp9_sim.simulators.find import Simulator
 def test_runner_and_simulator_load_neither_pytest_nor_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They would take half of the processor time of a short regression."""
     loads = (
-        "import cocotb.regression, cocotb_tools.runner, fp9_sim.benches.bench, sys\n"
+        "import cocotb.regression, cocotb_tools.runner, fp9_sim.bench.regression_bench, sys\n"
         "assert not {'_pytest', 'numba'} & sys.modules.keys()"
     )
     (tmp_path / "program.py").write_text(loads)

@@ -11,7 +11,7 @@ from typing import Any
 from vcd.reader import TokenKind, tokenize
 
 from fp9.units import Port, Unit
-from fp9_sim.benches.scoreboard import Mismatch
+from fp9_sim.bench.scoreboard import Mismatch
 
 Record = dict[str, Any]
 

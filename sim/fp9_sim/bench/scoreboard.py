@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats import Format, Kind, with_bias
 from fp9.units import Port, Unit
-from fp9.vectors.sets import VectorSet
+from fp9.vectors.sets import VectorSet, port_dtype
+from fp9_sim.bench.golden import results_of
+from fp9_sim.bench.pins import Violation
+
+if TYPE_CHECKING:
+    from fp9_sim.coverage import FunctionalCoverage
 
 KEPT = 100
 """Largest number of mismatches that are stored with their operands. All mismatches are counted."""
@@ -42,6 +48,21 @@ class Answers:
         differs: NDArray[np.bool_] = self.values[port.name] != vectors.expected[port.name]
         differs[list(self.unknown.get(port.name, {}))] = True
         return differs
+
+
+def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
+    """Parse the outputs that a simulator wrote. `rows` has an entry for each operation, with a bit string for
+    each output.
+    """
+    values: dict[str, Any] = {}
+    unknown: dict[str, Mapping[int, str]] = {}
+    for port, column in zip(unit.outputs, zip(*rows, strict=True) if rows else [()] * len(unit.outputs), strict=True):
+        unsure = {i: bits for i, bits in enumerate(column) if set(bits) - {"0", "1"}}
+        numbers = [0 if i in unsure else int(bits, 2) for i, bits in enumerate(column)]
+        values[port.name] = np.array(numbers, dtype=port_dtype(port))
+        if unsure:
+            unknown[port.name] = unsure
+    return Answers(values, unknown)
 
 
 def _cares(port: Port, vectors: VectorSet) -> NDArray[np.bool_]:
@@ -104,6 +125,90 @@ def mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
         {port.name: _value(vectors.unit, port, int(vectors.expected[port.name][index]), codes) for port in outputs},
         got,
     )
+
+
+class Scoreboard:
+    """Comparison of a stream of results with the golden model, for test benches in any simulator.
+
+    Call `take` for each operation that the unit takes, `give` for each result, and `reset` for each reset. Results
+    are compared in order. Operations under way at a reset have no result.
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.passes: list[tuple[list[Mapping[str, int]], list[Sequence[str]]]] = [([], [])]
+        """Operations and results after each reset."""
+
+    def reset(self) -> None:
+        """Begin a new sequence of operations."""
+        self.passes.append(([], []))
+
+    def take(self, operation: Mapping[str, int]) -> None:
+        """Record an operation that the unit took: the code of each input."""
+        self.passes[-1][0].append(operation)
+
+    def give(self, outputs: Mapping[str, int | str]) -> None:
+        """Record a result: for each output its code, or its bits as text, which can have x and z.
+
+        Raises Violation if no operation waits for a result.
+        """
+        taken, given = self.passes[-1]
+        if len(given) >= len(taken):
+            raise Violation(f"result {len(given)} belongs to no operation")
+        given.append([_bits(outputs[port.name], port) for port in self.unit.outputs])
+
+    def compared(self) -> Iterator[tuple[VectorSet, Answers]]:
+        """Yield the operations after each reset that have a result, with expected and given results."""
+        for taken, given in self.passes:
+            if given:
+                whole = len(given) + -len(given) % self.unit.group
+                yield first_of(results_of(self.unit, taken[:whole]), len(given)), answers_of(self.unit, given)
+
+    def check(self, limit: int = 5) -> int:
+        """Return the number of results, all of which are right.
+
+        Raises AssertionError with the first wrong operations, and if there are no results.
+        """
+        count, wrong, shown = 0, 0, list[str]()
+        for vectors, answers in self.compared():
+            found, total = mismatches(vectors, answers, limit - len(shown))
+            shown += [str(each) for each in found]
+            count, wrong = count + len(vectors), wrong + total
+        if wrong:
+            raise AssertionError(f"{wrong} of {count} results are wrong: " + "; ".join(shown))
+        if not count:
+            raise AssertionError(f"{self.unit.name} gave no result, so nothing was checked")
+        return count
+
+    def coverage(self, xml: Path | str | None = None) -> FunctionalCoverage:
+        """Return the functional coverage of the results. `xml` is a file for the report.
+
+        Of a unit with state or with blocks, only the longest sequence after a reset counts.
+        """
+        from fp9_sim.coverage import measure  # slow to load
+
+        runs = [(made.inputs, answers.values) for made, answers in self.compared()]
+        if self.unit.has_state or self.unit.group > 1:
+            runs = [max(runs, key=lambda run: len(run[0][self.unit.inputs[0].name]))]
+        inputs, outputs = (_joined(columns) for columns in zip(*runs, strict=True))
+        return measure(self.unit, inputs, outputs, xml)
+
+
+def _joined(parts: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def first_of(vectors: VectorSet, count: int) -> VectorSet:
+    """Return the first operations of a vector set."""
+    inputs, expected, care = (
+        {name: column[:count] for name, column in part.items()}
+        for part in (vectors.inputs, vectors.expected, vectors.care)
+    )
+    return VectorSet(vectors.unit, inputs, expected, care, {})
+
+
+def _bits(value: int | str, port: Port) -> str:
+    return value if isinstance(value, str) else f"{value:0{port.width}b}"
 
 
 # --- codes in words --------------------------------------------------------------------------------------------------

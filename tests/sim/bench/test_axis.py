@@ -58,6 +58,6 @@ def test_frames_of_any_length_come_back_with_their_results(
         "results_xml": str(tmp_path / "results.xml"),
         "log_file": str(tmp_path / "run.log"),
     }
-    status = run_job("test", settings, found, tmp_path, AXIS_FOLDER=str(tmp_path))
+    status = run_job("test", settings, found, tmp_path, {"AXIS_FOLDER": str(tmp_path)})
     assert status == 0, (tmp_path / "run.log").read_text()
     assert (tmp_path / "checked").read_text() == str(len(frames))

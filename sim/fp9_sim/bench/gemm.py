@@ -5,7 +5,7 @@ The order holds the steps, the number of rows and the seed of the pauses. The or
 clocks without progress. The outcome holds the rows with their `out_last`, and the number of clocks.
 
 Signals are driven at the falling edge of the clock and read after they have settled, as in
-`fp9_sim.benches.streams`.
+`fp9_sim.bench.streams`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from fp9.system.files import write_whole
-from fp9_sim.benches.exchange import FOLDER_VARIABLE, ORDER, OUTCOME
-from fp9_sim.benches.pins import bit, pin
-from fp9_sim.benches.streams import pauses
+from fp9_sim.bench.exchange import FOLDER_VARIABLE, ORDER, OUTCOME
+from fp9_sim.bench.pins import bit, pin
+from fp9_sim.bench.streams import pauses
 
 
 @cocotb.test()

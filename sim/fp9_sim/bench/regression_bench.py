@@ -1,7 +1,7 @@
 """The cocotb test bench of every unit. The bench drives the vectors in a run's folder and writes the outputs
 there.
 
-The bench knows a unit only by its specification (see `fp9_sim.benches.exchange.Order`). The test fails on a
+The bench knows a unit only by its specification (see `fp9_sim.bench.exchange.Order`). The test fails on a
 mismatch, on a handshake violation, and if nothing was checked. `fp9_sim.regress` reads the details from the
 folder.
 """
@@ -18,10 +18,10 @@ import cocotb
 from cocotb.triggers import Timer
 
 from fp9.system.files import write_whole
-from fp9_sim.benches.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome, answers_of
-from fp9_sim.benches.pins import Violation, pins
-from fp9_sim.benches.scoreboard import mismatches
-from fp9_sim.benches.streams import stream
+from fp9_sim.bench.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome
+from fp9_sim.bench.passes import stream
+from fp9_sim.bench.pins import Violation, pins
+from fp9_sim.bench.scoreboard import answers_of, mismatches
 
 
 @cocotb.test()

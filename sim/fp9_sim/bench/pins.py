@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fp9.units import Port
@@ -12,12 +12,17 @@ class Violation(Exception):
     """Error: the unit violates its interface. The message is one sentence. The error ends the run."""
 
 
-def pins(dut: Any, ports: Iterable[Port]) -> list[Any]:
-    """Return the simulator handles of the ports, in order. Raises Violation for a missing port or a wrong width."""
-    handles = [pin(dut, port.name) for port in ports]
-    for handle, port in zip(handles, ports, strict=True):
-        if len(handle) != port.width:
-            raise Violation(f"port {port.name} has {len(handle)} bits; the spec has {port.width}")
+def pins(dut: Any, ports: Iterable[Port], names: Mapping[str, str] | None = None) -> list[Any]:
+    """Return the simulator handles of the ports, in order. `names` maps ports that the DUT names differently.
+
+    Raises Violation for a missing port or a wrong width.
+    """
+    handles = []
+    for port in ports:
+        name = (names or {}).get(port.name, port.name)
+        handles.append(pin(dut, name))
+        if len(handles[-1]) != port.width:
+            raise Violation(f"port {name} has {len(handles[-1])} bits; the spec has {port.width}")
     return handles
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import numpy as np
 
 from fp9.system.files import write_whole
 from fp9.units import Unit
-from fp9.vectors.sets import VectorSet, port_dtype
-from fp9_sim.benches.scoreboard import Answers
+from fp9.vectors.sets import VectorSet
+from fp9_sim.bench.scoreboard import Answers
 
 COVERAGE = "coverage.xml"
 """File of functional coverage in the format of cocotb-coverage. `COVERAGE_JSON` holds the same data as JSON."""
@@ -98,21 +97,6 @@ class Outcome:
         with np.load(folder / "answers.npz") as columns:
             answers = Answers({name: columns[name] for name in columns.files}, unknown)
         return Outcome(answers, record["checked"], tuple(record["violations"]), record["clocks"])
-
-
-def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
-    """Parse the outputs that a simulator wrote. `rows` has an entry for each operation, with a bit string for
-    each output.
-    """
-    values: dict[str, Any] = {}
-    unknown: dict[str, Mapping[int, str]] = {}
-    for port, column in zip(unit.outputs, zip(*rows, strict=True) if rows else [()] * len(unit.outputs), strict=True):
-        unsure = {i: bits for i, bits in enumerate(column) if set(bits) - {"0", "1"}}
-        numbers = [0 if i in unsure else int(bits, 2) for i, bits in enumerate(column)]
-        values[port.name] = np.array(numbers, dtype=port_dtype(port))
-        if unsure:
-            unknown[port.name] = unsure
-    return Answers(values, unknown)
 
 
 def prefix_of(vectors: VectorSet) -> int:

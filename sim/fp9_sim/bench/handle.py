@@ -1,0 +1,60 @@
+"""Handle of a unit in a simulator: its ports under the names of its specification, its clock and its reset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+from fp9.units import Port, Unit
+from fp9_sim.bench.pins import pin, pins
+
+
+class UnitHandle:
+    """A unit (the DUT) in a simulator.
+
+    `inputs` and `outputs` are the simulator's handles in the specification's order. `names` maps ports of the
+    specification to ports of the DUT that have another name. Raises Violation for a missing port or a wrong width,
+    and ValueError for a name that the specification does not have.
+    """
+
+    def __init__(self, dut: Any, unit: Unit, names: Mapping[str, str] | None = None) -> None:
+        self.dut, self.unit, self._names = dut, unit, dict(names or {})
+        known = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
+        if unknown := [name for name in self._names if name not in known]:
+            raise ValueError(f"names has {unknown[0]!r}; {unit.name} has the ports {', '.join(known)}")
+        self.inputs = self._handles(unit.inputs)
+        self.outputs = self._handles(unit.outputs)
+        self._control = {port.name for port in unit.control_ports}
+
+    def _handles(self, ports: Sequence[Port]) -> list[Any]:
+        return pins(self.dut, ports, self._names)
+
+    def control(self, name: str) -> Any:
+        """Return the handle of a control port such as `in_ready`, or None if the specification has no such port."""
+        return pin(self.dut, self._names.get(name, name)) if name in self._control else None
+
+    async def clock(self) -> None:
+        """Wait for the next falling edge of the clock."""
+        await FallingEdge(self.control("clk"))
+
+    async def start(self) -> None:
+        """Set all inputs to 0 and start the clock. The reset is inactive."""
+        for port in (*self._handles(self.unit.control_inputs[1:]), *self.inputs):
+            port.value = 0
+        self.control(self.unit.reset.port).value = 1 - self.unit.reset.active
+        Clock(self.control("clk"), 2, unit="step").start(start_high=False)
+        await self.clock()  # the clock's first value is an edge, too
+
+    async def reset(self, clocks: int = 1) -> None:
+        """Reset the unit for some clocks, with `in_valid` and `enable` low."""
+        reset = self.control(self.unit.reset.port)
+        reset.value = self.unit.reset.active
+        for name in ("in_valid", "enable"):
+            if (port := self.control(name)) is not None:
+                port.value = 0
+        for _ in range(clocks):
+            await self.clock()
+        reset.value = 1 - self.unit.reset.active

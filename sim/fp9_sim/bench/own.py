@@ -1,0 +1,98 @@
+"""A test bench of one unit for own cocotb tests: driver, monitor and scoreboard that run together."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from cocotb.triggers import Timer
+
+from fp9.units import Unit
+from fp9_sim.bench.handle import UnitHandle
+from fp9_sim.bench.scoreboard import Scoreboard
+from fp9_sim.bench.streams import Driver, Monitor, Operation, Stream, pauses
+
+
+class Bench:
+    """A test bench of one unit. Queue operations with `send`, run them with `run`, and `check` the results.
+
+    `seed` and `stalls` choose the pauses of driver and monitor. `names` maps ports of the specification to ports of
+    the DUT that have another name. `latency` is the number of clocks from operation to result, by default that of
+    the specification. With `elastic`, a result may come in any later clock. A combinational unit needs no `start`
+    and no `reset`.
+    """
+
+    def __init__(
+        self,
+        dut: Any,
+        unit: Unit,
+        *,
+        seed: int = 0,
+        stalls: bool = True,
+        names: Mapping[str, str] | None = None,
+        latency: int | None = None,
+        elastic: bool = False,
+    ) -> None:
+        rng = random.Random(seed)
+        self.handle = UnitHandle(dut, unit, names)
+        self.driver = Driver(self.handle, pauses(rng, stalls))
+        self.monitor = Monitor(self.handle, pauses(rng, stalls))
+        self.scoreboard = Scoreboard(unit)
+        clocks = unit.latency if latency is None else latency
+        skips = pauses(rng, stalls)
+        self.stream = Stream(self.driver, self.monitor, skips, clocks, stalls=stalls, elastic=elastic)
+
+    async def start(self) -> None:
+        """Start the clock and reset the unit."""
+        await self.handle.start()
+        await self.handle.reset()
+
+    async def reset(self, clocks: int = 1) -> None:
+        """Reset the unit in any state. Operations that it has taken are lost; the others are still queued."""
+        await self.handle.reset(clocks)
+        self.stream.reset()
+        self.scoreboard.reset()
+
+    def send(self, **operands: int) -> None:
+        """Queue an operation: the code of each input."""
+        self.driver.send(**operands)
+
+    async def run(self, clocks: int | None = None) -> None:
+        """Run for some clocks. Without `clocks`, run until every operation has its result.
+
+        Raises Violation if the unit violates its interface.
+        """
+        if not self.handle.unit.stages:
+            return await self._settle()
+        while clocks is None and len(self.monitor.results) < len(self.driver.operations):
+            await self._one_clock()
+        for _ in range(clocks or 0):
+            await self._one_clock()
+        return None
+
+    async def _one_clock(self) -> None:
+        await self.stream.one_clock()
+        if self.stream.took:
+            self._take(self.driver.operations[len(self.driver.accepted) - 1])
+        if self.stream.gave:
+            self._give(self.monitor.results[-1])
+
+    async def _settle(self) -> None:
+        for operation in self.driver.operations:
+            for port, value in zip(self.handle.inputs, operation, strict=True):
+                port.value = value
+            await Timer(1)
+            self._take(operation)
+            self._give([str(port.value) for port in self.handle.outputs])
+        self.driver.operations.clear()
+
+    def _take(self, operation: Operation) -> None:
+        self.scoreboard.take(dict(zip((port.name for port in self.handle.unit.inputs), operation, strict=True)))
+
+    def _give(self, bits: list[str]) -> None:
+        self.scoreboard.give(dict(zip((port.name for port in self.handle.unit.outputs), bits, strict=True)))
+
+    def check(self) -> int:
+        """Return the number of results, all of which are right. Raises AssertionError with the first wrong ones."""
+        return self.scoreboard.check()

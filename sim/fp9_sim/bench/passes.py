@@ -1,0 +1,121 @@
+"""Passes of the regression's test bench: resets in mid-stream, then all vectors with stalls."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from fp9.units import Handshake
+from fp9_sim.bench.exchange import Order, Outcome, prefix_of
+from fp9_sim.bench.handle import UnitHandle
+from fp9_sim.bench.pins import Violation
+from fp9_sim.bench.scoreboard import Mismatch, answers_of, first_of, mismatches
+from fp9_sim.bench.streams import Driver, Monitor, Stream, pauses
+
+
+class End(Enum):
+    """The condition that ends a pass of the test bench."""
+
+    DRAINED = "drained"
+    """Every result has come, and the unit gives no further result."""
+    TAKEN = "taken"
+    """The unit has taken every operation. Results are still in the pipeline."""
+    BLOCKED = "blocked"
+    """The monitor takes no result, and every stage is full."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One pass from reset: the first `count` operations, with or without stalls.
+
+    `after` describes for messages what the unit was doing at the reset.
+    """
+
+    count: int
+    stalls: bool
+    after: str
+    end: End = End.DRAINED
+    reset_clocks: int = 1
+
+
+def plans(order: Order, rng: random.Random) -> list[Plan]:
+    """Return the passes of a run. Each pass begins with a reset, and the last pass has all operations.
+
+    Resets interrupt the earlier passes: with waiting results in every stage, at full rate, and after random
+    stalls. One reset lasts two to four clocks, which the seed determines. All other resets last one clock.
+    """
+    prefix = prefix_of(order.vectors)
+    cuts = [Plan(prefix, False, "at power-up")]
+    if order.stalls and order.vectors.unit.handshake is Handshake.READY:
+        cuts += [Plan(prefix, False, "of an idle unit", End.BLOCKED)]
+    cuts += [
+        Plan(min(prefix, 2 * order.latency + 2), False, "while results waited", End.TAKEN),
+        Plan(rng.randint(1, prefix), order.stalls, "at full rate", End.TAKEN, 2 + order.seed % 3),
+    ]
+    return [*cuts, Plan(len(order.vectors), order.stalls, "in a stream with stalls")]
+
+
+class Pass:
+    """One pass of the test bench, as its plan describes."""
+
+    def __init__(self, handle: UnitHandle, order: Order, plan: Plan, rng: random.Random) -> None:
+        vectors, stalls = order.vectors, plan.stalls
+        columns = [vectors.inputs[port.name][: plan.count].tolist() for port in vectors.unit.inputs]
+        takes = itertools.repeat(True) if plan.end is End.BLOCKED else pauses(rng, stalls)
+        self.handle, self.vectors, self.plan = handle, vectors, plan
+        self.driver = Driver(handle, pauses(rng, stalls), zip(*columns, strict=True))
+        self.monitor = Monitor(handle, takes)
+        skips = pauses(rng, stalls)
+        self.stream = Stream(self.driver, self.monitor, skips, order.latency, stalls=stalls, elastic=order.elastic)
+
+    async def run(self) -> None:
+        """Run from reset to the end of the plan. Raises Violation; the message names the reset."""
+        await self.handle.reset(self.plan.reset_clocks)
+        try:
+            await self._stream()
+        except Violation as violation:
+            clocks = self.plan.reset_clocks
+            length = "one clock" if clocks == 1 else f"{clocks} clocks"
+            raise Violation(f"{violation}; after a reset of {length} {self.plan.after}") from None
+
+    async def _stream(self) -> None:
+        while not self._is_over():
+            await self.stream.one_clock()
+        for _ in range(2 * self.stream.latency + 2 if self.plan.end is End.DRAINED else 0):
+            await self.stream.one_clock()
+
+    def _is_over(self) -> bool:
+        match self.plan.end:
+            case End.DRAINED:
+                return len(self.monitor.results) == self.plan.count
+            case End.TAKEN:
+                return len(self.driver.accepted) == self.plan.count
+            case End.BLOCKED:
+                return self.stream.idle > self.stream.latency + 1
+
+    def wrong_result(self) -> Mismatch | None:
+        """Return the first wrong result, or None."""
+        results = self.monitor.results
+        found, _ = mismatches(first_of(self.vectors, len(results)), answers_of(self.vectors.unit, results), limit=1)
+        return found[0] if found else None
+
+
+async def stream(dut: Any, order: Order) -> Outcome:
+    """Run all passes of the order and return the results of the last pass. Raises Violation if any pass fails."""
+    rng = random.Random(order.seed)
+    unit = order.vectors.unit
+    handle = UnitHandle(dut, unit)
+    await handle.start()
+    *cuts, full = [Pass(handle, order, plan, rng) for plan in plans(order, rng)]
+    for part in (*cuts, full):
+        await part.run()
+    if full.wrong_result() is None:
+        for part in cuts:
+            if wrong := part.wrong_result():
+                raise Violation(f"before a reset in mid-stream, unlike later, {wrong}")
+    rows = full.monitor.results
+    clocks = full.stream.clock + sum(part.stream.clock for part in cuts)
+    return Outcome(answers_of(unit, rows), len(rows), clocks=clocks)

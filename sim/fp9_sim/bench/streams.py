@@ -1,0 +1,189 @@
+"""Driver, monitor and clock loop for units with stages: valid/ready streams with stalls.
+
+All signals are driven at the falling edge of the clock and read after they have settled. In every simulator, the
+values read are therefore the values at the next rising edge.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+
+from cocotb.triggers import ReadOnly
+
+from fp9_sim.bench.handle import UnitHandle
+from fp9_sim.bench.pins import Violation, bit
+
+PATIENCE = 500
+"""Number of idle clocks after which a unit counts as stuck. In an idle clock no operation enters and no result
+leaves.
+"""
+
+Operation = tuple[int, ...]
+"""Codes of one operation, in the order of the unit's inputs."""
+
+
+def pauses(rng: random.Random, stalls: bool = True) -> Iterator[bool]:
+    """Yield for each clock whether to pause.
+
+    With `stalls`, phases of random length and density follow each other, from no pauses to almost only pauses.
+    """
+    while not stalls:
+        yield False
+    while True:
+        density = rng.choice((0.0, 0.1, 0.5, 0.9))
+        for _ in range(rng.randrange(1, 40)):
+            yield rng.random() < density
+
+
+class Driver:
+    """Driver of a unit's inputs. The driver offers each operation until the unit takes it.
+
+    `pauses` yields for each clock without an offered operation whether to pause.
+    """
+
+    def __init__(self, handle: UnitHandle, pauses: Iterator[bool], operations: Iterable[Operation] = ()) -> None:
+        self.handle = handle
+        self.valid, self.ready = handle.control("in_valid"), handle.control("in_ready")
+        self.operations = list(operations)
+        self.pauses = pauses
+        self.offers = False
+        self.accepted: list[int] = []
+        """Clock at which each operation was taken."""
+
+    def send(self, **operands: int) -> None:
+        """Append an operation: the code of each input."""
+        self.operations.append(tuple(operands[port.name] for port in self.handle.unit.inputs))
+
+    def drive(self) -> None:
+        """Offer the next operation, or pause for a clock."""
+        if not self.offers and len(self.accepted) < len(self.operations) and not next(self.pauses):
+            self.offers = True
+            for port, value in zip(self.handle.inputs, self.operations[len(self.accepted)], strict=True):
+                port.value = value
+        self.valid.value = self.offers
+
+    def sample(self, clock: int) -> bool:
+        """Return whether the unit takes the operation in this clock."""
+        takes = self.offers and (self.ready is None or bit(self.ready))
+        if takes:
+            self.accepted.append(clock)
+            self.offers = False
+        return takes
+
+    def reset(self) -> None:
+        """Forget the operations that the unit has taken, and offer the others again."""
+        self.operations, self.accepted, self.offers = self.operations[len(self.accepted) :], [], False
+
+
+class Monitor:
+    """Monitor of a unit's outputs. The monitor checks that a waiting result stays unchanged until it is taken.
+
+    `pauses` yields for each clock whether the monitor takes no result.
+    """
+
+    def __init__(self, handle: UnitHandle, pauses: Iterator[bool]) -> None:
+        self.handle = handle
+        self.valid, self.ready = handle.control("out_valid"), handle.control("out_ready")
+        self.pauses = pauses
+        self.takes = False
+        self.waiting: list[str] | None = None
+        self.results: list[list[str]] = []
+        """Bits of each output of each result, most significant bit first."""
+        self.clocks: list[int] = []
+        """Clock at which each result was taken."""
+
+    def drive(self) -> None:
+        """Be ready for a result, or pause for a clock. For a unit without back-pressure, the monitor never pauses."""
+        if self.ready is None:
+            self.takes = True
+            return
+        self.takes = not next(self.pauses)
+        self.ready.value = self.takes
+
+    def sample(self, clock: int, counts: bool = True) -> bool:
+        """Return whether a result is taken in this clock, and record it. Without `counts`, no result is taken."""
+        result = [str(port.value) for port in self.handle.outputs] if bit(self.valid) else None
+        if self.waiting is not None and result != self.waiting:
+            what = "changed" if result else "was withdrawn"
+            raise Violation(f"result {len(self.results)} {what} at clock {clock}, before it was taken")
+        takes = self.takes and counts
+        self.waiting = None if takes else result
+        if result and takes:
+            self.results.append(result)
+            self.clocks.append(clock)
+        return bool(result and takes)
+
+    def reset(self) -> None:
+        """Forget all results."""
+        self.waiting, self.results, self.clocks = None, [], []
+
+
+class Stream:
+    """Driver and monitor of one unit, clock by clock from a reset. It checks the time and the order of results.
+
+    Without stalls, a result comes `latency` clocks after its operation. With `may_wait`, it may come later. An
+    `elastic` unit may give a result in any later clock. Without `stalls`, the unit must take one operation a clock.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        monitor: Monitor,
+        skips: Iterator[bool],
+        latency: int,
+        *,
+        stalls: bool,
+        elastic: bool = False,
+    ) -> None:
+        self.handle, self.driver, self.monitor, self.skips = driver.handle, driver, monitor, skips
+        self.latency, self.stalls, self.elastic = latency, stalls, elastic
+        self.may_wait = stalls and monitor.ready is not None
+        self.enable = self.handle.control("enable")
+        self.clock = self.moved = 0
+        self.took = self.gave = False
+
+    @property
+    def idle(self) -> int:
+        """Return the number of clocks since the last operation or result."""
+        return self.clock - self.moved
+
+    async def one_clock(self) -> None:
+        """Run one clock. Raises Violation if the unit violates its interface or gives no result for a long time."""
+        self.driver.drive()
+        self.monitor.drive()
+        counts = self.enable is None or not next(self.skips)
+        if self.enable is not None:
+            self.enable.value = counts
+        await ReadOnly()
+        self.took = counts and self.driver.sample(self.clock)
+        self.gave = self.monitor.sample(self.clock, counts)
+        if counts:
+            self._check_time()
+            self.clock += 1
+        if self.took or self.gave:
+            self.moved = self.clock
+        await self.handle.clock()
+        if self.idle > PATIENCE:
+            done, taken = len(self.monitor.results), len(self.driver.accepted)
+            raise Violation(f"stuck at clock {self.clock}: {taken} operations taken, {done} results given")
+
+    def _check_time(self) -> None:
+        if not self.gave:
+            return
+        index = len(self.monitor.results) - 1
+        if index >= len(self.driver.accepted):
+            raise Violation(f"result {index} at clock {self.clock} belongs to no operation")
+        if self.elastic:
+            return
+        taken = self.clock - self.driver.accepted[index]
+        if taken < self.latency or (taken > self.latency and not self.may_wait):
+            raise Violation(f"result {index} comes {taken} clocks after its operation; the unit takes {self.latency}")
+        if not self.stalls and self.driver.accepted[index] != self.driver.accepted[0] + index:
+            raise Violation(f"operation {index} was not taken at once; the unit takes one a clock")
+
+    def reset(self) -> None:
+        """Begin a new sequence after a reset."""
+        self.driver.reset()
+        self.monitor.reset()
+        self.clock = self.moved = 0
