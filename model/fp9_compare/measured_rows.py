@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.arrays import decode, encode
-from fp9.engines import ENGINES, PARAMETERS, Engine
+from fp9.engines import ENGINES, PARAMETERS, Engine, operands_of
 from fp9.formats import Format, Kind, format
 from fp9.oracle import sums as oracle
 from fp9.oracle.terms import Term, total
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SOURCE = "https://github.com/north-numerical-computing/MATLAB-tensor-core"
-FORMATS = {"E4M3": "e4m3", "E5M2": "e5m2"}
+FORMATS = {"E4M3": "e4m3", "E5M2": "e5m2", "fp16": "fp16", "bf16": "bf16", "tf32": "tf32"}
 """Dictionary from the name of a folder to the name of the format."""
 OUTPUTS = ("fp32", "fp16")
 _NAN = np.uint32(0x7FC00000)
@@ -181,22 +181,29 @@ def explain(rows: Rows) -> Verdict:
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]
     most = max(counts)
     with_c = next(c for (_, c), n in zip(tried, counts, strict=True) if n == most)
-    rules = _rules([e for (e, c), n in zip(tried, counts, strict=True) if (n, c) == (most, with_c)])
+    rules = _rules(rows.operands, [e for (e, c), n in zip(tried, counts, strict=True) if (n, c) == (most, with_c)])
     different = np.flatnonzero(rows.results(ENGINES[rules[0][0]], with_c) != rows.d)
     return Verdict(rows, rules, with_c, int(most), int(different[0]) if different.size else None)
 
 
-def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
+def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
     """Return the names of engines, simplest engine first. Engines with equal parameters form one group.
 
-    An engine with a narrower window counts as simpler, since fewer rows agree with such an engine by chance. An
-    engine without a window comes last. Engines with equal windows are ordered by their number of changed
-    parameters.
+    Engines of instructions with these operands come first. An engine with a narrower window counts as simpler,
+    since fewer rows agree with such an engine by chance. An engine without a window comes last. Engines with equal
+    windows are ordered by their number of changed parameters.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
         names.setdefault(engine.changed(name=""), []).append(engine.name)
-    ordered = sorted(names, key=lambda engine: (engine.window.width or math.inf, _parameters(engine)))
+    ordered = sorted(
+        names,
+        key=lambda engine: (
+            not any(operands in operands_of(name) for name in names[engine]),
+            engine.window.width or math.inf,
+            _parameters(engine),
+        ),
+    )
     return tuple(tuple(names[engine]) for engine in ordered)
 
 

@@ -195,7 +195,7 @@ BAD = [
     (["formats", "hfp8_143(bias=9)"], "extra bias 9 given; give one in -8..8"),
     (["formats", "1.9.3"], "9 exponent bits given"),
     (["formats", "--codes"], "name it"),
-    (["formats", "fp32", "--codes"], "at most 16 bits"),
+    (["formats", "fp32", "--codes"], "at most 19 bits"),
     (["formats", "nvfp4", "--codes"], "it is a block format"),
     (["accumulators", "h100"], "choose h100 wgmma (hopper) or h100 mma (hopper_mma)"),
     (["accumulators", "hopper(K=20)"], "give the name of a preset"),

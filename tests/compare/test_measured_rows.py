@@ -14,8 +14,14 @@ from tests.support.outside import reference
 import fp9
 from fp9.cli import main
 
+WIDE = {
+    # The same with operands of 16 bits and TF32: presets of FP16 results, of FP32 results, and of TF32.
+    **dict.fromkeys(("V100",), ("volta_fp16", "volta", None)),
+    **dict.fromkeys(("A100", "A2", "Ada", "L40S"), ("ampere_fp16", "ampere", "ampere_tf32")),
+    **dict.fromkeys(("H100", "H200", "B200"), ("hopper_16bit_fp16", "hopper_16bit", "hopper_tf32")),
+}
 MEASURED = {
-    # Which presets explain the rows of MATLAB-tensor-core, both formats; all 90,000 of the whole set agree.
+    # Which presets explain the FP8 rows of MATLAB-tensor-core; all 90,000 of the whole set agree.
     ("Ada", "fp32"): ("ada", "added"),
     ("Ada", "fp16"): ("ada_fp16", "added"),
     ("L40S", "fp32"): ("ada", "added"),
@@ -49,13 +55,22 @@ def write_clone(folder: Path, engine: str, output: str) -> Path:
     return path / f"d_Made_{output}.txt"
 
 
+def measured_preset(gpu: str, operands: str, output: str) -> tuple[str, str]:
+    if fp9.format(operands).bits == 8:
+        return MEASURED[gpu, output]
+    fp16, fp32, tf32 = WIDE[gpu]
+    preset = tf32 if operands == "tf32" else {"fp16": fp16, "fp32": fp32}[output]
+    assert preset is not None
+    return preset, "added"
+
+
 def test_every_row_that_a_chip_computed_is_explained() -> None:
     found = identified(reference("chips"), "--json")
     assert found.exit_code == 0, found.output
     records = json.loads(found.stdout)
-    assert len(records) >= 12
+    assert len(records) >= 24
     for record in records:
-        preset, c = MEASURED[record["gpu"], record["output"]]
+        preset, c = measured_preset(record["gpu"], record["operands"], record["output"])
         assert preset in record["presets"]
         for other in itertools.chain(*record["not_distinguished"]):
             assert fp9.engine(other) != fp9.engine(preset).changed(name=other)

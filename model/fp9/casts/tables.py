@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.formats import FixedFormat, Format, Kind, ScaledInteger, floor_log2, pow2
+from fp9.formats import TABLE_BITS, FixedFormat, Format, Kind, ScaledInteger, floor_log2, pow2
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.formats.policy import CastPolicy
 from fp9.oracle.casts import Exact, encode
@@ -159,9 +159,9 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
     """Return the numbers of all codes as floats of `dtype`.
 
-    For formats wider than 16 bits, return a single NaN, shape (1,).
+    For formats wider than `TABLE_BITS`, return a single NaN, shape (1,).
     """
-    return fmt.table.astype(dtype) if fmt.bits <= 16 else np.array([np.nan], dtype=dtype)
+    return fmt.table.astype(dtype) if fmt.bits <= TABLE_BITS else np.array([np.nan], dtype=dtype)
 
 
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:

@@ -21,7 +21,7 @@ Record = dict[str, Any]
 
 @click.command(cls=Command, page="reference/formats/README.md")
 @click.argument("name", required=False, type=FORMAT_OR_BLOCK)
-@click.option("--codes", is_flag=True, help="List every code and its value (formats of at most 16 bits).")
+@click.option("--codes", is_flag=True, help="List every code and its value (formats of at most 19 bits).")
 @click.option("--papers", is_flag=True, help="Compare the tables that papers print with computed figures.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="With --papers: folder for pictures.")
 def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_json: bool) -> None:

@@ -70,7 +70,7 @@ def _other_specials(fmt: Format) -> str:
 def code_records(name: Format | str) -> list[Record]:
     """Return every code of a format, with its number as text, since JSON has no NaN.
 
-    The format has at most 16 bits.
+    The format has at most 19 bits.
     """
     return [{"code": code, "value": _number(value)} for code, value in enumerate(format(name).table.tolist())]
 

@@ -2,7 +2,7 @@
 
 from fp9.engines.about import Accumulator, about, accumulators
 from fp9.engines.catalogue import ALIASES, ENGINES, engine
-from fp9.engines.devices import DEVICE_NAMES, DEVICES, Device, devices_of
+from fp9.engines.devices import DEVICE_NAMES, DEVICES, Device, devices_of, operands_of
 from fp9.engines.engine import (
     MAX_PRODUCTS,
     MAX_WINDOW,
@@ -49,4 +49,5 @@ __all__ = [
     "engine",
     "format_of_scales",
     "is_accumulator",
+    "operands_of",
 ]

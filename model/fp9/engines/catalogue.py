@@ -61,7 +61,17 @@ ENGINES: dict[str, Engine] = {
         Engine("hopper", Result(_E8M13, _R.RTZ), Step(32, scaling=Scaling.SUMS), Window(13, zero_exponent=-133)),
         Engine("ada", Result(_E8M13, _R.RTZ), Step(16, scaling=Scaling.SUMS), Window(13, zero_exponent=-132)),
         Engine("blackwell", Result(_FP32, _R.RTZ), Step(32), Window(25, zero_exponent=-133)),
-        # The same with FP16 results.
+        # MMA-Sim: mma, wgmma and tcgen05.mma with FP16, BF16 and TF32 operands. Steps have 8 bytes of an operand on
+        # Volta, 16 on Ampere and Ada, and 32 on Hopper and Blackwell.
+        Engine("volta", Result(_FP32, _R.RTZ), Step(4), Window(23, zero_exponent=-131)),
+        Engine("volta_fp16", Result(_FP16, _R.RNE), Step(4), Window(23, zero_exponent=-19)),
+        Engine("ampere", Result(_FP32, _R.RTZ), Step(8), Window(24, zero_exponent=-132)),
+        Engine("ampere_fp16", Result(_FP16, _R.RNE), Step(8), Window(24, zero_exponent=-20)),
+        Engine("ampere_tf32", Result(_FP32, _R.RTZ), Step(4), Window(24, zero_exponent=-132)),
+        Engine("hopper_16bit", Result(_FP32, _R.RTZ), Step(16), Window(25, zero_exponent=-133)),
+        Engine("hopper_16bit_fp16", Result(_FP16, _R.RNE), Step(16), Window(25, zero_exponent=-21)),
+        Engine("hopper_tf32", Result(_FP32, _R.RTZ), Step(8), Window(25, zero_exponent=-133)),
+        # FP8 operands with FP16 results.
         Engine("hopper_fp16", Result(_FP16, _R.RNE), Step(32, scaling=Scaling.SUMS), Window(13, zero_exponent=-21)),
         Engine("ada_fp16", Result(_FP16, _R.RNE), Step(16, scaling=Scaling.SUMS), Window(13, zero_exponent=-20)),
         Engine("blackwell_fp16", Result(_FP16, _R.RNE), Step(32), Window(25, zero_exponent=-21)),

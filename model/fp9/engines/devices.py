@@ -1,12 +1,27 @@
-"""Devices, their instructions, and the accumulator that each instruction uses for FP8 products."""
+"""Devices, their instructions, and the accumulator that each instruction uses."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fp9.names import Synonyms, plain
 
 FP32, FP16 = "fp32", "fp16"
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Operand formats of an instruction. `word` stands for them in a device's name, as in "h100 wgmma 16bit"."""
+
+    word: str
+    formats: tuple[str, ...]
+
+
+FP8 = Operands("8bit", ("e4m3", "e5m2"))
+_FNUZ, _E2M1 = Operands("8bit", ("e4m3fnuz", "e5m2fnuz")), Operands("8bit", ("e2m1",))
+_FP16_ALONE, _HALVES, _TF32 = Operands("16bit", (FP16,)), Operands("16bit", (FP16, "bf16")), Operands("tf32", ("tf32",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +31,23 @@ class Instruction:
     names: tuple[str, ...]
     result: str
     engine: str
+    operands: Operands = FP8
+
+    @property
+    def suffix(self) -> str:
+        """Return the word for the operands if they have more than 8 bits, and the result format if it is not FP32."""
+        words = (self.operands.word, FP8.word), (self.result, FP32)
+        return "".join(f" {word}" for word, usual in words if word != usual)
 
     @property
     def name(self) -> str:
-        """Return the instruction's first name. The result format follows if it is not FP32."""
-        return self.names[0] if self.result == FP32 else f"{self.names[0]} {self.result}"
+        """Return the instruction's first name and its suffix."""
+        return self.names[0] + self.suffix
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Architecture, with its products and its instructions for FP8 or FP4 operands.
+    """Architecture, with its products and its instructions. The first instruction has the narrowest operands.
 
     `source` says where the accumulators are documented or measured.
     """
@@ -41,6 +63,34 @@ _FP4 = ("mxf4nvf4", "tcgen05.mma.kind::mxf4nvf4", "mma.kind::mxf4nvf4")
 
 DEVICES = (
     Device(
+        "NVIDIA Volta",
+        ("v100", "sm_70"),
+        (
+            Instruction(_MMA, FP32, "volta", _FP16_ALONE),
+            Instruction(_MMA, FP16, "volta_fp16", _FP16_ALONE),
+        ),
+        "V100 measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+    ),
+    Device(
+        "NVIDIA Turing",
+        ("t4", "rtx2080", "rtx2070", "rtx2060", "sm_75"),
+        (
+            Instruction(_MMA, FP32, "ampere", _FP16_ALONE),
+            Instruction(_MMA, FP16, "ampere_fp16", _FP16_ALONE),
+        ),
+        "MMA-Sim (arXiv 2511.10909), shape m16n8k8",
+    ),
+    Device(
+        "NVIDIA Ampere",
+        ("a100", "a2", "a10", "a30", "a40", "rtx3090", "rtx3080", "rtx3070", "rtx3060", "sm_80", "sm_86"),
+        (
+            Instruction(_MMA, FP32, "ampere", _HALVES),
+            Instruction(_MMA, FP16, "ampere_fp16", _FP16_ALONE),
+            Instruction(_MMA, FP32, "ampere_tf32", _TF32),
+        ),
+        "A100 and A2 measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+    ),
+    Device(
         "NVIDIA Hopper",
         ("h100", "h200", "h800", "h20", "gh200", "sm_90", "sm_90a"),
         (
@@ -48,13 +98,22 @@ DEVICES = (
             Instruction(_MMA, FP32, "hopper_mma"),
             Instruction(_WGMMA, FP16, "hopper_fp16"),
             Instruction(_MMA, FP16, "hopper_mma_fp16"),
+            Instruction((*_WGMMA, *_MMA), FP32, "hopper_16bit", _HALVES),
+            Instruction((*_WGMMA, *_MMA), FP16, "hopper_16bit_fp16", _FP16_ALONE),
+            Instruction((*_WGMMA, *_MMA), FP32, "hopper_tf32", _TF32),
         ),
         "H100 and H200 measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
     ),
     Device(
         "NVIDIA Ada Lovelace",
         ("l40s", "l40", "l4", "rtx4090", "rtx4080", "rtx4070", "rtx4060", "rtx6000 ada", "sm_89"),
-        (Instruction(_MMA, FP32, "ada"), Instruction(_MMA, FP16, "ada_fp16")),
+        (
+            Instruction(_MMA, FP32, "ada"),
+            Instruction(_MMA, FP16, "ada_fp16"),
+            Instruction(_MMA, FP32, "ampere", _HALVES),
+            Instruction(_MMA, FP16, "ampere_fp16", _FP16_ALONE),
+            Instruction(_MMA, FP32, "ampere_tf32", _TF32),
+        ),
         "L40S and an Ada RTX measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
     ),
     Device(
@@ -63,16 +122,19 @@ DEVICES = (
         (
             Instruction(_TCGEN05, FP32, "blackwell"),
             Instruction(_MMA, FP32, "blackwell_mma"),
-            Instruction(_FP4, FP32, "blackwell_nvfp4"),
+            Instruction(_FP4, FP32, "blackwell_nvfp4", _E2M1),
             Instruction(_TCGEN05, FP16, "blackwell_fp16"),
             Instruction(_MMA, FP16, "blackwell_mma_fp16"),
+            Instruction((*_TCGEN05, *_MMA), FP32, "hopper_16bit", _HALVES),
+            Instruction((*_TCGEN05, *_MMA), FP16, "hopper_16bit_fp16", _FP16_ALONE),
+            Instruction((*_TCGEN05, *_MMA), FP32, "hopper_tf32", _TF32),
         ),
         "B200 measured for mma.sync (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
     ),
     Device(
         "AMD CDNA3",
         ("mi300x", "mi300a", "mi325x", "gfx942"),
-        (Instruction(("v_mfma", "mfma"), FP32, "cdna3"),),
+        (Instruction(("v_mfma", "mfma"), FP32, "cdna3", _FNUZ),),
         "MMA-Sim (arXiv 2511.10909)",
     ),
 )
@@ -83,13 +145,21 @@ def _candidates() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for device in DEVICES:
         for instruction in device.instructions:
-            choice = f"{device.products[0]} {instruction.name}"
             for product in ("", *device.products):
                 spelled = f"{product or device.products[0]} {instruction.name}"
-                ways = [f"{product} {name}" for name in instruction.names] + ([product] if product else [])
-                for way in [f"{w} {instruction.result}" for w in ways] + (ways if instruction.result == FP32 else []):
-                    found.setdefault(plain(way), {})[instruction.engine] = spelled if product else choice
+                for way in _ways(device, instruction, product):
+                    found.setdefault(plain(way), {})[instruction.engine] = spelled
     return found
+
+
+def _ways(device: Device, instruction: Instruction, product: str) -> Iterator[str]:
+    """Yield the names of an instruction. The words for its operands and for its result may be implied."""
+    implied = {FP8.word, device.instructions[0].operands.word if product else FP8.word}
+    operands = [instruction.operands.word] + ([""] if instruction.operands.word in implied else [])
+    results = [instruction.result] + ([""] if instruction.result == FP32 else [])
+    names = [*instruction.names, *([""] if product else [])]
+    for words in itertools.product([product], names, operands, results):
+        yield " ".join(filter(None, words))
 
 
 def _synonyms() -> Synonyms:
@@ -111,8 +181,20 @@ def devices_of(engine: str) -> list[str]:
     """Return the devices that use an engine, each as product and instruction, such as "h100 wgmma"."""
     return [
         f"{product} {instruction.name}"
-        for device in DEVICES
-        for instruction in device.instructions
-        if instruction.engine == engine
+        for device, instruction in _instructions_of(engine)
         for product in device.products
     ]
+
+
+def operands_of(engine: str) -> list[str]:
+    """Return the operand formats of the instructions that use an engine."""
+    return list(
+        dict.fromkeys(fmt for _, instruction in _instructions_of(engine) for fmt in instruction.operands.formats)
+    )
+
+
+def _instructions_of(engine: str) -> Iterator[tuple[Device, Instruction]]:
+    for device in DEVICES:
+        for instruction in device.instructions:
+            if instruction.engine == engine:
+                yield device, instruction

@@ -14,13 +14,13 @@ Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v
 (Noune et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1), DLF (Agrawal
 et al., ARITH 2019), HiF8 (Luo et al., arXiv 2409.16626), MX (OCP Microscaling Formats v1.0), P3109 (IEEE P3109
 interim report), MMA-Sim (arXiv 2511.10909), PTX (NVIDIA's instruction set and cuda_fp8.h), HiF4 (arXiv
-2602.11287).
+2602.11287), NVIDIA A100 (whitepaper of the A100 Tensor Core GPU, 2020).
 """
 
 import sys
 from types import ModuleType
 
-from fp9.formats.base import Format, Kind, floor_log2, pow2
+from fp9.formats.base import TABLE_BITS, Format, Kind, floor_log2, pow2
 from fp9.formats.catalogue import FAMILIES, HFP8_BIASES, NAMED, fixed_format, format, with_bias
 from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
@@ -37,6 +37,7 @@ __all__ = [
     "FORMAT_NAMES",
     "HFP8_BIASES",
     "NAMED",
+    "TABLE_BITS",
     "FixedFormat",
     "Format",
     "HiFloat8",

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+TABLE_BITS = 19
+"""Maximum number of bits of a format whose numbers fit a table: the width of TF32."""
+
+
 class Kind(Enum):
     """The meaning of a code: zero, finite number, infinity or NaN."""
 
@@ -237,10 +241,12 @@ class Format(abc.ABC):
     def table(self) -> NDArray[np.float64]:
         """Return the float64 number of every code, shape (2**bits,).
 
-        Raises ValueError for formats of more than 16 bits.
+        Raises ValueError for formats of more than `TABLE_BITS` bits.
         """
-        if self.bits > 16:
-            raise ValueError(f"{self.name} has 2**{self.bits} codes; a table is kept for formats of at most 16 bits")
+        if self.bits > TABLE_BITS:
+            raise ValueError(
+                f"{self.name} has 2**{self.bits} codes; a table is kept for formats of at most {TABLE_BITS} bits"
+            )
         return _table(self)
 
     def to_float(self, code: int) -> float:

@@ -62,6 +62,7 @@ NAMED: dict[str, Format] = {
         FixedFormat("dlfloat16", 6, 9, 31, False, _S.MERGED, _NEAREST_UP, source="DLF"),
         FixedFormat("fp16", 5, 10, 15, source="IEEE 754"),
         FixedFormat("bf16", 8, 7, 127, source="IEEE 754 layout"),
+        FixedFormat("tf32", 8, 10, 127, source="NVIDIA A100"),
         FixedFormat("fp32", 8, 23, 127, source="IEEE 754"),
         FixedFormat("e8m13", 8, 13, 127, source="MMA-Sim", padding=10),
         HiFloat8(),

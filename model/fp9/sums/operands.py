@@ -14,7 +14,7 @@ from fp9.casts.arrays import as_codes
 from fp9.casts.sources import read_only
 from fp9.casts.tables import decode_table
 from fp9.engines import NO_EXPONENT, Engine, alignment_exponent, check_exponents
-from fp9.formats import Format, floor_log2, format
+from fp9.formats import TABLE_BITS, Format, floor_log2, format
 from fp9.formats.dtypes import named_or_carried
 from fp9.formats.host import BINARY64
 from fp9.system.scratch import scratch
@@ -156,7 +156,7 @@ class Operand:
         - "integers": the numbers in units of the lowest bit, for formats without specials.
         - "powers": the powers of two for alignment, with 0 for zeros, infinities and NaN.
         - "exponents": the exponents for alignment, as bytes.
-        - "lowest bits": the exponents of the lowest bits, as bytes.
+        - "lowest bits": the exponents of the lowest bits, as bytes, or as 16-bit integers for formats like BF16.
         - "finite": which codes are finite.
         """
         return self._kept.array(what, self._swapped)
@@ -171,7 +171,7 @@ class Operand:
 def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     """Prepare codes for several products. `dot` and `matmul` accept the result in place of codes.
 
-    `codes`: unsigned integers of a format of at most 16 bits, in any shape that a product takes. The codes are
+    `codes`: unsigned integers of a format of at most 19 bits, in any shape that a product takes. The codes are
     copied. `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
@@ -236,8 +236,8 @@ def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) 
 
 def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
     """Return codes as an array of integers. Raises ValueError for formats that cannot be operands."""
-    if fmt.bits > 16:
-        raise ValueError(f"{fmt.name} given as operand; give a format of at most 16 bits")
+    if fmt.bits > TABLE_BITS:
+        raise ValueError(f"{fmt.name} given as operand; give a format of at most {TABLE_BITS} bits")
     check_exponents("", fmt)
     return as_codes(codes, fmt)
 
@@ -249,10 +249,8 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 def power_table(fmt: Format) -> NDArray[np.float64]:
     """Return 2^(alignment exponent) for every code. The table has 0 for zeros, infinities and NaN.
 
-    The format has at most 16 bits.
+    The format has at most `TABLE_BITS` bits.
     """
-    if fmt.bits > 16:
-        raise ValueError(f"{fmt.name} given as operand of an engine with a window; give a format of at most 16 bits")
     values = np.abs(fmt.table)
     finite = np.isfinite(values) & (values > 0)
     _, exponents = np.frexp(np.where(finite, values, 1.0))
@@ -280,18 +278,19 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 @functools.lru_cache(maxsize=64)
-def lowest_bit_table(fmt: Format) -> NDArray[np.int8]:
-    """Return for every code the exponent of the number's lowest bit, as a byte.
+def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
+    """Return for every code the exponent of the number's lowest bit, as a byte if all exponents fit.
 
     The table has the largest byte for zeros, infinities and NaN.
     """
     some = power_table(fmt) > 0
-    return np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1).astype(np.int8)
+    lowest = np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1)
+    return lowest.astype(np.int8) if lowest.min() >= NO_EXPONENT else lowest.astype(np.int16)
 
 
 @functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask of the codes that are finite. The format has at most 16 bits."""
+    """Return a mask of the codes that are finite. The format has at most `TABLE_BITS` bits."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
 
@@ -301,7 +300,7 @@ def bit_range(fmt: Format) -> tuple[int, int]:
     """Return the exponents of the lowest and the highest bit in any number of the format."""
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code)))
     largest = fmt.max_magnitude
-    if fmt.bits <= 16:  # a code that no cast produces may be larger: -128 of the integers
+    if fmt.bits <= TABLE_BITS:  # a code that no cast produces may be larger: -128 of the integers
         largest = Fraction(float(np.abs(fmt.table[np.isfinite(fmt.table)]).max()))
     return lowest, floor_log2(largest)
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def show_presets(folder: Path, as_json: bool) -> None:
     """For every GPU, format and output in a folder, find the preset that explains the rows. Show a table.
 
-    Every preset is tried on the E4M3 and E5M2 rows, with the measured addend C and with +0 instead. Each row of the
-    table lists the simplest preset first: the narrowest window, then the fewest parameters. Names joined by = are
-    the same engine. "Not distinguished" lists other engines with the same results. If no preset explains all rows,
-    the first row that differs is shown step by step, and the exit code is 1.
+    Every preset is tried on each file, with the measured addend C and with +0 instead. Each row of the table lists
+    the presets for these operands first, then those of the narrowest window, then those of the fewest parameters.
+    Names joined by = are the same engine. "Not distinguished" lists other engines with the same results. If no
+    preset explains all rows, the first row that differs is shown step by step, and the exit code is 1.
     """
     from fp9_compare import measured_rows as study  # slow to load
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fp9.formats import FixedFormat, Format, format
+from fp9.formats import TABLE_BITS, FixedFormat, Format, format
 
 MAX_DEPTH = 4096
 
@@ -26,8 +26,10 @@ class Interface:
         for name in ("a", "b", "output"):
             object.__setattr__(self, name, format(getattr(self, name)))
         for fmt in (self.a, self.b):
-            if fmt.bits > 16 or not fmt.signed or not fmt.has_zero:
-                raise ValueError(f"{fmt.name} given as operand; give a signed format of at most 16 bits with a zero")
+            if fmt.bits > TABLE_BITS or not fmt.signed or not fmt.has_zero:
+                raise ValueError(
+                    f"{fmt.name} given as operand; give a signed format of at most {TABLE_BITS} bits with a zero"
+                )
         if not isinstance(self.output, FixedFormat) or not self.output.has_nan:
             raise ValueError(f"{self.output} given as result; give fp32, fp16, bf16 or another with a NaN")
         if not 1 <= self.depth <= MAX_DEPTH:

@@ -16,7 +16,7 @@ def test_every_instruction_of_a_product_finds_its_engine(device: Device) -> None
         assert ENGINES[instruction.engine].output.name in (instruction.result, "e8m13")
         for product in device.products:
             for name in instruction.names:
-                spelled = f"{product} {name} {instruction.result}"
+                spelled = f"{product} {name} {instruction.operands.word} {instruction.result}"
                 assert fp9.engine(spelled) is fp9.engine(spelled.upper()) is ENGINES[instruction.engine]
             assert f"{product} {instruction.name}" in devices_of(instruction.engine)
             assert fp9.engine(f"{product} {instruction.name}") is ENGINES[instruction.engine]
@@ -24,7 +24,8 @@ def test_every_instruction_of_a_product_finds_its_engine(device: Device) -> None
 
 @pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.architecture)
 def test_a_product_alone_is_its_one_engine_with_fp32_results_or_refused(device: Device) -> None:
-    single = [i.engine for i in device.instructions if i.result == "fp32"]
+    first = device.instructions[0].operands.word
+    single = [i.engine for i in device.instructions if (i.result, i.operands.word) == ("fp32", first)]
     for product in device.products:
         if len(single) == 1:
             assert fp9.engine(product) is ENGINES[single[0]]

@@ -44,6 +44,15 @@ SPEC = {
     "hopper_mma_fp16": (16, 25, "fp16", "rne"),
     "blackwell_mma": (16, 25, "fp32", "rtz"),
     "blackwell_mma_fp16": (16, 25, "fp16", "rne"),
+    # mmasim 2.1.1: FP16, BF16 and TF32 operands; measured on V100, A100, A2, Ada, L40S, H100, H200 and B200.
+    "volta": (4, 23, "fp32", "rtz"),
+    "volta_fp16": (4, 23, "fp16", "rne"),
+    "ampere": (8, 24, "fp32", "rtz"),
+    "ampere_fp16": (8, 24, "fp16", "rne"),
+    "ampere_tf32": (4, 24, "fp32", "rtz"),
+    "hopper_16bit": (16, 25, "fp32", "rtz"),
+    "hopper_16bit_fp16": (16, 25, "fp16", "rne"),
+    "hopper_tf32": (8, 25, "fp32", "rtz"),
     "cdna3": (16, 24, "fp32", "rne"),
     "deepseek": (32, 13, "e8m13", "rtz"),
     # riscv-isa-sim, bulknormdot.h: 23 + ceil(log2 n) bits below the largest product.

@@ -7,7 +7,17 @@ from pathlib import Path
 from fp9.engines import DEVICES, accumulators
 
 PAGE = Path(__file__).parents[3] / "docs/which-accumulator.md"
-COLUMNS = ("devices", "instruction", "accumulator", "terms per step", "aligned bits", "result", "rounding", "source")
+COLUMNS = (
+    "devices",
+    "instruction",
+    "operands",
+    "accumulator",
+    "terms per step",
+    "aligned bits",
+    "result",
+    "rounding",
+    "source",
+)
 
 
 def table() -> str:
@@ -21,7 +31,9 @@ def table() -> str:
                 fields = (one.terms_per_step, one.aligned_bits, one.result, one.rounding)
                 devices = f"{device.architecture}: {', '.join(device.products)}"
                 words = ("-" if field is None else str(field) for field in fields)
-                rows.append((devices, f"`{instruction.names[0]}`", f"`{one.name}`", *words, device.source))
+                names = ", ".join(f"`{name}`" for name in instruction.names if "." not in name and "::" not in name)
+                operands = ", ".join(instruction.operands.formats)
+                rows.append((devices, names, operands, f"`{one.name}`", *words, device.source))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

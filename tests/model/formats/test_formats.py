@@ -29,7 +29,7 @@ OUTSIDE_TABLES = {
     for package in (ml_dtypes, en_dtypes)
     for alias, name in ALIASES.items()
     if hasattr(package, alias) and NAMED[name].bits <= 8
-} | {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
+} | {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "tf32": np.dtype(np.float32)}
 
 PRINTED = {
     # name: (largest, smallest, a code and its value), from the source named in the format's row
@@ -86,7 +86,7 @@ def test_every_code_means_what_the_other_package_says(name: str) -> None:
     fmt, dtype = fp9.format(name), OUTSIDE_TABLES[name]
     codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(invalid="ignore"):  # signalling NaN
-        theirs = codes.view(dtype).astype(np.float64)
+        theirs = (codes << (13 if name == "tf32" else 0)).view(dtype).astype(np.float64)
     assert np.array_equal(fmt.table, theirs, equal_nan=True)
     numbers = ~np.isnan(theirs)
     assert np.array_equal(np.signbit(fmt.table[numbers]), np.signbit(theirs[numbers]))

@@ -66,6 +66,23 @@ def instructions() -> Iterator[Instruction]:
     for a, b in itertools.product(("e4m3", "e5m2"), repeat=2):
         yield Instruction("hopper_fp16", a, b, "Hopper", f"m64n8k32.f16.{a}.{b}")
         yield Instruction("ada_fp16", a, b, "Ada Lovelace", f"m16n8k32.f16.{a}.{b}.f16")
+    yield from _with_wide_operands()
+
+
+def _with_wide_operands() -> Iterator[Instruction]:
+    fp16 = {
+        "volta": ("Volta", "m8n8k4.{0}.f16.f16.{0}"),
+        "ampere": ("Ampere", "m16n8k16.{0}.f16.f16.{0}"),
+        "hopper_16bit": ("Hopper", "m64n8k16.{0}.f16.f16"),
+    }
+    for engine, (architecture, spelling) in fp16.items():
+        yield Instruction(engine, "fp16", "fp16", architecture, spelling.format("f32"))
+        yield Instruction(f"{engine}_fp16", "fp16", "fp16", architecture, spelling.format("f16"))
+    for engine in ("ampere", "hopper_16bit"):
+        architecture, spelling = fp16[engine]
+        yield Instruction(engine, "bf16", "bf16", architecture, spelling.format("f32").replace(".f16", ".bf16"))
+    yield Instruction("ampere_tf32", "tf32", "tf32", "Ampere", "m16n8k8.f32.tf32.tf32.f32")
+    yield Instruction("hopper_tf32", "tf32", "tf32", "Hopper", "m64n8k8.f32.tf32.tf32")
 
 
 def _with_fp32_results() -> Iterator[Instruction]:
@@ -87,8 +104,8 @@ def _with_fp32_results() -> Iterator[Instruction]:
 class Operands:
     """Codes a, b (n, k), FP32 patterns c (n,), and the exponents of the scales of blocks of 32 (n, k / 32)."""
 
-    a: NDArray[np.uint8]
-    b: NDArray[np.uint8]
+    a: NDArray[Any]
+    b: NDArray[Any]
     c: NDArray[np.uint32]
     scale_a: NDArray[np.int64]
     scale_b: NDArray[np.int64]
@@ -117,7 +134,7 @@ def operands(instruction: Instruction, kind: str, count: int, rng: np.random.Gen
     return Operands(a, b, patterns, scales[0], scales[1])
 
 
-def _codes(fmt: str, kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.uint8]:
+def _codes(fmt: str, kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
     if kind == "normal":
         return fp9.encode(rng.standard_normal(shape), fmt)
     table = fp9.format(fmt).table
@@ -126,7 +143,7 @@ def _codes(fmt: str, kind: str, shape: tuple[int, ...], rng: np.random.Generator
         sparse = np.concatenate([np.flatnonzero(~np.isfinite(table)), [0, 1, 2]])
         codes = np.where(rng.random(shape) < 0.01, rng.choice(sparse, shape), codes)
         codes[rng.random(shape[0]) < 0.25] = 0
-    return codes.astype(np.uint8)
+    return codes.astype(fp9.format(fmt).dtype)
 
 
 def mmasim_results(instruction: Instruction, x: Operands) -> NDArray[np.uint32]:
@@ -135,7 +152,8 @@ def mmasim_results(instruction: Instruction, x: Operands) -> NDArray[np.uint32]:
     from mmasim import amd, nv_ptx
 
     dtypes = {name: getattr(torch, f"float8_{name}{'fn' if name == 'e4m3' else ''}") for name in _TORCH}
-    dtypes |= dict.fromkeys(_PLACES, torch.uint8)
+    dtypes |= dict.fromkeys(("e3m2", "e2m3", "e2m1"), torch.uint8)
+    dtypes |= {"fp16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32}
     a, b = (torch.from_numpy(codes << _PLACES.get(fmt, 0)).view(dtypes[fmt]) for codes, fmt in _coded(instruction, x))
     c = torch.from_numpy(_addend(instruction, x.c).view(np.float16 if instruction.halves else np.float32))
     if instruction.scaled:
@@ -148,8 +166,8 @@ def mmasim_results(instruction: Instruction, x: Operands) -> NDArray[np.uint32]:
             alpha, beta = (s[:, block : block + 1] for s in scales)
             c = operation.dpa(a[:, part], b[:, part], c, alpha, beta)
     else:
-        makers = {"Hopper": nv_ptx.WGMMA, "Ada Lovelace": nv_ptx.MMA, "Blackwell": nv_ptx.TCGen05MMA, "CDNA3": amd.MFMA}
-        operation = makers[instruction.architecture](instruction.architecture, instruction.spelling)
+        makers = {"Hopper": nv_ptx.WGMMA, "Blackwell": nv_ptx.TCGen05MMA, "CDNA3": amd.MFMA}
+        operation = makers.get(instruction.architecture, nv_ptx.MMA)(instruction.architecture, instruction.spelling)
         c = operation.dpa(a, b, c)
     patterns: NDArray[np.uint32] = c.numpy().astype(np.float32).view(np.uint32)
     return patterns
@@ -161,11 +179,11 @@ def _addend(instruction: Instruction, c: NDArray[np.uint32]) -> NDArray[Any]:
 
 
 _TORCH = ("e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz")
-_PLACES = {"e3m2": 0, "e2m3": 0, "e2m1": 2}
-"""Lowest bit of a code of fewer than 8 bits in its byte."""
+_PLACES = {"e2m1": 2, "tf32": 13}
+"""Lowest bit of a code that is narrower than its host type."""
 
 
-def _coded(instruction: Instruction, x: Operands) -> list[tuple[NDArray[np.uint8], str]]:
+def _coded(instruction: Instruction, x: Operands) -> list[tuple[NDArray[Any], str]]:
     return [(x.a, instruction.format_a), (x.b, instruction.format_b)]
 
 

@@ -74,7 +74,7 @@ def test_an_operand_is_a_value_of_its_own() -> None:
 
 def operand_errors() -> Iterator[tuple[Any, type[Exception], str]]:
     x = fp9.operand([[1, 2]], "e4m3")
-    yield lambda: fp9.operand([[1, 2]], "fp32"), ValueError, "at most 16 bits"
+    yield lambda: fp9.operand([[1, 2]], "fp32"), ValueError, "at most 19 bits"
     yield lambda: fp9.operand([[300]], "e4m3"), ValueError, "outside"
     yield lambda: fp9.operand([[1.0]], "e4m3"), TypeError, "unsigned integers"
     yield lambda: fp9.matmul(x, x.T, "e5m2"), ValueError, "format_a e5m2 given with a, an operand of e4m3; leave it out"

@@ -366,7 +366,7 @@ def errors() -> Iterator[tuple[dict[str, Any], type[Exception], str]]:
     yield {"a": np.zeros((2, 5), int)}, ValueError, r"give \(M, K\) and \(K, N\)"
     yield {"c": [1]}, ValueError, r"give codes of fp32 of shape \(2, 3\)"
     yield {"a": np.zeros((2, 4))}, TypeError, "unsigned integers"
-    yield {"format_a": "fp32"}, ValueError, "at most 16 bits"
+    yield {"format_a": "fp32"}, ValueError, "at most 19 bits"
     yield {"engine": "abacus"}, ValueError, "unknown engine"
     yield {"threads": 0}, ValueError, "give 1 or more"
     yield {"scale_a": 0.5}, TypeError, "exponents of two"

@@ -13,7 +13,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from bottle import Bottle, HTTPResponse, request
 
 from fp9.engines import ENGINES
-from fp9.formats import every_format
+from fp9.formats import TABLE_BITS, every_format
 from fp9.rounding import Overflow, Rounding
 from fp9.studies.explorer import numbers, shared_text, sums
 
@@ -85,7 +85,7 @@ def _asked(point: EntryPoint) -> Any:
 def _names() -> dict[str, list[str]]:
     return {
         "formats": [fmt.name for fmt in every_format()],
-        "operands": [fmt.name for fmt in every_format() if fmt.bits <= 16],
+        "operands": [fmt.name for fmt in every_format() if fmt.bits <= TABLE_BITS],
         "engines": list(ENGINES),
         "roundings": [numbers.OWN, *(mode.value for mode in Rounding)],
         "overflow": [policy.value for policy in Overflow],

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from fp9.engines import ENGINES, Engine, check_grouped, engine
-from fp9.formats import Format, Kind, format
+from fp9.formats import TABLE_BITS, Format, Kind, format
 from fp9.formats.policy import CastPolicy
 from fp9.oracle import sums as oracle
 from fp9.oracle.casts import decode, encode
@@ -71,8 +71,8 @@ def _codes(text: str, fmt: Format) -> list[int]:
     words = [word for word in re.split(r"[\s,;]+", text) if word]
     if not 0 < len(words) <= MOST:
         raise ValueError(f"{len(words)} numbers given; give 1 to {MOST}, apart by blanks or commas")
-    if fmt.bits > 16:
-        raise ValueError(f"{fmt.name} given as operand; give a format of at most 16 bits")
+    if fmt.bits > TABLE_BITS:
+        raise ValueError(f"{fmt.name} given as operand; give a format of at most {TABLE_BITS} bits")
     policy = CastPolicy(None, Overflow.SATURATE, nan_to_zero=not fmt.has_nan)
     return [encode(parse(word), fmt, policy)[0] for word in words]
 
