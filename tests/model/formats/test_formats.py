@@ -29,11 +29,12 @@ OUTSIDE_TABLES = {
     for package in (ml_dtypes, en_dtypes)
     for alias, name in ALIASES.items()
     if hasattr(package, alias) and NAMED[name].bits <= 8
-} | {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "tf32": np.dtype(np.float32)}
+} | {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 
 PRINTED = {
     # name: (largest, smallest, a code and its value), from the source named in the format's row
     "hfp8_152": (98304.0, 1.25 * 2.0**-15, 0x3C, 1.0),
+    "tf32": (2.0**127 * (2 - 2.0**-10), 2.0**-136, 0x1FC01, 1 + 2.0**-10),
     "fp9": (1.75 * 2.0**16, 1.125 * 2.0**-15, 0x078, 1.0),
     "dlfloat16": (8573157376.0, 2.0**-31 * (1 + 2.0**-9), 0x3E00, 1.0),
     "fp32": (3.4028234663852886e38, 2.0**-149, 0x3F800000, 1.0),
@@ -86,11 +87,16 @@ def test_every_code_means_what_the_other_package_says(name: str) -> None:
     fmt, dtype = fp9.format(name), OUTSIDE_TABLES[name]
     codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(invalid="ignore"):  # signalling NaN
-        theirs = (codes << (13 if name == "tf32" else 0)).view(dtype).astype(np.float64)
+        theirs = codes.view(dtype).astype(np.float64)
     assert np.array_equal(fmt.table, theirs, equal_nan=True)
     numbers = ~np.isnan(theirs)
     assert np.array_equal(np.signbit(fmt.table[numbers]), np.signbit(theirs[numbers]))
     assert np.array_equal(fp9.decode(codes, fmt).astype(np.float64), theirs, equal_nan=True)
+
+
+def test_a_code_of_tf32_is_the_upper_part_of_an_fp32_pattern() -> None:
+    patterns = np.arange(1 << 19, dtype=np.uint32) << np.uint32(13)
+    assert np.array_equal(fp9.format("tf32").table, patterns.view(np.float32).astype(np.float64), equal_nan=True)
 
 
 @pytest.mark.parametrize("name", PRINTED)
