@@ -1,5 +1,5 @@
-# The entrance: `make` sets everything up and runs the main job, `make test` runs the tests; neither needs anything first.
-# PYTHON: an interpreter of 3.11 or later. OUT: folder of everything made. UNITS: for vectors, rtl, sim and synth.
+# `make` sets everything up and runs the demo; `make test` runs the tests. Neither needs anything before it.
+# PYTHON: an interpreter of 3.11 or later. OUT: the output folder. UNITS: the units of vectors, rtl, sim and synth.
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.11 python3.12 python3.13 python3.14,$(shell command -v $p)))
 OUT ?= build
@@ -11,7 +11,7 @@ DESIGNS ?= cvfpu_cast_e5m2 cvfpu_fma_multi hardfloat_cast mxdotp_8 nvfp4_dotprod
 UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
-# What the model alone answers first: a cast, a product of matrices, a list of formats.
+# The first lines that run with the model alone: a cast, a matrix product, the list of formats.
 FIRST_LINES := 'import fp9, numpy; x = fp9.array(numpy.float32([[0.3, 16]]), "hif8"); print(x, fp9.matmul(x, x.T), len(fp9.formats()))'
 
 BIN := .venv/bin
@@ -27,68 +27,68 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := demo
 .PHONY: nightly records-check fuzz fuzz-units demo test test-slow test-long setup prove records comparable mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
-demo: $(READY)    ## the main job: from digits to gates, with a report
+demo: $(READY)    ## run the demo: one layer of a network from its formats to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
 
-test: $(COMPLETE) ## the fast tests, on two workers; minutes
+test: $(COMPLETE) ## run the fast tests; minutes
 	$(PYTEST)
 
-test-slow: $(COMPLETE) ## the slow tests: solvers, simulators, further rows
+test-slow: $(COMPLETE) ## run the slow tests: solvers, simulators and more rows of each test
 	$(PYTEST) -m "slow and not long"
 
-test-long: $(COMPLETE) ## all tests, with every row of the long sweeps
+test-long: $(COMPLETE) ## run all tests, with every row of the long sweeps; hours
 	$(PYTEST) -m "long or not long"
 
-setup: $(COMPLETE) ## .venv with all pinned packages; Icarus, Liberty files and OpenSTA through apt
+setup: $(COMPLETE) ## create .venv with all pinned packages; install Icarus, OpenSTA and a cell library with apt
 
-vectors: $(READY) ## golden vectors of UNITS
+vectors: $(READY) ## write the golden vectors of UNITS
 	$(BIN)/fp9 vectors export $(UNITS) --suite corner --out $(OUT)/vectors
 
-rtl: $(READY)     ## Verilog of UNITS
+rtl: $(READY)     ## write the Verilog of UNITS
 	for unit in $(UNITS); do $(BIN)/fp9 rtl $$unit -o $(OUT)/rtl/$$unit.v || exit; done
 
-sim: $(READY)     ## UNITS against their golden vectors on both simulators
+sim: $(READY)     ## simulate UNITS against their golden vectors on both simulators
 	for unit in $(UNITS); do $(BIN)/fp9 sim $$unit || exit; done
 
-synth: $(READY)   ## area and delay of UNITS
+synth: $(READY)   ## measure area and delay of UNITS
 	$(BIN)/fp9 synth $(UNITS)
 
-exhaustive: $(READY) ## every unit (or SWEPT) on every input, going on where it was stopped
+exhaustive: $(READY) ## sweep every unit, or those in SWEPT; resumes a stopped run
 	for unit in $(or $(SWEPT),$$($(BIN)/python -c 'from fp9.units import CATALOGUE; print(*CATALOGUE)')); do $(BIN)/fp9 sweep $$unit || exit; done
 
-prove: $(READY)   ## every proof that ends within an hour
+prove: $(READY)   ## run and record the proofs that end within an hour
 	$(BIN)/fp9 prove $(PROVEN) --record
 
-records-check: $(READY) ## records that are stale or missing, with the hours that they take; exit code 0
+records-check: $(READY) ## list stale and missing records, and the hours that they need
 	$(BIN)/fp9 records status --quiet
 
-records: $(READY) ## compare circuits with certified ones and measure stale and missing records for HOURS
+records: $(READY) ## update stale records by proof, and measure missing ones for HOURS
 	$(BIN)/fp9 records update $(if $(HOURS),--hours $(HOURS))
 
-nightly: $(READY) ## what has no record, of every unit: RTL source, reference model, cover points, area; an hour of two cores
+nightly: $(READY) ## check what has no record: RTL source, reference model, coverage, area; an hour
 	for unit in $$($(BIN)/python -c 'from fp9.units import CATALOGUE; print(*CATALOGUE)'); do \
 	  $(BIN)/fp9 prove $$unit --source && $(BIN)/fp9 records verify $$unit --whole && $(BIN)/fp9 coverage $$unit \
 	    && $(BIN)/fp9 synth $$unit --library osu018 || exit; done
 
-comparable: $(READY) ## areas of third-party designs and of fp9 units; clones of DESIGNS in docs/comparable/clones
+comparable: $(READY) ## measure third-party DESIGNS, cloned in docs/comparable/clones, beside fp9's units
 	for design in $(DESIGNS); do $(BIN)/fp9 check-rtl docs/comparable/$$design.toml --area records/third-party/areas.json || exit; done
 
-mutants: $(READY) ## the mutation scores of the vector suites of UNITS; minutes
+mutants: $(READY) ## measure the mutation scores of the suites of UNITS; minutes
 	$(BIN)/fp9 mutate $(UNITS) --record
 
-fuzz: $(COMPLETE) ## command lines drawn by their own grammar for MINUTES, interrupted on the way; what ends otherwise is printed
+fuzz: $(COMPLETE) ## run random command lines for MINUTES, and print those that crash
 	$(BIN)/python -m tests.cli.fuzz --minutes $(or $(MINUTES),60) --out $(OUT)/fuzz.json
 
-fuzz-units: $(COMPLETE) ## random unit specifications for HOURS, going on where it was stopped; what it covered
+fuzz-units: $(COMPLETE) ## test random unit specifications for HOURS; resumes a stopped run
 	$(BIN)/python -m tests.units.fuzz --hours $(or $(HOURS),1) --out $(OUT)/fuzz-units
 
-bench: $(COMPLETE) ## speed beside other packages, those of the extra fp9[bench]
+bench: $(COMPLETE) ## measure the speed of fp9 and of other packages
 	$(BIN)/python -m benchmarks
 
-exhaustive-casts: $(COMPLETE) ## every float32 input of every cast, against other packages and the oracle
+exhaustive-casts: $(COMPLETE) ## compare every cast of every float32 number with other packages and the oracle
 	$(BIN)/python -m fp9.studies.exhaustive --out $(OUT)/exhaustive-casts
 
-wheel: $(READY)   ## wheel and source distribution, in OUT/dist, installed and run in an empty environment of each of PYTHONS
+wheel: $(READY)   ## build the wheel and the source distribution, and try them with each of PYTHONS
 	rm -rf $(OUT)/dist && $(BIN)/python -m hatchling build -d $(OUT)/dist
 	@for python in $(PYTHONS); do \
 	  $$python -c '' 2>/dev/null || { echo "$$python: not there, not tried"; continue; }; \
@@ -101,13 +101,13 @@ wheel: $(READY)   ## wheel and source distribution, in OUT/dist, installed and r
 	  done; \
 	done
 
-lint: $(COMPLETE) ## ruff, mypy, import contracts, and words that tests/terms.txt replaces
+lint: $(COMPLETE) ## check formatting, types, import contracts and spelling
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo && $(BIN)/codespell
 
 docs: $(COMPLETE) ## run the examples of the documentation
 	$(BIN)/pytest -q tests/test_docs.py
 
-docs-site:        ## the documentation as a searchable site, in OUT/site/VERSION beside other versions, by fp9[site]
+docs-site:        ## build the documentation site in OUT/site/VERSION
 	$(PYTHON) -m venv $(OUT)/site-env && $(OUT)/site-env/bin/pip install --quiet --disable-pip-version-check -e '.[site]'
 	$(OUT)/site-env/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements.cells
 	$(OUT)/site-env/bin/mkdocs build --quiet --site-dir $(OUT)/site
@@ -116,27 +116,27 @@ docs-site:        ## the documentation as a searchable site, in OUT/site/VERSION
 UNUSED := $(foreach p,fp9 pip setuptools uv scipy joblib threadpoolctl narwhals python-constraint,--exclude $p)
 FREEZE = $(OUT)/lock/bin/pip freeze --all $(UNUSED)
 
-lock:             ## pin what pyproject.toml asks for: the main job's packages, and what is added to them
+lock:             ## pin the versions of all packages in the lock files
 	$(PYTHON) -m venv $(OUT)/lock && $(OUT)/lock/bin/pip install --quiet '.[demo]' hatchling==1.33.0
 	{ sed -n 1p requirements.lock; $(FREEZE); } > $(OUT)/main.lock && mv $(OUT)/main.lock requirements.lock
 	$(OUT)/lock/bin/pip install --quiet '.[demo,cluster,docs,parquet,test,lint]'
 	{ sed -n 1p requirements-test.lock; $(FREEZE) | grep -vxFf requirements.lock; } > $(OUT)/test.lock \
 	  && mv $(OUT)/test.lock requirements-test.lock
 
-help:             ## this list
+help:             ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):[^#]*## */\1|/' | awk -F'|' '{printf "  %-18s %s\n", $$1, $$2}'
 
 changelog: $(COMPLETE) ## collect the fragments of docs/changelog.d into CHANGELOG.md, for a release
 	$(BIN)/pip install --quiet towncrier==26.9.0 && $(BIN)/towncrier build --yes
 
-clean:            ## everything made, .venv apart
+clean:            ## delete everything that was built, except .venv
 	rm -rf $(OUT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml requirements.lock requirements.cells
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "fp9 needs Python 3.11 or later; install it, or run: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@command -v g++ >/dev/null || { echo "fp9 needs a C++ compiler for Verilator; run: apt-get install g++" >&2; exit 2; }
-	@echo "Setting up .venv: packages of the main job, 540 MB on disk"
+	@echo "Creating .venv with the packages of the demo, 540 MB on disk"
 	@$(PYTHON) -m venv .venv
 	@$(call INSTALL,requirements.lock)
 	@$(call INSTALL,requirements.cells)

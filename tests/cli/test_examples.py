@@ -130,6 +130,14 @@ def test_a_topic_is_found_by_words_of_its_title() -> None:
     assert "held-out-mutants" in asked("mutants")[1]
 
 
+@pytest.mark.parametrize(
+    ("words", "topic"), [("waveform", "verify-a-unit"), ("AXI", "package-a-unit"), ("DPI", "package-a-unit")]
+)
+def test_a_topic_is_found_by_words_of_its_text(words: str, topic: str) -> None:
+    assert topic in matching(words)
+    assert all(re.search(rf"\b{words}", topics()[name], re.IGNORECASE) for name in matching(words))
+
+
 def test_a_command_is_a_topic() -> None:
     assert "fp9 vectors export [OPTIONS] UNIT..." in asked("vectors", "export")[1]
     assert asked("simm")[0] == 2 and "did you mean" in asked("simm")[1]

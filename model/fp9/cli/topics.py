@@ -15,6 +15,8 @@ from fp9.names import unknown
 
 FOLDERS = ("how-to", "reference", "explanation")
 GLOSSARY = "glossary.md"
+LISTED = 8
+"""At most this many topics are listed if only their texts contain the words."""
 _REPOSITORY = Path(__file__).parents[3] / "docs"
 
 
@@ -49,12 +51,28 @@ def _key(title: str) -> str:
 
 
 def matching(words: str) -> list[str]:
-    """Return the topic with exactly this name. If there is none, return every topic whose name contains all
-    the words.
+    """Return the topic with exactly this name.
+
+    If there is none, return the topics whose names contain all the words. If there is none either, return the
+    topics whose texts contain them, the text that contains them most often first.
     """
-    key, names = _key(words), topics()
-    parts = [part.removesuffix("s") for part in key.split("-")]
-    return [key] if key in names else [name for name in names if all(part in name for part in parts)]
+    key, texts = _key(words), topics()
+    if key in texts:
+        return [key]
+    patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in key.split("-")]
+    named = [name for name in texts if all(pattern.search(name) for pattern in patterns)]
+    return named or _mentioning(patterns, texts)
+
+
+def _pattern(word: str) -> str:
+    """Short words, such as AXI, match whole words only. Long ones match other endings, too."""
+    return rf"\b{word.removesuffix('s')}\w*" if len(word) > 3 else rf"\b{word}\d*\b"
+
+
+def _mentioning(patterns: list[re.Pattern[str]], texts: dict[str, str]) -> list[str]:
+    mentions = {name: min(len(pattern.findall(text)) for pattern in patterns) for name, text in texts.items()}
+    ranked = sorted((name for name, count in mentions.items() if count), key=lambda name: -mentions[name])
+    return ranked[:LISTED]
 
 
 def _words() -> list[str]:
@@ -69,7 +87,7 @@ def _words() -> list[str]:
 def help_command(topic: tuple[str, ...], as_json: bool) -> None:
     """Show a documentation page, a glossary entry or a command's help.
 
-    TOPIC is words of a page's title, a term of the glossary, or a command. Without TOPIC: list the topics.
+    TOPIC is a term of the glossary, a command, or words of a page. Without TOPIC: list the topics.
 
     \b
       fp9 help mutation testing
@@ -102,7 +120,7 @@ def _show_list(title: str, names: list[str], as_json: bool) -> None:
 
 
 def _first_sentence(text: str) -> str:
-    paragraph = next((part for part in text.split("\n\n")[1:] if part[0].isalpha() or part[0] == "`"), "")
+    paragraph = next((part for part in text.split("\n\n")[1:] if re.match(r"\w|`[^`]", part)), "")
     plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", paragraph.replace("\n", " "))
     return re.split(r"(?<=[.:]) ", plain)[0]
 
