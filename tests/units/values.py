@@ -17,6 +17,7 @@ from fp9.engines import ENGINES, GROUPS, PARAMETERS, Engine, Parameter
 from fp9.engines import engine as find_engine
 from fp9.formats import FAMILIES, FixedFormat, Format, Kind, Specials, every_format, format
 from fp9.scaling import BLOCK_FORMATS, BlockFormat, block_format
+from fp9.units import FpuGroup
 
 Table = Mapping[str, typing.Any]
 """Fields of a specification as TOML has them."""
@@ -265,6 +266,8 @@ def _formats_of_fpu(rng: Random, fields: Table) -> object:
     return sorted(offered, key=lambda name: format(name).bits) if rng.random() > _ODD else list(offered)
 
 
+_GROUPS = [group.value for group in FpuGroup]
+
 BY_FIELD: dict[str, Draw] = {
     "Unit.name": _name,
     "Unit.stages": _stages,
@@ -279,7 +282,7 @@ BY_FIELD: dict[str, Draw] = {
     "Quantiser.rules": _rules,
     "Quantiser.lanes": _sometimes(_offers(2, 4, 8, 16)),
     "MultiFpu.formats": _formats_of_fpu,
-    "MultiFpu.groups": _sometimes(lambda rng, _: rng.sample(["addmul", "conv", "noncomp"], rng.randint(1, 3)), 0.5),
+    "MultiFpu.groups": _sometimes(lambda rng, _: rng.sample(_GROUPS, rng.randint(1, len(_GROUPS))), 0.5),
     "MultiFpu.roundings": lambda rng, _: rng.sample(["rne", "rtz", "rdn", "rup", "rna", "rto"], rng.randint(1, 6)),
     "MultiFpu.overflow": lambda rng, _: rng.sample(["saturate", "inf", "directed"], rng.randint(1, 3)),
     "MultiFpu.lanes": _sometimes(_offers(1, 2, 4), 0.4),

@@ -13,11 +13,13 @@ import numpy as np
 
 from fp9.casts.arrays import decode_to, encode_numbers
 from fp9.formats import FixedFormat, Specials
+from fp9.golden.integers import from_integers, to_integers
 from fp9.golden.selects import chosen, places
 from fp9.rounding import Flags, Hybrid
 from fp9.units.multi_fpu import (
     EXTREMA,
     NARROW_BITS,
+    ROUNDED,
     SIGN_INJECTIONS,
     SIGNALING,
     MultiFpu,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
 _Op = MultiFpuOp
 _LANE_MASK = (1 << NARROW_BITS) - 1
-_ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.MUL, _Op.CONVERT)
 
 
 class Operand(NamedTuple):
@@ -102,10 +103,17 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
     overflow = np.broadcast_to(chosen(inputs, "overflow", len(unit.overflow)), count)
     codes, flags, exact = np.zeros(count, np.uint32), np.zeros(count, np.uint8), np.zeros(count)
     minus = np.array([mode.cancels_to_minus for mode in unit.roundings])[rounding]
+    integer = np.broadcast_to(chosen(inputs, "integer_format", len(unit.integers)), count)
     for index, here in places(op):
         some = {name: operand.at(here) for name, operand in operands.items()}
-        codes[here], flags[here], exact[here] = _operation(unit.operations[index], some, minus[here])
-    rounded = _isin(unit, op, *_ROUNDED)
+        match unit.operations[index]:
+            case _Op.FROM_INTEGER:
+                exact[here] = from_integers(unit, inputs["a"][here], integer[here])
+            case _Op.TO_INTEGER:
+                codes[here], flags[here] = to_integers(unit, some["a"].numbers, integer[here], rounding[here])
+            case other:
+                codes[here], flags[here], exact[here] = _operation(other, some, minus[here])
+    rounded = _isin(unit, op, *ROUNDED)
     choice = np.where(rounded, (formats["result"] * len(unit.roundings) + rounding) * len(unit.overflow) + overflow, -1)
     for value in np.unique(choice[rounded]):
         here = choice == value
@@ -129,7 +137,7 @@ def _operation(
     op: MultiFpuOp, operands: dict[str, Operand], minus: Bools
 ) -> tuple[Codes | int, NDArray[Any] | int, NDArray[np.float64] | int]:
     a = operands["a"]
-    if op in _ROUNDED:
+    if op in ROUNDED:
         exact, invalid = _summed(op, operands, minus)
         return 0, np.where(invalid, Flags.INVALID, 0), exact
     if op is _Op.CLASSIFY:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fp9.formats import FixedFormat, Kind, Specials, pow2
 from fp9.oracle import casts
 from fp9.oracle.casts import Exact
 from fp9.oracle.terms import product, total
-from fp9.reference.choices import Row, chosen
-from fp9.rounding import Flags
+from fp9.reference.choices import Row, chosen, signed
+from fp9.rounding import Flags, Rounding
+from fp9.units.multi_fpu import ROUNDED
 from fp9.units.multi_fpu import MultiFpuOp as Op
 
 if TYPE_CHECKING:
@@ -82,7 +85,9 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
     if in_format_of_a:
         formats["c"] = formats["result"] = formats["a"]
     x = {name: _Number(unit, row[name], formats[name]) for name in "abc" if name in row}
-    if op in _SIGNS or op in (Op.MUL, Op.CONVERT):
+    if op is Op.TO_INTEGER:
+        return _to_integer(unit, row, x["a"])
+    if op in ROUNDED:
         code, flags = _arithmetic(unit, row, op, x, formats["result"])
     elif op is Op.CLASSIFY:
         return 1 << _class_of(x["a"]) & ((1 << unit.word) - 1), Flags(0)
@@ -103,7 +108,9 @@ def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result:
     rounding = chosen(unit.roundings, row, "rounding")
     policy = unit.policy(result, rounding, chosen(unit.overflow, row, "overflow"))
     read, value = [x["a"]], x["a"].exact
-    if op not in (Op.ADD, Op.SUB, Op.CONVERT):
+    if op is Op.FROM_INTEGER:
+        read, value = [], _integer(unit, row)
+    elif op not in (Op.ADD, Op.SUB, Op.CONVERT):
         read.append(x["b"])
         value = product(value, x["b"].exact)
     invalid = value.kind is Kind.NAN and not any(each.is_nan for each in read)
@@ -116,6 +123,43 @@ def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result:
     invalid |= any(each.signals for each in read)
     code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy)
     return code, Flags.INVALID if invalid else flags
+
+
+def _integer(unit: MultiFpu, row: Row) -> Exact:
+    integer = chosen(unit.integers, row, "integer_format")
+    bits = row["a"] & ((1 << integer.bits) - 1)
+    return casts.exact(signed(bits, integer.bits) if integer.signed else bits)
+
+
+def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
+    """Return the nearest integer, or the nearest limit. NaN becomes the highest integer (RISC-V, F extension)."""
+    integer, x, mask = chosen(unit.integers, row, "integer_format"), a.exact, (1 << unit.word) - 1
+    if x.kind is Kind.NAN:
+        return integer.highest & mask, Flags.INVALID
+    if x.kind is Kind.INF:
+        return (integer.lowest if x.negative else integer.highest) & mask, Flags.INVALID
+    whole = _whole(x.value, chosen(unit.roundings, row, "rounding"))
+    if not integer.lowest <= whole <= integer.highest:
+        return (integer.lowest if x.negative else integer.highest) & mask, Flags.INVALID
+    return whole & mask, Flags(0) if whole == x.value else Flags.INEXACT
+
+
+def _whole(value: Fraction, rounding: Rounding) -> int:
+    """Return one of the two integers around a number."""
+    below, above = math.floor(value), math.ceil(value)
+    toward_zero, away = (below, above) if value > 0 else (above, below)
+    match rounding:
+        case Rounding.RNE:
+            return round(value)
+        case Rounding.RNA:
+            return away if abs(value - toward_zero) >= Fraction(1, 2) else toward_zero
+        case Rounding.RTO:
+            return below if below & 1 else above
+        case Rounding.RDN:
+            return below
+        case Rounding.RUP:
+            return above
+    return toward_zero
 
 
 def _negated(value: Exact, negate: bool) -> Exact:

@@ -21,7 +21,7 @@ from fp9.casts.arrays import decode_to, encode
 from fp9.formats import FixedFormat, Format
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, walking_codes
 from fp9.units import MultiFpu, MultiFpuOp
-from fp9.units.multi_fpu import NARROW_BITS, PRODUCTS, SINGLES
+from fp9.units.multi_fpu import NARROW_BITS, PRODUCTS, ROUNDED, SINGLES
 
 BLOCKS = 40
 """Maximum number of format combinations per operation in the corner suite."""
@@ -29,7 +29,6 @@ BLOCKS = 40
 ROWS = 24
 """Number of operations in a block."""
 
-_ROUNDED = (*PRODUCTS, MultiFpuOp.ADD, MultiFpuOp.SUB, MultiFpuOp.CONVERT)
 _SHARE_UNBOXED = 1 / 16
 _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
 """Offsets from a code or midpoint, as fractions of the distance between two codes."""
@@ -79,7 +78,8 @@ def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) ->
             columns |= {name: np.full(rows, value, np.uint32) for name, value in selects.items() if name in columns}
             if "op" in columns:
                 columns["op"] = np.full(rows, index, np.uint32)
-            yield columns | _boxed(unit, formats, _operands(unit, op, formats, rows, rng), rng)
+            codes = _operands(unit, op, formats, rows, rng)
+            yield columns | (codes if op is MultiFpuOp.FROM_INTEGER else _boxed(unit, formats, codes, rng))
 
 
 def _operands(
@@ -87,7 +87,12 @@ def _operands(
 ) -> dict[str, NDArray[np.uint32]]:
     codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}
     chosen = np.arange(rows) % 4 != 0
-    if op in _ROUNDED:
+    if op is MultiFpuOp.FROM_INTEGER:
+        return codes | {"a": _integers(unit, formats["result"], rows, rng)}
+    if op is MultiFpuOp.TO_INTEGER:
+        led = encode(_near_integers(unit, rows, rng), formats["a"], "rne")
+        codes["a"] = np.where(chosen, led, codes["a"]).astype(np.uint32)
+    elif op in ROUNDED:
         last = "a" if op is MultiFpuOp.CONVERT else "b" if op is MultiFpuOp.MUL else "c"
         led = encode(_leading(op, formats, codes, last, rng), formats[last], "rne")
         codes[last] = np.where(chosen, led, codes[last]).astype(np.uint32)
@@ -97,6 +102,24 @@ def _operands(
         moved = same.astype(np.int64) + rng.integers(-1, 2, rows) ^ rng.choice([0, 1 << fmt.bits - 1], rows)
         codes["c"] = np.where(chosen, moved & ((1 << fmt.bits) - 1), codes["c"]).astype(np.uint32)
     return codes
+
+
+def _integers(unit: MultiFpu, result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:
+    """Return integers near powers of two and near rounding boundaries of the result format."""
+    powers = np.array([1 << bit for bit in range(unit.word + 1)]) * rng.choice([-1, 1], unit.word + 1)
+    with np.errstate(invalid="ignore"):
+        wanted = np.clip(_wanted(result, rows, rng), -(2.0**31), 2.0**31).astype(np.int64)
+    near = np.where(rng.random(rows) < 0.5, wanted, rng.choice(powers, rows)) + rng.integers(-1, 2, rows)
+    return (near & ((1 << unit.word) - 1)).astype(np.uint32)
+
+
+def _near_integers(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return numbers near zero, near integers, near halves between them, and near the limits of the integers."""
+    limits = [limit for integer in unit.integers for limit in (integer.lowest, integer.highest)]
+    small = rng.integers(-9, 10, rows) * 2.0 ** rng.integers(0, unit.word - 3, rows)
+    whole = np.where(rng.random(rows) < 0.5, rng.choice(limits, rows), small)
+    near: NDArray[np.float64] = whole + rng.choice([-1, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1], rows)
+    return near
 
 
 def _leading(

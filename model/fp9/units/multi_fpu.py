@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from fp9.engines import check_exponents
 from fp9.formats import FixedFormat, Format, HiFloat8, Specials
@@ -31,6 +31,31 @@ class FpuGroup(Enum):
     """conversion from every format to every other format"""
     NONCOMP = "noncomp"
     """sign injection, minimum, maximum, comparison, classification"""
+    INTCONV = "intconv"
+    """conversion to integers and from integers"""
+
+
+class Integer(NamedTuple):
+    """An integer format in two's complement, signed or unsigned."""
+
+    bits: int
+    signed: bool
+
+    @property
+    def name(self) -> str:
+        return f"{'int' if self.signed else 'uint'}{self.bits}"
+
+    @property
+    def lowest(self) -> int:
+        return -(1 << self.bits - 1) if self.signed else 0
+
+    @property
+    def highest(self) -> int:
+        return (1 << self.bits - self.signed) - 1
+
+
+INTEGERS = tuple(Integer(bits, signed) for bits in (8, 16, 32) for signed in (True, False))
+"""Integer formats. A unit converts those that fit into its word."""
 
 
 class MultiFpuOp(Enum):
@@ -76,6 +101,10 @@ class MultiFpuOp(Enum):
     """as `le`, but only a signalling NaN raises `invalid`"""
     CLASSIFY = "classify"
     """result = the class mask of a (RISC-V FCLASS)"""
+    TO_INTEGER = "to_integer"
+    """result = a, rounded to an integer; the nearest limit and `invalid` beyond the integer format"""
+    FROM_INTEGER = "from_integer"
+    """result = round(the integer in a)"""
 
 
 _O = MultiFpuOp
@@ -87,13 +116,16 @@ SIGNALING = (_O.LT, _O.LE, _O.EQ_SIGNALING)
 """Comparisons for which every NaN raises `invalid`. In other comparisons only a signalling NaN does."""
 PRODUCTS = (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.MUL)
 """Operations that read the operand b."""
-SINGLES = (_O.MUL, _O.CONVERT, _O.CLASSIFY)
+SINGLES = (_O.MUL, _O.CONVERT, _O.CLASSIFY, _O.TO_INTEGER, _O.FROM_INTEGER)
 """Operations that do not read the operand c."""
+ROUNDED = (*PRODUCTS, _O.ADD, _O.SUB, _O.CONVERT, _O.FROM_INTEGER)
+"""Operations whose result is a number, rounded to the selected format."""
 
 GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
     FpuGroup.ADDMUL: (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.ADD, _O.SUB, _O.MUL),
     FpuGroup.CONV: (_O.CONVERT,),
     FpuGroup.NONCOMP: (*SIGN_INJECTIONS, *EXTREMA, *COMPARISONS, _O.CLASSIFY),
+    FpuGroup.INTCONV: (_O.TO_INTEGER, _O.FROM_INTEGER),
 }
 """The operations of each group, in the order of their numbers."""
 
@@ -114,6 +146,9 @@ class MultiFpu(Unit):
     `result_format` to c and the result. Sign injection, minimum and maximum read c in the format of a, and their
     result has this format too. A code occupies the low bits of its port. The upper bits of a result are 0.
 
+    With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An
+    integer operand occupies the low bits of a. An integer result is extended to the word.
+
     `overflow` lists the policies for 8-bit results. The port `overflow` selects one. Wider results overflow as in
     IEEE 754-2019 section 7.4. NaN results are canonical and positive. In formats with IEEE 754's special codes, a
     NaN whose first fraction bit is 0 is signalling.
@@ -130,7 +165,7 @@ class MultiFpu(Unit):
     kind: ClassVar[str] = "multi_fpu"
     name: str
     formats: tuple[Format, ...]
-    groups: tuple[FpuGroup, ...] = tuple(FpuGroup)
+    groups: tuple[FpuGroup, ...] = (FpuGroup.ADDMUL, FpuGroup.CONV, FpuGroup.NONCOMP)
     roundings: tuple[Rounding, ...] = (Rounding.RNE, Rounding.RTZ, Rounding.RDN, Rounding.RUP, Rounding.RNA)
     overflow: tuple[Overflow, ...] = (Overflow.SATURATE, Overflow.INF)
     mixed: bool = True
@@ -206,6 +241,11 @@ class MultiFpu(Unit):
         """Return the operations that the unit offers, in the order of their numbers."""
         return tuple(op for group in FpuGroup if group in self.groups for op in GROUPS[group])
 
+    @property
+    def integers(self) -> tuple[Integer, ...]:
+        """Return the integer formats that the unit converts."""
+        return tuple(i for i in INTEGERS if i.bits <= self.word) if FpuGroup.INTCONV in self.groups else ()
+
     @cached_property
     def lane_unit(self) -> MultiFpu:
         """Return the unit of one lane, which has the same operations on the 8-bit formats alone."""
@@ -247,6 +287,7 @@ class MultiFpu(Unit):
             selects = dict.fromkeys(self.format_port(name) for name in (*self.operands, "result"))
             ports += [Port(name, select_width(len(choices)), _SELECTS[name], choices=choices) for name in selects]
         for name, doc, choices in (
+            ("integer_format", "format of an integer", tuple(integer.name for integer in self.integers)),
             ("rounding", "rounding", tuple(mode.value for mode in self.roundings)),
             ("overflow", "overflow policy of 8-bit results", tuple(p.value for p in self.overflow if self.narrow)),
         ):
@@ -262,7 +303,7 @@ class MultiFpu(Unit):
     def outputs(self) -> tuple[Port, ...]:
         select = self.format_port("result") if len(self.formats) > 1 else None
         result = Port("result", self.word, "the code in the result's format, a truth value, or a class mask")
-        if self.groups != (FpuGroup.NONCOMP,):
+        if any(op in ROUNDED for op in self.operations):
             result = replace(result, formats=self.formats, select=select)
         ports = [result, *(FLAGS_PORT for _ in range(self.flags))]
         if self.tag:

@@ -1,4 +1,4 @@
-"""Meaning of a multi-format FPU's select ports: the operations, and the overflow policies for each result width."""
+"""Meaning of a multi-format FPU's select ports: operations, targets, and overflow policies for each result width."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from amaranth.lib import data
 
 from fp9.rounding import Overflow
 from fp9.units import MultiFpu, MultiFpuOp
+from fp9.units.multi_fpu import ROUNDED
 from fp9_rtl.parts.select import any_of
 
-_Op = MultiFpuOp
-
-ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.MUL, _Op.CONVERT)
+SUMS = (*ROUNDED, MultiFpuOp.TO_INTEGER)
 """Operations whose result is a rounded sum."""
 
 
@@ -25,6 +24,11 @@ def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: Mult
         return Const(bool(found), 1)
     last = len(offered) - 1
     return any_of(ports.op >= last if index == last else ports.op == index for index in found)
+
+
+def targets(unit: MultiFpu) -> int:
+    """Return the number of targets of the rounder: the formats, and then the integers as one target."""
+    return len(unit.formats) + bool(unit.integers)
 
 
 def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:

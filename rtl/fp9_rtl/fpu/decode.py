@@ -14,11 +14,12 @@ from amaranth.lib import data
 from fp9.rounding import Overflow
 from fp9.units import MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import COMPARISONS, EXTREMA, NARROW_BITS, PRODUCTS, SIGN_INJECTIONS, SINGLES
-from fp9_rtl.fpu.choices import is_operation, overflows
+from fp9_rtl.fpu.choices import is_operation, overflows, targets
+from fp9_rtl.fpu.integers import integer_terms
 from fp9_rtl.fpu.operand import Scale, unpack
 from fp9_rtl.fpu.others import Others, others_layout
 from fp9_rtl.parts.layouts import ports_layout
-from fp9_rtl.parts.select import switch
+from fp9_rtl.parts.select import at_most, switch
 from fp9_rtl.parts.step import Step, forward
 
 _Op = MultiFpuOp
@@ -35,14 +36,14 @@ class DecodeMulti(Step):
 
     def __init__(self, unit: MultiFpu) -> None:
         self._unit = unit
-        self._scale = Scale(unit.formats)
+        self._scale = Scale(unit)
         i = ports_layout(unit.inputs)
         operand = self._scale.layout
         o: dict[str, data.ShapeLike] = {"a": operand, "b": operand, "c": operand, "single": 1}
-        self._passed = [name for name in ("rounding", "tag") if name in i.members]
+        self._passed = [name for name in ("rounding", "integer_format", "tag") if name in i.members]
         o |= {name: i[name].shape for name in self._passed}
-        if len(unit.formats) > 1:
-            o["target"] = i[unit.format_port("result")].shape
+        if targets(unit) > 1:
+            o["target"] = range(targets(unit)) if unit.integers else i[unit.format_port("result")].shape
         if len(overflows(unit)) > 1:
             o["overflow"] = range(len(overflows(unit)))
         super().__init__(i, data.StructLayout({**o, "others": others_layout(unit)}))
@@ -56,9 +57,10 @@ class DecodeMulti(Step):
         m.d.comb += [o.a.eq(a), o.a.sign.eq(a.sign ^ self._is(*_NEGATED_PRODUCT))]
         self._factor(m, operands)
         self._addend(m, c)
+        if unit.integers:
+            self._integer(m)
         forward(m, self.i, o, *self._passed)
-        if "target" in o.shape().members:
-            m.d.comb += o.target.eq(self.i[unit.format_port("result")])
+        self._target(m)
         if "overflow" in o.shape().members:
             self._overflow(m)
         if o.others.shape().members:
@@ -98,6 +100,23 @@ class DecodeMulti(Step):
             o.c.sign.eq(addend.sign ^ self._is(*_NEGATED_ADDEND)),
             o.single.eq(single),
         ]
+
+    def _integer(self, m: Module) -> None:
+        """Replace product and addend by the halves of an integer operand."""
+        o = self.o
+        upper, lower = integer_terms(m, self._unit, self._scale, self.i)
+        with m.If(self._is(_Op.FROM_INTEGER)):
+            m.d.comb += [o.a.eq(upper), o.c.eq(lower), o.single.eq(0)]
+
+    def _target(self, m: Module) -> None:
+        """Drive the rounder's target. The last target is that of all integers."""
+        formats, o = self._unit.formats, self.o
+        if "target" not in o.shape().members:
+            return
+        result: Value = self.i[self._unit.format_port("result")] if len(formats) > 1 else Const(0, 0)
+        if self._unit.integers:
+            result = Mux(self._is(_Op.TO_INTEGER), len(formats), at_most(result, len(formats) - 1))
+        m.d.comb += o.target.eq(result)
 
     def _overflow(self, m: Module) -> None:
         """Drive the overflow policy. 8-bit results use the selected policy, and wider results use the policy of IEEE

@@ -45,6 +45,7 @@ class Deal(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         unit, i = self._unit, self.i
+        choices = {port.name: len(port.choices) for port in unit.lane_unit.inputs}
         for number in range(unit.lanes):
             lane = self.o[lane_name(number)]
             for name in lane.shape().members:
@@ -52,8 +53,7 @@ class Deal(Step):
                 if name in unit.operands and number:
                     value = value.word_select(number, NARROW_BITS)
                 elif name.endswith("_format"):
-                    last = len(unit.narrow) - 1
-                    narrow = at_most(value, last)
+                    narrow = at_most(value, choices.get(name, 1) - 1)
                     value = narrow if number else Mux(i.vector, narrow, value)
                 m.d.comb += lane[name].eq(value)
         forward(m, i, self.o, *_BESIDE)

@@ -19,6 +19,7 @@ from fp9_rtl.casts.round import RoundKept
 from fp9_rtl.casts.target import cast_target
 from fp9_rtl.fpu.choices import overflows
 from fp9_rtl.fpu.decode import DecodeMulti
+from fp9_rtl.fpu.integers import EncodeIntegers, IntegerTarget
 from fp9_rtl.fpu.operand import Scale
 from fp9_rtl.fpu.sum import AddMulti, AlignMulti, MultiplyMulti, NormaliseMulti
 from fp9_rtl.parts.layouts import ports_layout
@@ -34,18 +35,21 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
     add = AddMulti(align.o.shape())
     normalise = NormaliseMulti(unit, add.o.shape())
     exact = data.StructLayout({n: f.shape for n, f in normalise.o.shape() if n not in normalise.beside})
-    rounded: list[Step] = [Beside(step, normalise.beside) for step in _rounder(unit, exact)]
+    rounded = _rounder(unit, exact, normalise.beside)
     return [decode, multiply, align, add, normalise, *rounded, Finish(unit, rounded[-1].o.shape())]
 
 
-def _rounder(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
+def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeLike]) -> list[Step]:
     cast = ResultCast(
         unit.name, fixed_format("fp32"), unit.formats, unit.roundings, overflows(unit), nan_sign=NanSign.LOST
     )
-    targets = [cast_target(fmt, Scale(unit.formats).bias, 1) for fmt in unit.formats]
-    place = Place(cast, targets, i)
+    bias = Scale(unit).bias
+    targets = [cast_target(fmt, bias, 1) for fmt in unit.formats]
+    place = Place(cast, [*targets, *(IntegerTarget(unit, bias) for _ in unit.integers[:1])], i)
     rounded = RoundKept(cast, place.o.shape())
-    return [place, rounded, Encode(cast, targets, rounded.o.shape())]
+    encode = Encode(cast, targets, rounded.o.shape())
+    last = EncodeIntegers(unit, encode, beside) if unit.integers else Beside(encode, beside)
+    return [Beside(place, beside), Beside(rounded, beside), last]
 
 
 class Finish(Step):

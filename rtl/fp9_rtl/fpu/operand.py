@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
@@ -18,16 +17,19 @@ from fp9_rtl.parts.shifters import shift_left_normalising
 
 
 class Scale:
-    """Exponent range and precision that can represent every operand of several formats.
+    """Exponent range and precision that can represent every operand of a unit.
+
+    The upper and the lower half of an integer operand are two terms, each with the precision of an operand.
 
     Subnormal numbers of 8-bit formats are normalised. Those of a wide format are not if leading zeros cost no
     precision there. This needs two properties. The format's last place is below the last place of every result. The
     product of two of its subnormal numbers is below every operand.
     """
 
-    def __init__(self, formats: Sequence[Format]) -> None:
-        self._formats = formats
-        self.precision = max(fmt.precision for fmt in formats)
+    def __init__(self, unit: MultiFpu) -> None:
+        self._formats = unit.formats
+        self._integer_bits = max((integer.bits for integer in unit.integers), default=0)
+        self.precision = max((self._integer_bits + 1) // 2, *(fmt.precision for fmt in unit.formats))
 
     def normalises(self, fmt: FixedFormat) -> bool:
         """Return whether the decoder normalises the subnormal numbers of a wide format."""
@@ -41,7 +43,8 @@ class Scale:
         """Return the exponent range of all non-zero operands. It includes 1, the second factor of sums and
         conversions.
         """
-        lowest, highest = zip((0, 0), *(self._range(fmt) for fmt in self._formats), strict=True)
+        integers = 2 * self.precision - 1 if self._integer_bits else 0
+        lowest, highest = zip((0, integers), *(self._range(fmt) for fmt in self._formats), strict=True)
         return range(min(lowest), max(highest) + 1)
 
     def _range(self, fmt: Format) -> tuple[int, int]:
@@ -69,7 +72,7 @@ class Scale:
 
 def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> data.View[data.StructLayout]:
     """Decode an operand's code in the selected format, and return its fields."""
-    scale = Scale(unit.formats)
+    scale = Scale(unit)
     operand = Signal(scale.layout, name=f"operand_{name}")
     narrow = _narrow(m, unit, scale, name, code, select) if unit.narrow else None
     for fmt in switch(m, select, unit.formats):

@@ -14,7 +14,7 @@ from amaranth.lib import data
 from fp9.formats import FixedFormat, Format
 from fp9.units import MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import CLASS_BITS, COMPARISONS, EXTREMA, SIGNALING
-from fp9_rtl.fpu.choices import ROUNDED, is_operation
+from fp9_rtl.fpu.choices import SUMS, is_operation
 from fp9_rtl.operands import hif8
 from fp9_rtl.parts.select import switch
 
@@ -29,7 +29,7 @@ def others_layout(unit: MultiFpu) -> data.StructLayout:
     `if_greater`. The order of a and c selects one of them. If this flag is 1, the result is `first`, otherwise
     `second`.
     """
-    if all(op in ROUNDED for op in unit.operations):
+    if all(op in SUMS for op in unit.operations):
         return data.StructLayout({})
     conditions = dict.fromkeys(("rounded", "invalid", "if_less", "if_equal", "if_greater"), 1)
     return data.StructLayout({**conditions, "first": unit.word, "second": unit.word})
@@ -56,7 +56,7 @@ class Others:
         both_nan = self._is(*EXTREMA) & a.nan & c.nan
         word = Mux(both_nan, nan, first)
         self._m.d.comb += [
-            o.rounded.eq(self._is(*ROUNDED)),
+            o.rounded.eq(self._is(*SUMS)),
             o.first.eq(Mux(compares, 1, Mux(classifies, mask, word))),
             o.second.eq(second & ~compares.replicate(len(second))),
             o.invalid.eq(

@@ -26,7 +26,7 @@ from fp9_rtl.sums.terms import signed_sum
 
 View: TypeAlias = "data.View[data.StructLayout]"
 
-CHOICES = ("rounding", "target", "overflow", "tag", "others")
+CHOICES = ("rounding", "target", "overflow", "integer_format", "tag", "others")
 """Fields that bypass the sum. The rounder and the last stage use these fields."""
 
 
@@ -41,7 +41,7 @@ class MultiplyMulti(Step):
     name = "multiply"
 
     def __init__(self, unit: MultiFpu, i: data.StructLayout) -> None:
-        self._bias = Scale(unit.formats).bias
+        self._bias = Scale(unit).bias
         field = i["a"].shape["exponent"].shape
         exponents = range(1 - self._bias, 2 * (field.stop - 1) + 2 - self._bias)
         product = product_layout(exponents, 2 * i["a"].shape["significand"].width)
@@ -168,8 +168,7 @@ class NormaliseMulti(Step):
         self.beside: dict[str, data.ShapeLike] = {"invalid": 1}
         if others.members:
             self.beside |= {"rounded": 1, "other": unit.word}
-        if "tag" in i.members:
-            self.beside |= {"tag": i["tag"].shape}
+        self.beside |= {name: i[name].shape for name in ("integer_format", "tag") if name in i.members}
         if unit.nan_boxing and "target" in i.members:
             self.beside |= {"result_target": i["target"].shape}
         super().__init__(i, data.StructLayout({**o, **self.beside}))
@@ -188,9 +187,8 @@ class NormaliseMulti(Step):
             o.zero.eq(~normalised[-1]),
             o.sign.eq(Mux(o.zero & i.subtract & ~i.inf, minus, i.sign)),
         ]
-        forward(
-            m, i, o, "inf", "nan", *(n for n in ("rounding", "target", "overflow", "tag") if n in o.shape().members)
-        )
+        passed = [name for name in CHOICES if name in o.shape().members]
+        forward(m, i, o, "inf", "nan", *passed)
         if "result_target" in self.beside:
             m.d.comb += o.result_target.eq(i.target)
         if "rounded" in self.beside:

@@ -13,10 +13,8 @@ import numpy as np
 from fp9.formats import Format
 from fp9.rounding import Overflow
 from fp9.units import Columns, FpuGroup, MultiFpu
-from fp9.units.multi_fpu import PRODUCTS, SINGLES, MultiFpuOp
+from fp9.units.multi_fpu import PRODUCTS, ROUNDED, SINGLES, MultiFpuOp
 from fp9_sim.coverage.model import FLAGS, SIGNS, Bin, Facts, Group, Model, class_of, classes_of, flags_of
-
-_ROUNDED = (*PRODUCTS, MultiFpuOp.ADD, MultiFpuOp.SUB, MultiFpuOp.CONVERT)
 
 
 def multi_fpu_model(unit: MultiFpu) -> Model:
@@ -32,7 +30,7 @@ def multi_fpu_model(unit: MultiFpu) -> Model:
 
 
 def _rounds(unit: MultiFpu) -> bool:
-    return any(op in _ROUNDED for op in unit.operations)
+    return any(op in ROUNDED for op in unit.operations)
 
 
 def _choices(unit: MultiFpu) -> dict[str, tuple[Bin, ...]]:
@@ -81,7 +79,7 @@ def _operands(
     unit: MultiFpu, op: MultiFpuOp, picked: dict[str, Bin], codes: dict[str, int], result: int
 ) -> Iterator[Facts]:
     formats = {fmt.name: fmt for fmt in unit.formats}
-    reads = {"a": True, "b": op in PRODUCTS, "c": op not in SINGLES}
+    reads = {"a": op is not MultiFpuOp.FROM_INTEGER, "b": op in PRODUCTS, "c": op not in SINGLES}
     chosen = {name: formats[str(picked.get(unit.format_port(name), unit.formats[0].name))] for name in "abc"}
     if op.value.startswith(("sgnj", "min", "max")):
         chosen["c"] = chosen["a"]
@@ -90,6 +88,6 @@ def _operands(
             fmt = chosen[name]
             own = code & ((1 << fmt.bits) - 1)
             yield f"{name}.{fmt.name}", {"class": _class(own, fmt), "sign": SIGNS[fmt.is_negative(own)]}
-    if op in _ROUNDED:
+    if op in ROUNDED:
         fmt = formats[str(picked.get(unit.format_port("result"), unit.formats[0].name))]
         yield f"result.{fmt.name}", {"class": _class(result & ((1 << fmt.bits) - 1), fmt)}

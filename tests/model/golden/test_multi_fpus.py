@@ -21,6 +21,9 @@ OTHERS = [
     MultiFpu("fnuz", (format("e4m3fnuz"), format("e5m2fnuz"), format("fp16"), format("bf16")), roundings=MODES),
     MultiFpu("graphcore", (format("f143"), format("f152"), format("fp32")), mixed=False, lanes=4, roundings=MODES),
     MultiFpu("p3109", (format("binary8p3se"), format("binary8p4se")), overflow=tuple(Overflow)[:3], roundings=MODES),
+    MultiFpu("integers", (format("e4m3"), format("fp16")), tuple(FpuGroup), MODES, nan_boxing=True),
+    MultiFpu("integers_8", (format("e5m2"), format("binary8p3se")), (FpuGroup.INTCONV,), MODES),
+    MultiFpu("integers_32", (format("hif8"), format("bf16"), format("fp32")), tuple(FpuGroup), lanes=4),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
 ]

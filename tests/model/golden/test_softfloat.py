@@ -14,7 +14,7 @@ from fp9.golden import evaluate
 from fp9.rounding import Rounding
 from fp9.suites import inputs_of
 from fp9.suites.columns import Inputs
-from fp9.units import MultiFpu, MultiFpuOp
+from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
 
 _MODES = {
     Rounding.RNE: softfloat.RoundingMode.NEAR_EVEN,
@@ -116,3 +116,51 @@ def test_operations_are_those_of_softfloat(name: str) -> None:
 def test_further_operations_are_those_of_softfloat(name: str, seed: int) -> None:
     unit = MultiFpu(name, (fixed_format(name),), roundings=tuple(_MODES))
     assert not list(_differences(unit, _operations(unit, seed, 60_000)))[:5]
+
+
+_INTEGERS = {"int32": "i32", "uint32": "ui32"}
+
+
+def _integer_operations(unit: MultiFpu, op: MultiFpuOp, seed: int) -> Inputs:
+    """Operations of the corner and random suites that convert 32-bit integers."""
+    parts = [inputs_of(unit, "corner", None, seed), inputs_of(unit, "random", 20_000, seed)]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    wide = np.isin(columns["integer_format"], [_index(unit, name) for name in _INTEGERS])
+    here = wide & (np.minimum(columns["op"], 1) == unit.operations.index(op))
+    return {name: column[here] for name, column in columns.items()}
+
+
+def _index(unit: MultiFpu, integer: str) -> int:
+    return [each.name for each in unit.integers].index(integer)
+
+
+def _raised() -> int:
+    raised = softfloat.get_exception_flags()
+    return sum(bit for flag, bit in _FLAGS.items() if raised & flag)
+
+
+@pytest.mark.parametrize("source", _TYPES)
+@pytest.mark.parametrize("op", [MultiFpuOp.TO_INTEGER, MultiFpuOp.FROM_INTEGER], ids=lambda op: op.value)
+def test_integer_conversions_are_those_of_softfloat(source: str, op: MultiFpuOp) -> None:
+    """The value of an invalid conversion is RISC-V's, which the reference model states; SoftFloat's is x86's."""
+    formats = tuple(fixed_format(name) for name in ("fp16", "fp32"))
+    unit = MultiFpu("integers", formats, (FpuGroup.INTCONV,), tuple(_MODES))
+    fmt = fixed_format(source)
+    columns = _integer_operations(unit, op, 5)
+    columns |= {port: np.full_like(columns[port], formats.index(fmt)) for port in ("a_format", "result_format")}
+    made = evaluate(unit, columns)
+    kind, prefix = _TYPES[source]
+    for row, (word, flags) in enumerate(zip(made["result"].tolist(), made["flags"].tolist(), strict=True)):
+        a, name = int(columns["a"][row]), unit.integers[int(columns["integer_format"][row])].name
+        mode = _MODES[unit.roundings[min(int(columns["rounding"][row]), len(unit.roundings) - 1)]]
+        softfloat.set_exception_flags(0)
+        softfloat.set_rounding_mode(mode)
+        if op is MultiFpuOp.TO_INTEGER:
+            code = (a & ((1 << fmt.bits) - 1)).to_bytes(fmt.bits // 8, "big")
+            result = getattr(softfloat, f"{prefix}_to_{_INTEGERS[name]}")(kind.from_bytes(code), mode, True)
+        else:
+            integer = {"int32": softfloat.Int32, "uint32": softfloat.UInt32}[name].from_bytes(a.to_bytes(4, "big"))
+            result = getattr(softfloat, f"{_INTEGERS[name]}_to_{prefix}")(integer)
+        expected = int.from_bytes(result.to_bytes(), "big")
+        assert flags == _raised(), (name, mode, hex(a))
+        assert flags & 16 or word == expected, (name, mode, hex(a), hex(word), hex(expected))

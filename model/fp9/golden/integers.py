@@ -1,0 +1,62 @@
+"""Golden conversions of a `MultiFpu` between floating-point numbers and integers (RISC-V, F extension)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.golden.selects import places, signed
+from fp9.rounding import Flags, Rounding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fp9.units import MultiFpu
+
+    Numbers = NDArray[np.float64]
+
+
+def from_integers(unit: MultiFpu, words: NDArray[Any], formats: NDArray[Any]) -> Numbers:
+    """Return the integers in the low bits of words, shape (n,). `formats` indexes `unit.integers`."""
+    numbers = np.zeros(len(words))
+    for index, here in places(formats):
+        bits = words[here].astype(np.int64) & (1 << unit.integers[index].bits) - 1
+        numbers[here] = signed(bits, unit.integers[index].bits) if unit.integers[index].signed else bits
+    return numbers
+
+
+def to_integers(
+    unit: MultiFpu, numbers: Numbers, formats: NDArray[Any], roundings: NDArray[Any]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """Return rounded integers as words, and flags. NaN gives the highest integer, as in RISC-V."""
+    whole = np.zeros(len(numbers))
+    for index, here in places(roundings):
+        whole[here] = _rounded(np.where(np.isfinite(numbers[here]), numbers[here], 0), unit.roundings[index])
+    whole = np.where(np.isnan(numbers), np.inf, np.where(np.isinf(numbers), numbers, whole))
+    lowest = np.array([integer.lowest for integer in unit.integers])[formats]
+    highest = np.array([integer.highest for integer in unit.integers])[formats]
+    invalid = (whole < lowest) | (whole > highest)
+    words = np.clip(whole, lowest, highest).astype(np.int64) & (1 << unit.word) - 1
+    flags = np.where(invalid, Flags.INVALID, np.where(whole != numbers, Flags.INEXACT, 0))
+    return words.astype(np.uint32), flags.astype(np.uint8)
+
+
+def _rounded(numbers: Numbers, rounding: Rounding) -> Numbers:
+    """Return finite numbers, rounded to integers."""
+    size, negative = np.abs(numbers), np.signbit(numbers)
+    below = np.floor(size)
+    rest = size - below
+    odd = below % 2 == 1
+    match rounding:
+        case Rounding.RNE:
+            up = (rest > 0.5) | ((rest == 0.5) & odd)
+        case Rounding.RNA:
+            up = rest >= 0.5
+        case Rounding.RTO:
+            up = (rest > 0) & ~odd
+        case _:
+            away = np.array([rounding.moves_away(side) for side in (False, True)])
+            up = (rest > 0) & away[negative.astype(np.intp)]
+    rounded: Numbers = np.copysign(below + up, numbers)
+    return rounded
