@@ -10,7 +10,7 @@ from fp9.cmodel.dots import join_text
 from fp9.cmodel.ranges import Weights, joined, weights
 from fp9.cmodel.steps import addend_format, layout, nan_codes, step
 from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, comment, filled, identifier
-from fp9.engines import Engine, Scaling
+from fp9.engines import Engine, Scaling, check_grouped
 from fp9.formats import Format
 
 MOST_PRODUCTS = 1 << 30
@@ -26,29 +26,58 @@ class EngineText:
     parts: tuple[str, ...]
 
 
-def engine_text(engine: Engine, operands: Sequence[Format], scales: Sequence[Format]) -> EngineText:
+def engine_text(engine: Engine, operands: Sequence[Format], scales: Sequence[Format], observer: str = "") -> EngineText:
     """Return the C functions of an engine for operands and scales in these formats.
 
-    Raises ValueError for an engine with groups, zero_bypass or random bits, and if no format can be an operand.
+    `observer` names a C function that the dot product calls after each rounding of a step or of a chunk's total:
+    `observer(joins, terms, count, addend, code)`. Raises ValueError for an engine with zero_bypass or random bits,
+    and if no format can be an operand.
     """
+    operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)
-    name = "fp9_" + re.sub("[^a-z0-9]+", "_", engine.name.lower().replace("=-", "_minus_")).strip("_")
-    if any(name == f"fp9_{identifier(fmt)}" for fmt in operands):
-        name += "_engine"
+    name = function_name(engine, operands)
     terms = _terms(engine, operands, scales)
     formats = (engine.result.format, engine.output, addend_format(engine))
     if engine.step.exact:
         return EngineText(_exact(name, engine, terms), formats, ("sums", "wide"))
-    made = step(name, engine.within_chunk, terms, engine.step.products)
-    words = _words(name, engine)
+    made = step(name, _of_terms(engine.within_chunk), terms, engine.step.products)
+    words = _words(name, engine) | _observed(name, engine, observer)
+    words |= {
+        "terms": filled(_GROUPS if engine.step.group else _TERMS, words | {"lowest": 2 * weights(operands).lowest})
+    }
     joins = engine.chunk.length is not None or engine.step.scaling is Scaling.SUMS
     text = made.text + "\n" + (join_text(name, engine) if joins else "")
-    return EngineText(text + filled(_DOT, words), formats, (*made.parts, "sums"))
+    parts = (*made.parts, "sums", *["groups"] * bool(engine.step.group))
+    words |= {"after": filled(str(words["after"]), words)}
+    return EngineText(text + filled(_DOT, words), formats, parts)
+
+
+def function_name(engine: Engine, operands: Sequence[Format]) -> str:
+    """Return the C identifier with which the functions of an engine begin, such as `fp9_hopper`."""
+    name = "fp9_" + re.sub("[^a-z0-9]+", "_", engine.name.lower().replace("=-", "_minus_")).strip("_")
+    return name + "_engine" * any(name == f"fp9_{identifier(fmt)}" for fmt in operands)
+
+
+def takes(engine: Engine, fmt: Format) -> bool:
+    """Return whether an engine accepts operands of the format. One that scales groups accepts numbers alone."""
+    if engine.step.group is None:
+        return True
+    try:
+        check_grouped(engine, fmt, fmt)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_terms(engine: Engine) -> Engine:
+    """Return the engine whose step adds one term for each group of products."""
+    if engine.step.group is None:
+        return engine
+    return engine.changed(products=engine.step.products // engine.step.group, group=None)
 
 
 def _check(engine: Engine, operands: Sequence[Format]) -> None:
     refused = {
-        "group": engine.step.group,
         "zero_bypass": engine.nan.zero_bypass,
         "rounding": engine.result.rounding.value if engine.result.rounding.needs_bits else None,
     }
@@ -59,7 +88,8 @@ def _check(engine: Engine, operands: Sequence[Format]) -> None:
                 "give a unit with this engine instead"
             )
     if not operands:
-        raise ValueError(f"engine {engine.name} given without a format of its factors; give one, such as e4m3")
+        one = "e2m1" if engine.step.group else "e4m3"
+        raise ValueError(f"engine {engine.name} given without a format of its factors; give one, such as {one}")
 
 
 def _terms(engine: Engine, operands: Sequence[Format], scales: Sequence[Format]) -> Weights:
@@ -89,15 +119,30 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
         "chunk": engine.chunk.length or "count",
         "padded": engine.chunk.length if engine.chunk.interleave else "members",
         "place": _place(engine),
+        "group": engine.step.group,
         "scaled": "" if sums else _SCALED,
         "total": ", total" if joins else "",
+        "zero": ", zero = {FP9_ZERO, 0, 0, 0, 0}" if joins or engine.step.group is None else "",
         "joins": "block != 0" if engine.chunk.length is None else "1",
     }
-    words |= {
-        "before": _BEFORE if joins else "",
-        "after": filled(_AFTER, words | {"sums": _SUMS if sums else ""}) if joins else "",
+    return words | {
+        "before": filled(_BEFORE, words) if joins else "",
+        "after": _AFTER if joins else "",
+        "sums": _SUMS if sums else "",
     }
-    return words | {"before": filled(str(words["before"]), words)}
+
+
+def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
+    """Return the calls of the observer, or empty text without one."""
+    if not observer:
+        return {"observed": "", "observed_join": ""}
+    addend = "addend"
+    if engine.within_chunk.result.flush_addend:
+        addend = f"fp9_flushed(addend, {engine.within_chunk.output.min_normal_exponent})"
+    return {
+        "observed": f"            {observer}(0, term, size, {addend}, code);\n",
+        "observed_join": f"            {observer}(1, &addend, 1, total, code);\n",
+    }
 
 
 def _place(engine: Engine) -> str:
@@ -126,8 +171,32 @@ _AFTER = """\
 @{sums}\
             code = @{name}_join(addend, total, &raised);
             *flags |= raised;
+@{observed_join}\
             addend = fp9_@{addend}_decode(code);
         }
+"""
+
+_TERMS = """\
+            for (i = 0; i < size; ++i) {
+                int place = @{place};
+                term[i] = place < members ? fp9_product(a[start + place], b[start + place]) : zero;
+@{scaled}\
+            }
+"""
+
+_GROUPS = """\
+            for (i = 0; i < size; i += @{group}) { /* a term for each group of products */
+                const fp9_number one = {FP9_FINITE, 0, 0, 0, 1};
+                int64_t sum = 0;
+                int member, zeros = 1, dropped = 0;
+                for (member = k + i; member < k + size && member < k + i + @{group}; ++member) {
+                    fp9_number x = fp9_product(a[start + member], b[start + member]);
+                    zeros &= x.kind == FP9_ZERO;
+                    sum += fp9_align(x, @{lowest}, FP9_CUT_ZERO, &dropped);
+                }
+                term[i / @{group}] = fp9_group(sum, @{lowest}, zeros, block ? scale[(start + k + i) / block] : one);
+            }
+            size = (size + @{group} - 1) / @{group};
 """
 
 _DOT = """\
@@ -136,7 +205,7 @@ FP9_FN uint32_t @{name}_dot(
     const fp9_number *a, const fp9_number *b, const fp9_number *scale, int block, int count, uint32_t c,
     uint32_t *flags)
 {
-    fp9_number term[@{products}], addend = fp9_@{addend}_decode(c)@{total}, zero = {FP9_ZERO, 0, 0, 0, 0};
+    fp9_number term[@{products}], addend = fp9_@{addend}_decode(c)@{total}@{zero};
     uint32_t code = c, raised;
     int start, k, i;
     *flags = 0;
@@ -149,13 +218,10 @@ FP9_FN uint32_t @{name}_dot(
 @{before}\
         for (k = 0; k < @{padded}; k += @{products}) {
             int size = @{padded} - k < @{products} ? @{padded} - k : @{products};
-            for (i = 0; i < size; ++i) {
-                int place = @{place};
-                term[i] = place < members ? fp9_product(a[start + place], b[start + place]) : zero;
-@{scaled}\
-            }
+@{terms}\
             code = @{name}_step(term, size, addend, &raised);
             *flags |= raised;
+@{observed}\
             addend = fp9_@{read}_decode(code);
         }
 @{after}\

@@ -23,7 +23,7 @@ def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), na
     """
     if not formats:
         raise ValueError("no formats given; give those of the operands, such as e4m3")
-    made = [engine_text(engine, _operands(formats), _scales(formats)) for engine in engines]
+    made = [engine_text(engine, operand_formats(formats), scale_formats(formats)) for engine in engines]
     parts = {"order", *(part for text in made for part in text.parts)}
     parts |= {"hif8_order"} if any(map(is_tapered, formats)) else set()
     needed = [_FP32, *formats, *(fmt for text in made for fmt in text.formats)]
@@ -48,7 +48,8 @@ def _quoted(rows: Sequence[Format | Engine]) -> str:
     return '"' + ",".join(row.name for row in rows) + '"'
 
 
-def _operands(formats: Sequence[Format]) -> list[Format]:
+def operand_formats(formats: Sequence[Format]) -> list[Format]:
+    """Return the formats that can be operands of engines."""
     return [fmt for fmt in formats if fmt.signed and _fits(fmt)]
 
 
@@ -60,7 +61,8 @@ def _fits(fmt: Format) -> bool:
     return True
 
 
-def _scales(formats: Sequence[Format]) -> list[Format]:
+def scale_formats(formats: Sequence[Format]) -> list[Format]:
+    """Return the formats that can be scales."""
     return [fmt for fmt in formats if not fmt.signed and not fmt.has_inf and fmt.bits <= 8]
 
 

@@ -12,7 +12,7 @@ from fp9.formats import FixedFormat
 NARROW = 60
 """Largest width in bits of an exact sum that is computed in a 64-bit integer. `fp9_add` needs the other bits."""
 
-_CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Truncation.JAM: "FP9_CUT_JAM"}
+CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Truncation.JAM: "FP9_CUT_JAM"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
         else "",
         "runs": f"    seen.infinities = {runs};\n" if engine.nan.infinity_run else "",
         "window": engine.window.width,
-        "cut": _CUTS[engine.window.truncation],
+        "cut": CUTS[engine.window.truncation],
         "lowest": result.min_normal_exponent,
         "interleaved": engine.window.interleaved,
     }

@@ -18,7 +18,9 @@ from fp9.engines import ENGINES, Engine, Scaling, engine
 from fp9.formats import format
 
 TAKEN = [entry for entry in ENGINES.values() if entry.step.group is None]
-"""Engines that have C functions of their own; one that scales groups has those of units."""
+"""Engines whose terms are products."""
+
+GROUPED = [entry for entry in ENGINES.values() if entry.step.group is not None]
 
 CHANGED = [
     engine(name) for name in ("hopper(G=4,truncation=floor,addend=outside)", "chunked(L=3)", "exact(rounding=rdn)")
@@ -102,6 +104,24 @@ def test_dot_products_are_those_of_the_model(entry: Engine, formats: tuple[str, 
         )
 
 
+@pytest.mark.parametrize("scaled", [False, True], ids=["", "scaled"])
+@pytest.mark.parametrize("entry", GROUPED, ids=lambda entry: entry.name)
+def test_groups_are_those_of_the_model(entry: Engine, scaled: bool, tmp_path: Path) -> None:
+    random, formats, size = np.random.default_rng(3), ("e2m1", "e2m3"), 500
+    library = built(tmp_path, entry, *formats)
+    for depth in (1, 16, 17, 64, 80, 200):
+        a, b = (random.integers(0, 1 << format(fmt).bits, (size, depth)).astype(np.uint8) for fmt in formats)
+        scale = random.integers(110, 140, (size, -(-depth // 16))).astype(np.uint8)
+        scale[random.random(scale.shape) < 0.02] = 0xFF
+        scales = {"scale_a": scale, "scale_b": np.full_like(scale, 127), "scale_format": "e8m0", "block": 16}
+        c = addends(entry, random, size)
+        expected, flags = fp9.dot(
+            a, b, *formats, engine=entry, c=c, format_c=entry.addend_format, flags=True, **(scales if scaled else {})
+        )
+        found, raised = dots(library, a, b, c, scale if scaled else None, 16 if scaled else 0)
+        assert np.array_equal(found, expected) and np.array_equal(raised, flags), depth
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     "entry",
@@ -135,9 +155,12 @@ def test_scaled_dot_products_are_those_of_the_model(entry: Engine, tmp_path: Pat
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["blackwell_nvfp4", "dlfloat(zero_bypass=true)", "fma_fp32(rounding=sr)", "exact(result=hif8)"]
-)
+@pytest.mark.parametrize("name", ["dlfloat(zero_bypass=true)", "fma_fp32(rounding=sr)", "exact(result=hif8)"])
 def test_an_engine_that_has_no_functions_is_refused_by_its_field(name: str) -> None:
-    with pytest.raises(ValueError, match=r"group=16|zero_bypass=True|rounding=sr|result=hif8"):
+    with pytest.raises(ValueError, match=r"zero_bypass=True|rounding=sr|result=hif8"):
         library_header([format("e4m3")], [engine(name)])
+
+
+def test_an_engine_with_groups_needs_formats_of_numbers_alone() -> None:
+    with pytest.raises(ValueError, match="without a format of its factors; give one, such as e2m1"):
+        library_header([format("e4m3")], [engine("blackwell_nvfp4")])

@@ -7,15 +7,15 @@ typedef int int32_t;
 typedef uint uint32_t;
 typedef long int64_t;
 typedef ulong uint64_t;
-#define FP9_FN static inline
-#elif defined(__CUDACC__) || defined(__HIPCC__)
-#include <stdint.h>
-#define FP9_FN static inline __host__ __device__
-#elif defined(__GNUC__)
-#include <stdint.h>
-#define FP9_FN static inline __attribute__((always_inline, unused))
 #else
 #include <stdint.h>
+#endif
+#if defined(FP9_FN) /* given by the program */
+#elif defined(__CUDACC__) || defined(__HIPCC__)
+#define FP9_FN static inline __host__ __device__
+#elif defined(__GNUC__) && !defined(__OPENCL_VERSION__)
+#define FP9_FN static inline __attribute__((always_inline, unused))
+#else
 #define FP9_FN static inline
 #endif
 
