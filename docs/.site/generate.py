@@ -1,4 +1,4 @@
-"""Tables of fields from the records, and CONTRIBUTING.md as a page of the site; mkdocs-gen-files runs this script."""
+"""Tables of fields from the records, CONTRIBUTING.md as a page, and the explorer; mkdocs-gen-files runs this script."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import mkdocs_gen_files
 
 from fp9.engines import GROUPS, PARAMETERS, Engine
 from fp9.formats import FixedFormat
+from fp9.studies.explorer.page import page as explorer
 from fp9.units import CATALOGUE, Unit
 from fp9_ml.recipes import Recipe
 
@@ -122,3 +123,5 @@ with mkdocs_gen_files.open("contributing/index.md", "w") as page:
     page.write(text)
 with mkdocs_gen_files.open("contributing/changelog.md", "w") as page:
     page.write((ROOT / "CHANGELOG.md").read_text())
+with mkdocs_gen_files.open("explorer.html", "w") as page:
+    page.write(explorer())

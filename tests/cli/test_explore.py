@@ -16,92 +16,203 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.browser import answers_of
 from tests.support.rosters import EVERY_FORMAT
 
 import fp9
+from fp9.cmodel import webassembly
 from fp9.engines import ENGINES
-from fp9.studies.explorer import numbers, sums
+from fp9.formats import TABLE_BITS, every_format
+from fp9.studies.explorer import page as explorer
 
 server = pytest.importorskip("fp9.studies.explorer.server", reason="the extra fp9[explore] is not installed")
 
-# --- what it says ----------------------------------------------------------------------------------------------------
+# --- the static page -------------------------------------------------------------------------------------------------
+
+
+def test_the_module_is_compiled_from_the_c_model_of_today() -> None:
+    """If it is not, run `python -m fp9.cmodel.webassembly`, which needs Clang and its linker, or Zig."""
+    assert explorer.MODULE.read_bytes().endswith(webassembly.digest(webassembly.source()).encode())
+
+
+def test_the_page_is_one_small_file() -> None:
+    text = explorer.page()
+    assert len(text.encode()) <= 300_000
+    assert "src=" not in text and "data-file" not in text
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in EVERY_FORMAT if fmt.bits <= 9], ids=str)
-def test_fields_of_every_code_are_its_bits_from_the_left(fmt: fp9.Format) -> None:
+def test_fields_fill_every_code(fmt: fp9.Format) -> None:
     for code in range(1 << fmt.bits):
-        assert "".join(field.bits for field in numbers.split(code, fmt)) == f"{code:0{fmt.bits}b}"
+        assert sum(explorer.widths(fmt, code).values()) == fmt.bits
 
 
 def test_hif8_has_the_fields_of_its_paper() -> None:
     """arXiv 2409.16626, Table 2: 2^15 is dot 11, exponent 0 111, one fraction bit; 2^-16 is dot 0000 and 3 bits."""
-    hif8 = fp9.format("hif8")
-    fields = {code: [(f.name, f.bits) for f in numbers.split(code, hif8)] for code in (0x6E, 0x07, 0x08)}
-    assert fields[0x6E] == [("sign", "0"), ("dot", "11"), ("exponent", "0111"), ("fraction", "0")]
-    assert fields[0x07] == [("sign", "0"), ("dot", "0000"), ("exponent", "111")]
-    assert fields[0x08] == [("sign", "0"), ("dot", "0001"), ("fraction", "000")]
-
-
-@pytest.mark.parametrize("rounding", ["own", "rne", "rna", "rtz", "rup", "rdn", "rto"])
-@pytest.mark.parametrize("text", ["0.3", "-448.01", "1e9", "464", "0", "inf", "3e-7"])
-def test_casts_are_those_of_encode(text: str, rounding: str) -> None:
-    """Another text of the model: kernels here, exact fractions there."""
-    for cast in numbers.record(text, rounding)["formats"]:
-        fmt = fp9.format(cast["name"])
-        if fmt.bits > 16:
-            continue
-        code, flags = fp9.encode(
-            [float(text)], fmt, None if rounding == "own" else rounding, nan_to_zero=not fmt.has_nan, flags=True
-        )
-        assert int(cast["code"], 16) == code[0], fmt.name
-        assert set(cast["flags"]) == {flag.name.lower() for flag in fp9.Flags if flag & int(flags[0])}
-        if cast["decision"] and cast["decision"]["up"] is not None:
-            side = "above" if cast["decision"]["up"] else "below"
-            assert float(cast["decision"][side]) == abs(float(cast["value"]))
-
-
-def test_hybrid_takes_its_threshold_from_the_number_as_fp32() -> None:
-    cast = next(c for c in numbers.record("16", "hybrid")["formats"] if c["name"] == "hif8")
-    assert (cast["value"], cast["decision"]["place"], cast["decision"]["threshold"]) == ("20", 0.0, 0.0)
-
-
-def test_stochastic_rounding_goes_up_from_the_threshold() -> None:
-    for random in (0, 26_213, 26_214, 26_215, 65_535):
-        cast = next(c for c in numbers.record("0.3", "sr", random=random)["formats"] if c["name"] == "e4m3")
-        assert cast["decision"]["up"] == (cast["decision"]["place"] >= cast["decision"]["threshold"])
+    fields = {code: explorer.widths(fp9.format("hif8"), code) for code in (0x6E, 0x07, 0x08)}
+    assert fields[0x6E] == {"sign": 1, "dot": 2, "exponent": 4, "fraction": 1}
+    assert fields[0x07] == {"sign": 1, "dot": 4, "exponent": 3}
+    assert fields[0x08] == {"sign": 1, "dot": 4, "exponent": 0, "fraction": 3}
 
 
 def test_precision_is_the_spacing_of_the_numbers() -> None:
-    for curve in numbers.precision():
-        fmt = fp9.format(curve["name"])
+    for fmt in every_format():
         if fmt.bits > 8 or fmt.precision == 1:
             continue
         values = np.sort(fmt.table[fmt.ordered_magnitudes()][1:])
-        for exponent, bits in curve["points"]:
+        for exponent, bits in explorer.points(fmt):
             inside = values[(values >= 2.0**exponent) & (values < 2.0 ** (exponent + 1))]
             if inside.size > 1:
                 assert bits == exponent - round(math.log2(np.diff(inside).min())) + 1
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_sums_are_those_of_dot(name: str) -> None:
-    a, b, c = "448 1 -0.5 0.0078125 3", "1 2 1 1 0.25", "0.5"
-    formats = ("e4m3", "e5m2") if fp9.engine(name).step.group is None else ("e2m1", "e2m3")
-    found = sums.record(a, b, *formats, name, c)
-    x, y = (fp9.array([float(v) for v in t.split()], fmt) for t, fmt in zip((a, b), formats, strict=True))
-    start = fp9.array(0.5, fp9.engine(name).addend_format)
+# --- the page in Chromium, without a server --------------------------------------------------------------------------
+
+OPERANDS = [fmt for fmt in every_format() if fmt.bits <= 16]
+
+_DECODE = """
+return given.map((name) => {
+  const number = model.byName.get(name), codes = 2 ** model.formats[number].bits;
+  return Array.from({ length: codes }, (_, code) => model.text(model.decode(code, number)));
+});
+"""
+
+
+def test_every_code_of_every_format_is_the_number_of_the_model(answers: dict[str, Any]) -> None:
+    for fmt, texts in zip(OPERANDS, answers["decode"], strict=True):
+        codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
+        found, expected = np.array([float(text) for text in texts]), fp9.decode(codes, fmt).astype(float)
+        assert np.array_equal(found, expected, equal_nan=True), fmt.name
+        assert np.array_equal(np.signbit(found[found == 0]), np.signbit(expected[expected == 0])), fmt.name
+
+
+_CASTS = """
+return given.map(([x, rounding, overflow, random]) => model.number({ x, rounding, overflow, random }).formats);
+"""
+
+
+def _choices() -> list[tuple[str, str, str, str]]:
+    """Texts of numbers, roundings, overflow policies and random bits."""
+    texts = ["0.3", "-448.01", "1e9", "464", "0", "-0", "inf", "-inf", "nan", "3e-7", "-1.7e-5", "61440", "2e-40"]
+    modes = ["own", *(mode.value for mode in fp9.Rounding)]
+    policies = [policy.value for policy in fp9.Overflow]
+    chosen = [(text, mode, "saturate", "26214") for text in texts for mode in modes]
+    return chosen + [(text, "rne", policy, "0") for text in texts for policy in policies]
+
+
+def test_casts_are_those_of_encode(answers: dict[str, Any]) -> None:
+    for choice, casts in zip(_choices(), answers["casts"], strict=True):
+        for cast in casts:
+            _is_cast_of_the_model(choice, cast)
+
+
+def _is_cast_of_the_model(choice: tuple[str, str, str, str], cast: dict[str, Any]) -> None:
+    text, rounding, overflow, random = choice
+    fmt = fp9.format(cast["name"])
+    mode = None if rounding == "own" or not fmt.offers(fp9.Rounding(rounding)) else rounding
+    if fmt.bits > TABLE_BITS:
+        return
+    applied = fp9.Rounding(cast["rounding"])
+    bits = {"random_bits": np.array([int(random)]), "random_width": 16} if applied.needs_bits else {}
+    x = np.array([float(text)], dtype=np.float32 if applied.reads_source else np.float64)
+    overflow = overflow if fmt.has_nan or fmt.has_inf else "saturate"
+    code, flags = fp9.encode(x, fmt, mode, overflow, nan_to_zero=not fmt.has_nan, flags=True, **bits)
+    assert int(cast["code"], 16) == code[0], (choice, fmt.name)
+    assert set(cast["flags"]) == {flag.name.lower() for flag in fp9.Flags if flag & int(flags[0])}, (choice, fmt.name)
+    if cast["decision"] and cast["decision"]["up"] is not None:
+        side = "above" if cast["decision"]["up"] else "below"
+        assert float(cast["decision"][side]) == abs(float(cast["value"]))
+    if applied is fp9.Rounding.SR and fmt.signed and cast["decision"] and not cast["decision"]["beyond"]:
+        assert cast["decision"]["up"] in (None, cast["decision"]["place"] >= cast["decision"]["threshold"])
+
+
+def test_hybrid_takes_its_threshold_from_the_number_as_fp32(answers: dict[str, Any]) -> None:
+    (casts,) = answers["hybrid"]
+    cast = next(c for c in casts if c["name"] == "hif8")
+    assert (cast["value"], cast["decision"]["place"], cast["decision"]["threshold"]) == ("20", 0.0, 0.0)
+
+
+_SUMS = "return given.map((choice) => model.sum(choice));"
+_VECTORS = [
+    ("448 1 -0.5 0.0078125 3", "1 2 1 1 0.25", "0.5"),
+    (" ".join(str((7 * i) % 13 - 6) for i in range(32)), " ".join(str(2.0 ** (i % 9 - 5)) for i in range(32)), "-3"),
+    ("1 -1 1", "6 6 0.5", "0"),
+]
+
+
+def _operands_of(name: str) -> tuple[str, str]:
+    return ("e4m3", "e5m2") if fp9.engine(name).step.group is None else ("e2m1", "e2m3")
+
+
+def _sums() -> list[dict[str, str]]:
+    return [
+        {"a": a, "b": b, "c": c, "engine": name, "format_a": _operands_of(name)[0], "format_b": _operands_of(name)[1]}
+        for name in ENGINES
+        for a, b, c in _VECTORS
+    ]
+
+
+def test_sums_are_those_of_dot(answers: dict[str, Any]) -> None:
+    for choice, found in zip(_sums(), answers["sums"], strict=True):
+        _is_sum_of_the_model(choice, found)
+
+
+def _is_sum_of_the_model(choice: dict[str, str], found: dict[str, Any]) -> None:
+    name = choice["engine"]
+    x, y = (fp9.array([float(v) for v in choice[o].split()], choice[f"format_{o}"]) for o in "ab")
+    start = fp9.array(float(choice["c"]), fp9.engine(name).addend_format)
     ours = fp9.Array(fp9.dot(x, y, engine=name, c=start), fp9.engine(name).output)
-    assert float(found["result"]) == float(ours) == float(found["steps"][-1]["result"])
-    exact = sum((Fraction(float(p)) * Fraction(float(q)) for p, q in zip(x, y, strict=True)), Fraction(1, 2))
+    assert float(found["result"]) == float(ours) == float(found["steps"][-1]["result"]), choice
+    exact = sum((Fraction(float(p)) * Fraction(float(q)) for p, q in zip(x, y, strict=True)), Fraction(choice["c"]))
     assert float(found["exact"]) == float(exact)
     assert {other["engine"]: other["result"] for other in found["engines"]}[name] == found["result"]
 
 
-def test_what_a_window_drops_is_shown() -> None:
+def test_what_a_window_drops_is_shown(answers: dict[str, Any]) -> None:
     """Hopper keeps 13 bits below the largest product (arXiv 2511.10909): 2^-7 is lost beside 448."""
-    (step,) = sums.record("448 0.0078125", "1 1", "e4m3", "e4m3", "hopper")["steps"]
+    (found,) = answers["window"]
+    (step,) = found["steps"]
     assert (step["top"], step["last"]) == (8, -5)
-    assert [(term["kept"], term["lost"]) for term in step["terms"][:2]] == [("448.0", ""), ("0.0", "0.0078125")]
+    assert [(term["kept"], term["lost"]) for term in step["terms"][:2]] == [("448", ""), ("0", "0.0078125")]
+
+
+_REFUSED = """
+return given.map(([what, choice]) => {
+  try { model[what](choice); return ""; } catch (error) { return error.message; }
+});
+"""
+
+
+_E4M3 = {"format_a": "e4m3", "format_b": "e4m3"}
+_WRONG = [
+    ("number", {"x": "three"}),
+    ("number", {"x": "1e99999"}),
+    ("number", {"x": "1", "random": "70000", "rounding": "sr"}),
+    ("sum", _E4M3 | {"a": "1 2", "b": "1"}),
+    ("sum", _E4M3 | {"a": "1", "b": "1", "engine": "hoper"}),
+    ("sum", _E4M3 | {"a": "1 " * 99, "b": "1 " * 99}),
+    ("sum", _E4M3 | {"a": "1", "b": "1", "format_a": "fp32"}),
+]
+
+
+def test_wrong_input_is_refused_in_one_sentence(answers: dict[str, Any]) -> None:
+    for choice, sentence in zip(_WRONG, answers["refused"], strict=True):
+        assert " give " in sentence, choice
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The answers of the page in Chromium to everything that these tests ask."""
+    window = _E4M3 | {"a": "448 0.0078125", "b": "1 1", "engine": "hopper"}
+    scripts = {
+        "decode": (_DECODE, [fmt.name for fmt in OPERANDS]),
+        "casts": (_CASTS, _choices()),
+        "hybrid": (_CASTS, [("16", "hybrid", "saturate", "0")]),
+        "sums": (_SUMS, _sums()),
+        "window": (_SUMS, [window]),
+        "refused": (_REFUSED, _WRONG),
+    }
+    return answers_of(explorer.page(), scripts, tmp_path_factory.mktemp("page"))
 
 
 # --- the server ------------------------------------------------------------------------------------------------------
@@ -111,7 +222,7 @@ SYNTHESIS = """
 import json, sys
 for line in sys.stdin:
     area = 1000 + len(json.loads(line)) + json.loads(line).count("stages = 1")
-    figures = [{"mapping": m, "area_um2": area, "nand2": 1, "flip_flops": 0, "delay_ns": 1} for m in MAPPED]
+    figures = [{"mapping": m, "area_um2": area, "nand2": 1, "flip_flops": 0, "delay_ns": 1} for m in "AB"]
     print(json.dumps({"state": "measured", "library": "none", "note": "invented", "estimates": figures}), flush=True)
 """
 """In place of the process that measures, which tests/rtl/explorer holds to synthesis: the page waits for no gates."""
@@ -129,31 +240,17 @@ def address() -> Iterator[str]:
         thread.join()
 
 
-def get(address: str, what: str, **query: str) -> tuple[int, Any]:
-    try:
-        with urllib.request.urlopen(f"{address}api/{what}?{urllib.parse.urlencode(query)}") as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
+def test_the_server_gives_the_page_and_answers_about_units(address: str) -> None:
+    with urllib.request.urlopen(address) as answer:
+        assert answer.read().decode() == explorer.page()
+    with urllib.request.urlopen(f"{address}api/") as answer:
+        assert json.load(answer) == ["area", "sheet"]
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{address}api/sheet?" + urllib.parse.urlencode({"unit": "fma_fp32_ocpp"}))
+    assert refused.value.code == 400 and "did you mean" in json.load(refused.value)["error"]
 
 
-def test_questions_are_answered_and_refused_in_the_models_words(address: str) -> None:
-    assert get(address, "number", x="0.3") == (200, numbers.record("0.3"))
-    assert get(address, "precision")[1][0]["name"] == fp9.formats()[0].name
-    for what, query in (
-        ("number", {"x": "three"}),
-        ("number", {"x": "1e99999"}),
-        ("number", {"x": "1", "random": "70000", "rounding": "sr"}),
-        ("sum", {"a": "1 2", "b": "1"}),
-        ("sum", {"a": "1", "b": "1", "engine": "hoper"}),
-        ("sum", {"a": "1 " * 99, "b": "1 " * 99}),
-        ("sum", {"a": "1", "b": "1", "format_a": "fp32"}),
-    ):
-        code, found = get(address, what, **query)
-        assert (code == 400 and "give" in found["error"]) or "did you mean" in found["error"]
-
-
-# --- in a browser ----------------------------------------------------------------------------------------------------
+# --- with a server, by keyboard --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +263,18 @@ def browser() -> Iterator[Any]:
         opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+_TIME = """
+(() => {
+  const begun = performance.now();
+  for (let i = 0; i < 20; ++i) {
+    model.number({ x: "0.3" });
+    model.sum({ a: "448 1 0.5", b: "1 1 1", format_a: "e4m3", format_b: "e4m3" });
+  }
+  return (performance.now() - begun) / 20;
+})()
+"""
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
@@ -185,6 +294,7 @@ def test_the_page_shows_links_and_steps_by_keyboard(address: str, browser: Any, 
     page.locator("tr[data-format=hif8] button").press("Enter")
     page.wait_for_function("document.querySelector('#decision p').textContent.startsWith('hif8:')")
     assert "x=22" in page.url and "engine=ada" in page.url and "format" not in page.url  # hif8 is where one begins
+    assert 0 < page.evaluate(_TIME) < 50, "milliseconds for a number and a sum"
     _a_table_sorts(page)
     _a_unit_changes(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -18,8 +18,8 @@ _PORT = 8199
 def explore(port: int, opens: bool, as_json: bool) -> None:
     """Explore numbers, formats, sums and units in the browser.
 
-    Serves a page on this machine only, until Ctrl-C. The model computes everything on the page. Areas and delays
-    of units are measured in the background, as by fp9 synth, and cached.
+    Serves a page on this machine only, until Ctrl-C. The page itself computes numbers and sums by the golden model in
+    C. Areas and delays of units are measured in the background, as by fp9 synth, and cached.
 
     \b
       fp9 explore --open

@@ -21,9 +21,9 @@ OVERFLOWS = {mode: "FP9_TO_INF" if mode is Overflow.INF else f"FP9_{mode.name}" 
 NAN_SIGNS = {sign: f"FP9_SIGN_{sign.name}" for sign in NanSign}
 
 
-def part(name: str) -> str:
+def part(name: str, suffix: str = ".h") -> str:
     """Return the text of the shared C source file `parts/NAME.h`."""
-    return resources.files("fp9.cmodel").joinpath("parts", f"{name}.h").read_text()
+    return resources.files("fp9.cmodel").joinpath("parts", f"{name}{suffix}").read_text()
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:

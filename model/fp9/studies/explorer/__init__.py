@@ -1,7 +1,7 @@
-"""Numerics explorer: a local web page about numbers, formats and sums.
+"""Numerics explorer: one web page about numbers, formats, sums and units.
 
-Other packages use `serve`. `numbers`, `precision` and `sums` return the page's contents as records.
-`shared_text` returns `look.css` and `tables.js`, which all pages of fp9 share.
+`page.page` returns the page as one HTML file, and `server` serves it. `shared_text` returns `look.css` and
+`tables.js`, which all pages of fp9 share.
 """
 
 from importlib.resources import files

@@ -1,7 +1,7 @@
 "use strict";
-// What one looks at stands in the address; every answer comes from the model by /api/.
+// The address stores what one looks at. The model answers in this page; `fp9 explore` answers questions about units.
 const DEFAULTS = { x: "0.3", rounding: "own", overflow: "saturate", random: "32768", format: "hif8",
-  show: "e4m3,e5m2,hif8,bf16", a: "448 1 0.5 0.0078125", b: "1 1 1 1", format_a: "e4m3", format_b: "e4m3", c: "0",
+  show: "e4m3,e5m2,hif8", a: "448 1 0.5 0.0078125", b: "1 1 1 1", format_a: "e4m3", format_b: "e4m3", c: "0",
   engine: "hopper", unit: "fma_fp32_ocp", set: "" };
 const NUMBER = ["x", "rounding", "overflow", "random"];
 const SUM = ["a", "b", "format_a", "format_b", "c", "engine"];
@@ -9,8 +9,8 @@ const UNIT = ["unit", "set"];
 const COLOURS = ["#0969da", "#bf3989", "#1a7f37", "#bc4c00", "#8250df", "#57606a"];
 const at = (id) => document.getElementById(id);
 const state = { ...DEFAULTS };
-const latest = { number: 0, sum: 0, sheet: 0, area: 0 };
-let formats = [], curves = [];
+const latest = { sheet: 0, area: 0 };
+let model, formats = [], curves = [];
 
 function element(name, attributes = {}, ...children) {
   const svg = ["svg", "line", "circle", "text", "polyline", "rect", "title"].includes(name);
@@ -38,9 +38,18 @@ async function ask(what, keys) {
   const answer = await fetch(`api/${what}?` + new URLSearchParams(keys.map((key) => [key, state[key]])));
   const found = await answer.json();
   if (turn !== latest[what]) return null;  // an older question: its answer comes too late
-  const problem = at("problem-" + what);
-  if (problem) problem.textContent = answer.ok ? "" : found.error;
+  at("problem-" + what).textContent = answer.ok ? "" : found.error;
   return answer.ok ? found : null;
+}
+
+function computed(what) {
+  try {
+    at("problem-" + what).textContent = "";
+    return model[what](state);
+  } catch (error) {
+    at("problem-" + what).textContent = error.message;
+    return null;
+  }
 }
 
 function rows(body, made) {
@@ -50,9 +59,9 @@ function rows(body, made) {
 
 // --- a number -----------------------------------------------------------------------------------------------------
 
-async function showNumber() {
+function showNumber() {
   at("random-box").hidden = state.rounding !== "sr";
-  const found = await ask("number", NUMBER);
+  const found = computed("number");
   if (!found) return;
   formats = found.formats;
   if (found.float64) {
@@ -152,8 +161,8 @@ function showPrecision(number) {
 
 // --- a sum ------------------------------------------------------------------------------------------------------------
 
-async function showSum() {
-  const found = await ask("sum", SUM);
+function showSum() {
+  const found = computed("sum");
   if (!found) return;
   at("total").textContent = `${found.engine} gives ${found.result} (${found.output}); exactly it is ${found.exact}.`;
   at("steps").replaceChildren(...found.steps.map(stepShown));
@@ -167,13 +176,13 @@ async function showSum() {
 function stepShown(taken, i) {
   const window = taken.top === null ? "" : `, window from 2^${taken.top} down to 2^${taken.last}`;
   const rows = taken.terms.map((term, k) => element("tr", {},
-    element("td", {}, k === taken.terms.length - 1 ? "running sum" : `product ${k + 1}`),
+    element("td", {}, k === taken.terms.length - 1 ? "running sum" : `${taken.term} ${k + 1}`),
     element("td", { class: "n" }, term.value), element("td", { class: "n" }, term.kept ?? term.value),
     element("td", { class: "n lost" }, term.lost)));
   return element("details", i < 2 ? { open: "" } : {},
     element("summary", {}, `${i + 1}. ${taken.what}: ${taken.exact} becomes ${taken.result} (${taken.rounding}${window})`),
     element("div", { class: "wide" }, element("table", {}, element("thead", {}, element("tr", {}, element("th", {}, "term"),
-      ...["value", "kept by the window", "lost"].map((name) => element("th", { class: "n" }, name)))),
+      ...["value", "kept", "lost"].map((name) => element("th", { class: "n" }, name)))),
       element("tbody", {}, ...rows))));
 }
 
@@ -196,11 +205,14 @@ function fill() {
 
 async function begin() {
   readAddress();
-  const [names, found] = await Promise.all(["names", "precision"].map(async (what) => (await fetch("api/" + what)).json()));
-  curves = found;
-  for (const [id, list] of [["rounding", names.roundings], ["overflow", names.overflow], ["format_a", names.operands],
-    ["format_b", names.operands], ["engine", names.engines]])
-    at(id).append(...list.map((name) => element("option", { value: name }, name === "own" ? "each format's own" : name)));
+  model = await openModel(FP9);
+  const shown = model.formats.slice(0, model.tables.shown), operands = shown.filter((f) => f.operand);
+  curves = shown;
+  const roundings = ["own", ...Object.keys(model.tables.roundings)];
+  for (const [id, list] of [["rounding", roundings], ["overflow", model.tables.overflow],
+    ["format_a", operands.map((f) => f.name)], ["format_b", operands.map((f) => f.name)], ["engine", [...model.engines.keys()]]])
+    at(id).append(...list.map((name) => element("option", { value: name, title: model.tables.roundings[name]?.words ?? "" },
+      name === "own" ? "each format's own" : name)));
   at("shown").append(...curves.map((c) => element("label", {}, element("input", { type: "checkbox", value: c.name,
     onchange: () => set("show", [...at("shown").querySelectorAll("input:checked")].map((box) => box.value).join(",")) }),
     c.name)));
@@ -213,9 +225,10 @@ async function begin() {
     if (event.key === "ArrowUp" || event.key === "ArrowDown") { event.preventDefault(); step(event.key === "ArrowUp"); }
   });
   addEventListener("hashchange", () => { readAddress(); fill(); showNumber(); showSum(); showUnit(); });
-  await Promise.all([showNumber(), showSum()]);
+  showNumber();
+  showSum();
   document.body.dataset.ready = "yes";
-  showUnit();  // behind the rest: its packages are loaded when it is asked first
+  await findUnits();
 }
 
 addEventListener("DOMContentLoaded", begin);

@@ -1,14 +1,24 @@
 "use strict";
 // A unit of the catalogue, its fields as a form, and what is measured of it, in the background.
 const AREA_EVERY = 300, SETTLED = 400;  // milliseconds
-let asking = 0, drawn = null;
+let asking = 0, drawn = null, served = false;
 
 const settings = () => new Map(state.set.split(";").filter(Boolean).map((text) => {
   const at = text.indexOf("=");
   return [text.slice(0, at), text.slice(at + 1)];
 }));
 
+// Shows the section if `fp9 explore` serves the page.
+async function findUnits() {
+  const answer = location.protocol === "file:" ? null : await fetch("api/").catch(() => null);
+  served = answer?.headers.get("Content-Type") === "application/json";
+  at("units").hidden = !served;
+  at("no-units").hidden = served;
+  await showUnit();
+}
+
 async function showUnit() {
+  if (!served) return;
   const found = await ask("sheet", UNIT);
   if (!found) return;
   if (!at("unit").options.length) {
