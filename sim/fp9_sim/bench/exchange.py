@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,31 @@ OUTCOME = "outcome.json"
 
 PREFIX = 64
 """Largest number of operations in the short passes that precede the full pass."""
+
+
+class End(StrEnum):
+    """The condition that ends a pass of the test bench."""
+
+    DRAINED = "drained"
+    """Every result has come, and the unit gives no further result."""
+    TAKEN = "taken"
+    """The unit has taken every operation. Results are still in the pipeline."""
+    BLOCKED = "blocked"
+    """The monitor takes no result, and every stage is full."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One pass from reset: the first `count` operations, with or without stalls.
+
+    `after` describes for messages what the unit was doing at the reset.
+    """
+
+    count: int
+    stalls: bool
+    after: str
+    end: End = End.DRAINED
+    reset_clocks: int = 1
 
 
 @dataclass(frozen=True)
@@ -76,18 +102,24 @@ _KINDS = ("inputs", "expected", "care")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of the bench: the unit's outputs, the number of checked operations, and handshake violations."""
+    """The outcome of the bench: the unit's outputs, the number of checked operations, and handshake violations.
+
+    `passes` are the passes that ended without a violation, and `broken` is the pass with the violation.
+    """
 
     answers: Answers
     checked: int
     violations: tuple[str, ...] = ()
     clocks: int = 0
+    passes: tuple[Plan, ...] = ()
+    broken: Plan | None = None
 
     def write(self, folder: Path) -> None:
         """Write the outcome into a folder. The file appears complete or not at all."""
         np.savez(folder / "answers.npz", allow_pickle=False, **self.answers.values)
-        record = {key: value for key, value in asdict(self).items() if key != "answers"}
-        write_whole(folder / OUTCOME, json.dumps({**record, "unknown": self.answers.unknown}))
+        record = {**asdict(self), "unknown": self.answers.unknown}
+        del record["answers"]
+        write_whole(folder / OUTCOME, json.dumps(record))
 
     @staticmethod
     def read(folder: Path) -> Outcome:
@@ -96,7 +128,9 @@ class Outcome:
         unknown = {name: {int(i): bits for i, bits in at.items()} for name, at in record["unknown"].items()}
         with np.load(folder / "answers.npz") as columns:
             answers = Answers({name: columns[name] for name in columns.files}, unknown)
-        return Outcome(answers, record["checked"], tuple(record["violations"]), record["clocks"])
+        passes = tuple(Plan(**plan) for plan in record["passes"])
+        broken = Plan(**record["broken"]) if record["broken"] else None
+        return Outcome(answers, record["checked"], tuple(record["violations"]), record["clocks"], passes, broken)
 
 
 def prefix_of(vectors: VectorSet) -> int:

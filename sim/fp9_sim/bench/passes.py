@@ -4,41 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from fp9.units import Handshake
-from fp9_sim.bench.exchange import Order, Outcome, prefix_of
+from fp9_sim.bench.exchange import End, Order, Outcome, Plan, prefix_of
 from fp9_sim.bench.handle import UnitHandle
 from fp9_sim.bench.pins import Violation
 from fp9_sim.bench.scoreboard import Mismatch, answers_of, first_of, mismatches
 from fp9_sim.bench.streams import Driver, Monitor, Stream, pauses
-
-
-class End(Enum):
-    """The condition that ends a pass of the test bench."""
-
-    DRAINED = "drained"
-    """Every result has come, and the unit gives no further result."""
-    TAKEN = "taken"
-    """The unit has taken every operation. Results are still in the pipeline."""
-    BLOCKED = "blocked"
-    """The monitor takes no result, and every stage is full."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One pass from reset: the first `count` operations, with or without stalls.
-
-    `after` describes for messages what the unit was doing at the reset.
-    """
-
-    count: int
-    stalls: bool
-    after: str
-    end: End = End.DRAINED
-    reset_clocks: int = 1
 
 
 def plans(order: Order, rng: random.Random) -> list[Plan]:
@@ -104,18 +77,24 @@ class Pass:
 
 
 async def stream(dut: Any, order: Order) -> Outcome:
-    """Run all passes of the order and return the results of the last pass. Raises Violation if any pass fails."""
+    """Run all passes of the order and return the results of the last pass. A violation ends the run."""
     rng = random.Random(order.seed)
     unit = order.vectors.unit
     handle = UnitHandle(dut, unit)
     await handle.start()
-    *cuts, full = [Pass(handle, order, plan, rng) for plan in plans(order, rng)]
-    for part in (*cuts, full):
-        await part.run()
-    if full.wrong_result() is None:
-        for part in cuts:
-            if wrong := part.wrong_result():
-                raise Violation(f"before a reset in mid-stream, unlike later, {wrong}")
+    parts = [Pass(handle, order, plan, rng) for plan in plans(order, rng)]
+    done: list[Plan] = []
+    for part in parts:
+        try:
+            await part.run()
+        except Violation as violation:
+            return Outcome(answers_of(unit, []), 0, (str(violation),), passes=tuple(done), broken=part.plan)
+        done.append(part.plan)
+    *cuts, full = parts
+    for part in cuts if full.wrong_result() is None else ():
+        if wrong := part.wrong_result():
+            said = f"before a reset in mid-stream, unlike later, {wrong}"
+            return Outcome(answers_of(unit, []), 0, (said,), passes=tuple(done), broken=part.plan)
     rows = full.monitor.results
-    clocks = full.stream.clock + sum(part.stream.clock for part in cuts)
-    return Outcome(answers_of(unit, rows), len(rows), clocks=clocks)
+    clocks = sum(part.stream.clock for part in parts)
+    return Outcome(answers_of(unit, rows), len(rows), clocks=clocks, passes=tuple(done))

@@ -1,9 +1,8 @@
-"""Commands rtl, sim and package, and demo for the whole flow. They load their packages when called."""
+"""Commands rtl and package, and demo for the whole flow. They load their packages when called."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,19 +17,12 @@ from fp9.cli.support import (
     progress_bar,
     settings_option,
     show,
-    table,
 )
-from fp9.cli.words import OUT_FILE, SIMULATOR, UNIT, Words
+from fp9.cli.words import OUT_FILE, UNIT, Words
 from fp9.system.cache import recomputing
 from fp9.system.files import write_whole
 
-if TYPE_CHECKING:
-    from fp9_sim import Regression
-
 _PATH = click.Path(path_type=Path)
-
-NOT_COMPARED = "not compared"
-"""Text shown instead of the number of mismatches if a run ended before any comparison."""
 
 
 @click.command(cls=Command, page="explanation/generated-verilog.md")
@@ -93,78 +85,6 @@ def rtl(
     write_whole(out, text)
     lines = text.count("\n")
     show({"unit": unit.name, "file": str(out), "lines": lines}, as_json, f"{unit.name}: {lines} lines in {out}")
-
-
-@click.command(cls=Command, page="how-to/verify-a-unit.md")
-@click.argument("name", metavar="UNIT", type=UNIT)
-@click.option("--simulator", "simulators", type=SIMULATOR, multiple=True, help="icarus or verilator; default: both.")
-@click.option("--vectors", "path", type=_PATH, help="Vector file to simulate; default: generated.")
-@click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="Random operations made.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the operations and the stalls.")
-@click.option("--waves", type=OUT_FILE, help="File for the waveforms (of one simulator).")
-@click.option("--coverage", type=OUT_FILE, help="XML file for the functional coverage; prints it, too.")
-@settings_option
-def sim(
-    name: str,
-    simulators: tuple[str, ...],
-    path: Path | None,
-    count: int,
-    seed: int,
-    waves: Path | None,
-    coverage: Path | None,
-    settings: tuple[str, ...],
-    as_json: bool,
-) -> None:
-    """Simulate the Verilog of UNIT against golden vectors.
-
-    Runs Icarus and Verilator on the unit's corner cases and COUNT random operations, or on a vector file.
-    Exit code 1 on a mismatch.
-
-    \b
-      fp9 sim fma_dlfloat16
-      fp9 sim cast_fp32 --simulator icarus --waves build/cast.vcd
-      fp9 sim cast_fp32_ocp_rne --coverage build/coverage.xml
-    """
-    with extra("sim"):
-        from fp9_sim import SIMULATORS, regress  # slow to load
-        from fp9_sim.regression import waves_kind  # slow to load
-    from fp9 import vectors as library  # slow to load
-
-    chosen = simulators or SIMULATORS
-    if waves is not None and len(chosen) > 1:
-        raise UserError("--waves writes one file; choose the simulator too, as in: --simulator icarus")
-    waves_kind(waves, chosen[0])
-    unit = load_unit(name, settings)
-    doing(f"{unit.name}: golden vectors")
-    if path is None:
-        suites = [library.generate(unit, "corner", seed=seed), library.generate(unit, "random", count, seed)]
-        vectors = library.concatenate(suites)
-    else:
-        vectors = library.read_for(unit, path)
-    regressions = []
-    with progress_bar() as progress:
-        for done, simulator in enumerate(chosen):
-            progress(f"{unit.name}: {len(vectors)} operations on {simulator}", done, len(chosen))
-            regressions.append(regress(unit, vectors, simulator, seed=seed, waves=waves, coverage=coverage))
-    records = [regression.to_dict() for regression in regressions]
-    rows = [
-        [r.simulator, r.checked, r.total_mismatches if r.compared else NOT_COMPARED, f"{r.seconds:.1f}"]
-        for r in regressions
-    ]
-    columns = ["simulator", "operations", "mismatches", "seconds"]
-    reports = [str(said) for r in regressions for said in (*r.violations, *r.mismatches)]
-    tables = [table(unit.name, columns, rows, numbers=columns[1:]), *_coverage_tables(regressions[0])]
-    show(records, as_json, *tables, *reports)
-    if not all(regression.passed for regression in regressions):
-        raise SystemExit(1)
-
-
-def _coverage_tables(regression: Regression) -> list[Any]:
-    if regression.coverage is None:
-        return []
-    rows = [[item.name, item.bins, item.met, "; ".join(item.holes[:4])] for item in regression.coverage.items]
-    columns = ["point or cross", "bins", "met", "holes (the first four)"]
-    return [table("Functional coverage", columns, rows, numbers=columns[1:3])]
 
 
 @click.command(cls=Command, page="how-to/package-a-unit.md")

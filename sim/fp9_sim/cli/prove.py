@@ -121,6 +121,8 @@ def _count(cases: tuple[Any, ...]) -> str:
 
 
 def _notes(records: list[ProofRecord]) -> list[str]:
+    from fp9_sim.proofs import counterexample_text  # slow to load
+
     lines = []
     for claim in {claim.proves: claim for record in records for claim in record.claims}.values():
         lines.append(f"{claim.name}: {claim.proves}")
@@ -130,14 +132,8 @@ def _notes(records: list[ProofRecord]) -> list[str]:
         for claim in record.claims:
             for case in claim.cases:
                 if case.counterexample:
-                    lines.append(f"{record.unit}, {case.name}: refuted by {_counterexample(case.counterexample)}")
+                    lines.append(f"{record.unit}, {case.name}: refuted by {counterexample_text(case.counterexample)}")
     return lines
-
-
-def _counterexample(found: dict[str, Any]) -> str:
-    inputs = ", ".join(f"{name} = {text}" for name, text in found["inputs"].items())
-    outputs = ", ".join(f"{name} {both['rtl']}, model {both['model']}" for name, both in found["outputs"].items())
-    return f"{inputs}: {outputs}"
 
 
 @click.command(cls=Command, page="explanation/verification-strategy.md")

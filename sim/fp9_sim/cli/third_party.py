@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fp9.cli.support import Command, UserError, doing, extra, show, table
 from fp9.cli.words import SIMULATOR
 from fp9_rtl.cli import library_options
-from fp9_sim.cli.hardware import NOT_COMPARED
+from fp9_sim.cli.reports import NOT_COMPARED, Reports, checks_table, report_options
 
 if TYPE_CHECKING:
-    from fp9_sim.third_party import Design
+    from fp9_sim.third_party import Design, Verdict
 
 
 @click.command("check-rtl", cls=Command, page="how-to/check-your-rtl.md")
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--simulator", type=SIMULATOR, default="verilator", show_default=True, help="verilator or icarus.")
 @click.option("--count", type=click.IntRange(1), default=20_000, show_default=True, help="Random operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of operations and stalls.")
+@report_options
 def check_rtl(
     paths: tuple[Path, ...],
     init: bool,
@@ -38,21 +39,23 @@ def check_rtl(
     count: int,
     seed: int,
     as_json: bool,
+    reports: Reports,
 ) -> None:
     """Check third-party RTL against a unit's specification.
 
     MAPPING is a TOML file with the keys files, top and unit (a name of the catalogue, or a table of fields). Tables
     such as ports (fp9's name = the design's), constants, clock and reset state where the design differs.
-    docs/reference/mapping.md has every key. Exit code 1 on a difference; known causes are explained. --area
-    measures in osu018 and nangate45, or in the given libraries.
+    docs/reference/mapping.md has every key. Known causes of differences are explained. Exit code 0 only if everything
+    that was asked for passed. --area measures in osu018 and nangate45, or in the given libraries.
 
     \b
       fp9 check-rtl --init acme_cast.sv acme_round.sv > acme_cast.toml
       fp9 check-rtl acme_cast.toml
+      fp9 check-rtl acme_cast.toml --prove 60 --junit build/acme.xml
       fp9 check-rtl acme_cast.toml --area areas.json --liberty sg13g2_stdcell_typ_1p20V_25C.lib
     """
     with extra("sim"):
-        from fp9_sim import third_party  # slow to load
+        from fp9_sim import regression, third_party  # slow to load
     if init:
         text = third_party.draft(paths, top)
         show({"mapping": text}, as_json, text)
@@ -72,11 +75,11 @@ def check_rtl(
         f"{e.says} ({e.explains} of {total} mismatches" + (f"; {e.contradicts} against)" if e.contradicts else ")")
         for e in verdict.explanations
     ]
-    rows = [[verdict.simulator, f"{verdict.checked:,}", f"{total:,}" if verdict.checked else NOT_COMPARED]]
-    if verdict.protocol:
-        name, again = f"{verdict.protocol.simulator}, stalls and resets", verdict.protocol
-        rows.append([name, f"{again.operations:,}", NOT_COMPARED if again.violations else "0"])
-    columns = ["simulator", "operations", "mismatches"]
+    if reports.seconds is not None:
+        doing(f"{design.top}: a proof within {reports.seconds:g} s")
+    proven = third_party.design_proof(design, reports.seconds, verdict.passed)
+    checks = [*verdict.checks, *proven]
+    reports.write(design.top, checks)
     record = {
         "top": verdict.top,
         "simulator": verdict.simulator,
@@ -89,13 +92,25 @@ def check_rtl(
         "protocol": asdict(verdict.protocol) if verdict.protocol else None,
         "explanations": reasons,
         "unexplained": verdict.explained.unexplained,
+        "checks": [asdict(check) for check in checks],
     }
     said = [*verdict.violations, *reasons, *(str(mismatch) for mismatch in verdict.mismatches)]
     if verdict.explained.unexplained:
         said.insert(0, f"{verdict.explained.unexplained} of {total} mismatches: no known difference explains them")
-    show(record, as_json, table(verdict.top, columns, rows, numbers=columns[1:]), *said)
-    if not verdict.passed:
+    said += [text for check in proven for text in check.findings]
+    show(record, as_json, *_tables(verdict), checks_table(checks), *said)
+    if not regression.passed(checks):
         raise SystemExit(1)
+
+
+def _tables(verdict: Verdict) -> list[Any]:
+    total = f"{verdict.total_mismatches:,}" if verdict.checked else NOT_COMPARED
+    rows = [[verdict.simulator, f"{verdict.checked:,}", total]]
+    if verdict.protocol:
+        name, again = f"{verdict.protocol.simulator}, stalls and resets", verdict.protocol
+        rows.append([name, f"{again.operations:,}", NOT_COMPARED if again.violations else "0"])
+    columns = ["simulator", "operations", "mismatches"]
+    return [table(verdict.top, columns, rows, numbers=columns[1:])]
 
 
 def _measure(

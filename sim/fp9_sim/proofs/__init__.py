@@ -6,7 +6,16 @@ A record stores the verdicts.
 from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.left import seconds_left
-from fp9_sim.proofs.proof_run import CASE_SECONDS, CaseRecord, ClaimRecord, ProofRecord, decided, explain, prove
+from fp9_sim.proofs.proof_run import (
+    CASE_SECONDS,
+    CaseRecord,
+    ClaimRecord,
+    ProofRecord,
+    counterexample_text,
+    decided,
+    explain,
+    prove,
+)
 from fp9_sim.proofs.text import TEXT_SECONDS, TextRecord, prove_text
 
 __all__ = [
@@ -18,6 +27,7 @@ __all__ = [
     "State",
     "TextRecord",
     "claims_of",
+    "counterexample_text",
     "decided",
     "explain",
     "prove",

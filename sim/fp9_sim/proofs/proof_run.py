@@ -9,6 +9,8 @@ continue.
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -88,27 +90,32 @@ def prove(
     verilog: str | None = None,
     *,
     timeout: float = CASE_SECONDS,
+    budget: float = math.inf,
+    values_only: bool = False,
     jobs: int = 2,
     progress: Progress | None = None,
 ) -> ProofRecord:
     """Decide every claim about `unit`, for the given Verilog or for the Verilog generated for the unit.
 
-    `timeout` is the time limit of a case in seconds. `jobs` is the number of solvers that run in parallel. Verdicts
+    `timeout` is the time limit of a case in seconds. Cases that have not begun after `budget` seconds are
+    unfinished. `values_only` leaves out claims about sequences of clock cycles. `jobs` is the number of solvers that
+    run in parallel. Verdicts
     in the cached journal are reused, except within `fp9.system.cache.recomputing`. A case that timed out under a
     shorter limit is decided again.
 
     Raises ValueError for a unit without claims and for unreadable Verilog. Raises MissingTool if Yosys is not
     installed.
     """
-    claims = claims_of(unit)
+    claims = [claim for claim in claims_of(unit) if not (values_only and claim.name in CLOCKED)]
+    deadline = time.monotonic() + budget
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
     total = sum(len(claim.cases) for claim in claims)
     records: dict[str, list[CaseRecord]] = {claim.name: [] for claim in claims}
     kept = journal(unit, text)
     with ThreadPoolExecutor(jobs) as pool:
         ends = [
-            (claim, pool.submit(decided, unit, claim, case, text, timeout, kept))
-            for claim in claims
+            (claim, pool.submit(_in_time, deadline, timeout, unit, claim, case, text, kept))
+            for claim in sorted(claims, key=lambda claim: len(claim.cases))
             for case in claim.cases
         ]
         try:
@@ -128,6 +135,15 @@ def prove(
         tuple(kept.complaints),
         provenance() | kept.tools,
     )
+
+
+def _in_time(
+    deadline: float, timeout: float, unit: Unit, claim: Claim, case: Case, verilog: str, kept: Journal
+) -> CaseRecord:
+    left = (deadline - time.monotonic()) / (1 if case.control is None else 2)
+    if left <= 0:
+        return CaseRecord(case.name, State.UNFINISHED.value, 0.0, None, None)
+    return decided(unit, claim, case, verilog, min(timeout, left), kept)
 
 
 def decided(
@@ -193,6 +209,13 @@ def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
         if port.name in ports
     }
     return {"inputs": numbers, "outputs": outputs}
+
+
+def counterexample_text(found: Mapping[str, Any]) -> str:
+    """Return a counterexample as one line: inputs, then the outputs of the RTL and of the model."""
+    inputs = ", ".join(f"{name} = {text}" for name, text in found["inputs"].items())
+    outputs = ", ".join(f"{name} {both['rtl']}, model {both['model']}" for name, both in found["outputs"].items())
+    return f"{inputs}: {outputs}"
 
 
 def _meaning(unit: Unit, name: str, inputs: Mapping[str, int]) -> float | str | None:

@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from fp9.system.files import write_whole
 from fp9.units import Unit
 from fp9.vectors.checks import read_for
 from fp9.vectors.sets import VectorSet
-from fp9_sim.bench.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome
+from fp9_sim.bench.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome, Plan
 from fp9_sim.bench.scoreboard import KEPT, Answers, Mismatch, mismatches
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, Build, build
@@ -44,7 +44,7 @@ class Regression:
 
     `mismatches` holds the first mismatches, and `total_mismatches` is the number of all. `violations` holds
     sentences about the handshake. A violation is a result that is lost, repeated, changed under back-pressure,
-    late, or left over after a reset.
+    late, or left over after a reset. `passes` are the bench's passes without a violation; `broken` is the one with.
     """
 
     unit: str
@@ -59,6 +59,8 @@ class Regression:
     waves: Path | None
     answers: Answers
     coverage: FunctionalCoverage | None = None
+    passes: tuple[Plan, ...] = ()
+    broken: Plan | None = None
 
     @property
     def passed(self) -> bool:
@@ -86,6 +88,7 @@ class Regression:
             "seed": self.seed,
             "waves": str(self.waves) if self.waves else None,
             "coverage": self.coverage.to_dict() if self.coverage else None,
+            "passes": [asdict(each) for each in self.passes],
         }
 
 
@@ -146,6 +149,8 @@ def regress(
         waves=Path(waves) if waves is not None else None,
         answers=outcome.answers,
         coverage=covered,
+        passes=outcome.passes,
+        broken=outcome.broken,
     )
 
 

@@ -7,5 +7,18 @@ from fp9_sim.third_party import area, areas_chart
 from fp9_sim.third_party.check import Verdict, check_rtl
 from fp9_sim.third_party.draft import draft
 from fp9_sim.third_party.mapping import Design, load, spec_of
+from fp9_sim.third_party.proof import design_proof
+from fp9_sim.third_party.sources import source_text
 
-__all__ = ["Design", "Verdict", "area", "areas_chart", "check_rtl", "draft", "load", "spec_of"]
+__all__ = [
+    "Design",
+    "Verdict",
+    "area",
+    "areas_chart",
+    "check_rtl",
+    "design_proof",
+    "draft",
+    "load",
+    "source_text",
+    "spec_of",
+]

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from fp9_compare.diagnosis import Explained, Explanation, explain
 from fp9_compare.diagnosis.classes import is_nan, results_of
 from fp9_sim.batch.unit import verilated
 from fp9_sim.bench.scoreboard import Answers, Mismatch, mismatch, mismatches
-from fp9_sim.regression.run import regress
+from fp9_sim.regression import Check, State, protocol_checks, regress
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER
 from fp9_sim.simulators.find import TooFewResults
@@ -41,11 +42,9 @@ class Verdict:
     """Result of a check: the number of operations and of mismatches, the first mismatches, and explanations.
 
     If some mismatches are unexplained, `mismatches` has only unexplained ones. `latency` is the number of clock
-    cycles
-    from operands to result, as given in the mapping or found by simulation. It is None if only the unit's handshake
-    tells
-    when a result comes. `protocol` is the result of a separate run with stalls and resets, or None without such a
-    run.
+    cycles from operands to result, as given in the mapping or found by simulation. It is None if only the unit's
+    handshake tells when a result comes. `protocol` is the result of a separate run with stalls and resets, or None
+    without such a run. `checks` lists what was exercised.
     """
 
     top: str
@@ -57,6 +56,7 @@ class Verdict:
     explained: Explained = NOTHING
     violations: tuple[str, ...] = ()
     protocol: Protocol | None = None
+    checks: tuple[Check, ...] = ()
 
     @property
     def explanations(self) -> tuple[Explanation, ...]:
@@ -89,6 +89,7 @@ def check_rtl(
     the
     mapping.
     """
+    started = time.perf_counter()
     found = tools.find(simulator)
     suite, few = ("corner", FULL_LIMIT) if found.name == "verilator" else ("smoke", max(count, _FEW))
     made = operations(design, suite, count, seed, few)
@@ -96,32 +97,41 @@ def check_rtl(
         latency = _found_latency(design, made) if design.latency is None else design.latency
         text = wrapped(design, latency)
         run = _at_full_rate if found.name == "verilator" else _on_icarus
-        answers, violations, again = run(design, text, latency, made, seed, Path(build_dir))
+        answers, violations, again, clocked = run(design, text, latency, made, seed, Path(build_dir))
     except TooFewResults as error:
-        said = str(error).replace(design.spec.name, design.top)
-        return Verdict(design.top, found.name, None, 0, 0, (), NOTHING, (hinted(design, said),))
+        said = hinted(design, str(error).replace(design.spec.name, design.top))
+        stuck = Check("values", found.name, "the design gave too few results", State.FAILED, findings=(said,))
+        return Verdict(design.top, found.name, None, 0, 0, (), NOTHING, (said,), checks=(stuck,))
     told = None if design.latency_from_handshake else latency
+    seconds = time.perf_counter() - started
     if answers is None:
-        return Verdict(design.top, found.name, told, 0, 0, (), NOTHING, violations)
+        ended = Check("values", found.name, "a violation ended the run", State.NOT_RUN, seconds)
+        return Verdict(design.top, found.name, told, 0, 0, (), NOTHING, violations, checks=(ended, *clocked))
     accepted = _accepted(design, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
     # Results of a stream that loses or repeats some are those of other operations: nothing explains their values.
     sound = total and not violations
     explained = explain(made, accepted.values, any_nan=design.any_nan, flag_bits=design.flag_bits) if sound else NOTHING
     first = [mismatch(made, accepted, index) for index in explained.first_unexplained] or first
-    return Verdict(design.top, found.name, told, len(made), total, tuple(first), explained, violations, again)
+    shown = tuple(str(each) for each in first)
+    state = State.FAILED if total else State.PASSED
+    values = Check("values", found.name, f"{len(made):,} operations", state, seconds, shown)
+    checks = (values, *clocked)
+    return Verdict(design.top, found.name, told, len(made), total, tuple(first), explained, violations, again, checks)
 
 
-_Ran = tuple[Answers | None, tuple[str, ...], Protocol | None]
-"""Results, violations and the separate protocol run, if any. A violation can leave no results (None)."""
+_Ran = tuple[Answers | None, tuple[str, ...], Protocol | None, tuple[Check, ...]]
+"""Results, violations, the separate protocol run, if any, and checks of the handshake. A violation can leave no
+results (None).
+"""
 
 
 def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
     answers = Answers(_run(design, text, made.inputs), {})
     if not design.spec.stages:
-        return answers, (), None
+        return answers, (), None, ()
     again = protocol(design, text, latency, made, answers, seed, build_dir)
-    return answers, again.violations, again
+    return answers, again.violations, again, again.checks
 
 
 def _on_icarus(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
@@ -136,7 +146,7 @@ def _on_icarus(design: Design, text: str, latency: int, made: VectorSet, seed: i
         elastic=design.latency_from_handshake,
     )
     violations = tuple(hinted(design, said) for said in run.violations)
-    return run.answers if run.compared else None, violations, None
+    return run.answers if run.compared else None, violations, None, tuple(protocol_checks(design.spec, run))
 
 
 def _run(design: Design, text: str, inputs: Columns) -> Results:

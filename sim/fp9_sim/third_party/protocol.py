@@ -14,7 +14,7 @@ import numpy as np
 from fp9.system.missing import MissingTool
 from fp9.vectors.sets import VectorSet
 from fp9_sim.bench.scoreboard import Answers
-from fp9_sim.regression.run import regress
+from fp9_sim.regression import Check, Regression, State, protocol_checks, regress
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import build
 from fp9_sim.simulators.find import SimulatorError
@@ -27,11 +27,12 @@ OPERATIONS = 1024
 
 @dataclass(frozen=True)
 class Protocol:
-    """Result of a run with stalls and resets. `violations` are sentences."""
+    """Result of a run with stalls and resets. `violations` are sentences. `checks` lists what was exercised."""
 
     simulator: str
     operations: int
     violations: tuple[str, ...]
+    checks: tuple[Check, ...] = ()
 
 
 def protocol(
@@ -54,7 +55,16 @@ def protocol(
         elastic=design.latency_from_handshake,
     )
     differing = tuple(f"with stalls and resets, unlike at full rate, {mismatch}" for mismatch in run.mismatches[:1])
-    return Protocol(simulator, len(some), tuple(hinted(design, said) for said in (*run.violations, *differing)))
+    said = tuple(hinted(design, text) for text in (*run.violations, *differing))
+    return Protocol(simulator, len(some), said, (*protocol_checks(design.spec, run), _same(run, differing)))
+
+
+def _same(run: Regression, differing: tuple[str, ...]) -> Check:
+    name = "values with stalls and resets, as at full rate"
+    if not run.compared:
+        return Check(name, run.simulator, "a violation ended the run", State.NOT_RUN)
+    state = State.FAILED if differing else State.PASSED
+    return Check(name, run.simulator, f"{run.checked:,} operations", state, run.seconds, differing)
 
 
 def hinted(design: Design, violation: str) -> str:

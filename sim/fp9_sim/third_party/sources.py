@@ -31,6 +31,11 @@ def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], 
     return "\n".join(texts)
 
 
+def source_text(files: Sequence[Path], top: str) -> str:
+    """Return the text of files whose paths are relative to the current folder. Arguments are those of `text_of`."""
+    return text_of(Path("files"), top, [str(file.absolute()) for file in files], [], {})
+
+
 def _defined(path: Path, name: str, value: object) -> str:
     if not isinstance(value, bool | int | str):
         raise ValueError(f"{path}: defines.{name} = {value!r} given; give a number, a text, or true for none")

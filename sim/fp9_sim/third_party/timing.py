@@ -33,6 +33,18 @@ def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
     return _queue(latency, kept, "in_ready" in named, "out_valid" in named)
 
 
+def unclocked(kept: list[Port]) -> list[str]:
+    """Return the logic of a wrapper in which every clock has a valid operation and takes a result."""
+    return [
+        "  wire go = 1'b1;",
+        "  wire give_valid = in_valid;",
+        "  wire give_ready = out_ready;",
+        "  assign in_ready = 1'b1;",
+        "  assign out_valid = in_valid;",
+        *(f"  assign {port.name} = raw_{port.name};" for port in kept),
+    ]
+
+
 def operand(design: Design, port: Port) -> str:
     """Return the signal that drives the DUT for an input: the input itself, or a register that holds the operand."""
     return f"standing_{port.name}" if design.holds_operands else port.name

@@ -10,14 +10,15 @@ from fp9.units.views import sum_of
 from fp9_sim.third_party.keys import Value
 from fp9_sim.third_party.mapping import Design, Exact
 from fp9_sim.third_party.ports import Place, TheirPort, elaborate, place
-from fp9_sim.third_party.timing import operand, timing
+from fp9_sim.third_party.timing import operand, timing, unclocked
 
 
-def wrapped(design: Design, latency: int) -> str:
+def wrapped(design: Design, latency: int, function: bool = False) -> str:
     """Return the wrapper and the user's Verilog as one text. The wrapper module has the specification's name.
 
     Raises ValueError for ports that are missing, have another width, or are driven twice or not at all. Raises
-    SimulatorError if Verilator rejects the files.
+    SimulatorError if Verilator rejects the files. With `function`, the wrapper has no logic for the handshake. Every
+    clock then has a valid operation, as for proofs about values.
     """
     parameters = _parameters(design.parameters)
     ports = elaborate(design.top, design.verilog, parameters, str(design.path))
@@ -29,7 +30,7 @@ def wrapped(design: Design, latency: int) -> str:
     raw = {port.name: f"raw_{port.name}" for port in kept}
     if spec.stages:
         declared += ["input wire clk, rst, in_valid, out_ready", "output wire in_ready, out_valid"]
-        body += timing(design, latency, kept)
+        body += unclocked(kept) if function else timing(design, latency, kept)
     else:
         body += [f"  assign {port.name} = raw_{port.name};" for port in kept]
     lines = connections.lines(raw)

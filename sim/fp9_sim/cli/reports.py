@@ -1,0 +1,69 @@
+"""Options and tables of the commands that gate RTL: a proof within a time limit, and reports of all checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fp9.cli.support import Seconds, table
+from fp9.cli.words import OUT_FILE
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from fp9_sim.regression import Check
+
+NOT_COMPARED = "not compared"
+"""Text shown instead of the number of mismatches if a run ended before any comparison."""
+
+_OPTIONS = (
+    click.option("--prove", "seconds", type=Seconds(), metavar="SECONDS", help="Also prove it, within this time."),
+    click.option("--junit", type=OUT_FILE, help="File for a report in JUnit XML."),
+    click.option("--html", type=OUT_FILE, help="File for a report in HTML."),
+)
+
+
+@dataclass(frozen=True)
+class Reports:
+    """What the user asked for: the time of a proof in seconds, and files for reports."""
+
+    seconds: float | None
+    junit: Path | None
+    html: Path | None
+
+    def write(self, name: str, checks: Sequence[Check]) -> None:
+        """Write the reports of a design's checks."""
+        from fp9_sim import regression  # slow to load
+
+        if self.junit is not None:
+            regression.write_junit(name, checks, self.junit)
+        if self.html is not None:
+            regression.write_html(name, checks, self.html)
+
+
+def report_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `Reports`. The command receives them as one argument, `reports`."""
+
+    def command(*, seconds: float | None, junit: Path | None, html: Path | None, **others: Any) -> Any:
+        return function(reports=Reports(seconds, junit, html), **others)
+
+    command.__doc__, command.__name__ = function.__doc__, function.__name__
+    command.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in reversed(_OPTIONS):
+        option(command)
+    return command
+
+
+def checks_table(checks: Sequence[Check]) -> Table:
+    """Return the table of checks: one row for each check, and one column for each tool."""
+    tools = list(dict.fromkeys(check.tool for check in checks))
+    rows = []
+    for name in dict.fromkeys(check.name for check in checks):
+        of = {check.tool: check for check in checks if check.name == name}
+        said = list(dict.fromkeys(check.exercised for check in of.values()))
+        rows.append([name, *(str(of[tool].state) if tool in of else "" for tool in tools), "; ".join(said)])
+    return table("Checks", ["check", *tools, "exercised"], rows)

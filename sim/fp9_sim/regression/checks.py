@@ -1,0 +1,127 @@
+"""The checks of a design as a list: what was exercised, by which tool, and with which result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fp9.system.missing import MissingTool
+from fp9.units import Handshake, Unit
+from fp9_sim import proofs
+from fp9_sim.bench.exchange import End, Plan
+from fp9_sim.proofs import ProofRecord
+from fp9_sim.regression.run import Regression
+
+
+class State(StrEnum):
+    """The result of a check."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_RUN = "not run"
+    """The check was asked for, but did not run or reached no verdict. The design does not pass."""
+    NOT_ASKED = "-"
+    """The check was not asked for, or the design has nothing to check."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check by one tool. `exercised` says what ran, or why nothing ran. `findings` are sentences."""
+
+    name: str
+    tool: str
+    exercised: str
+    state: State
+    seconds: float = 0.0
+    findings: tuple[str, ...] = ()
+
+
+def passed(checks: Sequence[Check]) -> bool:
+    """Return whether every check that was asked for has passed, and at least one has."""
+    states = {check.state for check in checks}
+    return State.PASSED in states and not states & {State.FAILED, State.NOT_RUN}
+
+
+_PROTOCOL: tuple[tuple[str, Callable[[Plan], bool]], ...] = (
+    ("latency, order, one operation a clock", lambda plan: not plan.stalls),
+    ("back-pressure until every stage is full", lambda plan: plan.end == End.BLOCKED),
+    ("stalls on both sides", lambda plan: plan.stalls),
+    ("resets of one clock", lambda plan: plan.reset_clocks == 1),
+    ("resets of two to four clocks", lambda plan: plan.reset_clocks > 1),
+)
+"""Properties of the handshake, and the passes of the test bench that exercise each."""
+
+
+def checks_of(unit: Unit, run: Regression) -> list[Check]:
+    """Return the checks of a regression: values, unknown bits, and the properties of the handshake."""
+    state = State.PASSED if not run.total_mismatches else State.FAILED
+    found = tuple(str(mismatch) for mismatch in run.mismatches)
+    values = Check("values", run.simulator, f"{run.checked:,} operations", state, run.seconds, found)
+    if not run.compared:
+        values = Check("values", run.simulator, "a violation ended the run", State.NOT_RUN, run.seconds)
+    return [values, _unknown_bits(run, values), *protocol_checks(unit, run)]
+
+
+def _unknown_bits(run: Regression, values: Check) -> Check:
+    name = "unknown bits (x) of results"
+    if run.simulator != "icarus":
+        return Check(name, run.simulator, "no x; registers start at random values", State.NOT_ASKED)
+    return Check(name, run.simulator, values.exercised, State.FAILED if run.answers.unknown else values.state)
+
+
+def protocol_checks(unit: Unit, run: Regression) -> list[Check]:
+    """Return the checks of the handshake of a unit with stages."""
+    if not unit.stages:
+        return []
+    checks = [_property(name, of, run) for name, of in _PROTOCOL]
+    if unit.handshake is Handshake.VALID:
+        checks[1] = Check(_PROTOCOL[1][0], run.simulator, "the unit has no ready", State.NOT_ASKED)
+    if unit.enable:
+        checks.append(_property("pauses by enable", lambda plan: plan.stalls, run))
+    return checks
+
+
+def _property(name: str, of: Callable[[Plan], bool], run: Regression) -> Check:
+    done = [plan for plan in run.passes if of(plan)]
+    said = f"{sum(plan.count for plan in done):,} operations, after resets {', '.join(plan.after for plan in done)}"
+    if run.broken is not None and of(run.broken):
+        return Check(name, run.simulator, f"reset {run.broken.after}", State.FAILED, findings=run.violations)
+    if not done:
+        return Check(name, run.simulator, "an earlier violation ended the run", State.NOT_RUN)
+    return Check(name, run.simulator, said, State.PASSED)
+
+
+def proof_checks(
+    unit: Unit, verilog: str | None, seconds: float | None, sound: bool, *, values_only: bool = False
+) -> tuple[list[Check], ProofRecord | None]:
+    """Prove a design within some seconds. Return a check for each claim, and the record.
+
+    `seconds` is None if no proof was asked for. A design whose simulation failed, that is not `sound`, is not proven.
+    """
+    if seconds is None:
+        return [Check("proof for all inputs", "proof", "not asked: --prove SECONDS", State.NOT_ASKED)], None
+    if not sound:
+        return [Check("proof for all inputs", "proof", "the simulation failed", State.NOT_RUN)], None
+    started = time.perf_counter()
+    try:
+        record = proofs.prove(unit, verilog, timeout=seconds, budget=seconds, values_only=values_only)
+    except (ValueError, MissingTool) as error:
+        spent = time.perf_counter() - started
+        return [Check("proof for all inputs", "proof", "no verdict", State.NOT_RUN, spent, (str(error),))], None
+    return [_claim_check(record, claim) for claim in record.claims], record
+
+
+def _claim_check(record: ProofRecord, claim: proofs.ClaimRecord) -> Check:
+    proven = sum(case.state == "proven" for case in claim.cases)
+    states = {"proven": State.PASSED, "refuted": State.FAILED}
+    refuted = tuple(
+        f"{record.unit}, {case.name}: refuted by {proofs.counterexample_text(case.counterexample)}"
+        for case in claim.cases
+        if case.counterexample
+    )
+    exercised = f"{proven} of {len(claim.cases)} cases for all inputs"
+    return Check(
+        f"proof: {claim.name}", "proof", exercised, states.get(claim.state, State.NOT_RUN), claim.seconds, refuted
+    )

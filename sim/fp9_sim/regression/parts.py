@@ -1,0 +1,32 @@
+"""Parts of a vector set: an operation with its neighbours, for waveforms that stay small."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fp9.vectors.sets import VectorSet
+
+NEIGHBOURS = 8
+"""Number of operations before and after the chosen one."""
+
+
+def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
+    """Return operation `index` with some operations before and after it. With `count`, return `count` from `index`.
+
+    The part begins where results do not depend on earlier operations, and has whole blocks. Raises ValueError for an
+    index beyond the last operation.
+    """
+    unit, size = vectors.unit, len(vectors)
+    if index >= size:
+        raise ValueError(f"operation {index} given; there are {size:,}, give 0 to {size - 1}")
+    begins = np.flatnonzero(unit.starts_anew(vectors.inputs))
+    first = max(0, index - NEIGHBOURS) if count is None else index
+    before = begins[begins <= first]
+    low = int(before[-1]) if len(before) else 0
+    high = min(size, index + (NEIGHBOURS + 1 if count is None else count))
+    high = min(size, high + -high % unit.group)
+    inputs, expected, care = (
+        {name: column[low:high] for name, column in part.items()}
+        for part in (vectors.inputs, vectors.expected, vectors.care)
+    )
+    return VectorSet(unit, inputs, expected, care, dict(vectors.origin))

@@ -1,0 +1,49 @@
+"""Proof that the values of a third-party unit are right for all inputs."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.regression import Check, State, proof_checks
+from fp9_sim.simulators.style import any_style
+from fp9_sim.third_party.mapping import Design
+from fp9_sim.third_party.wrapper import wrapped
+
+_PLAIN = """\
+read_verilog -sv unit.sv
+hierarchy -check -top {name}
+proc
+flatten
+opt_clean
+write_verilog -noattr unit.v
+"""
+
+
+def design_proof(design: Design, seconds: float | None, sound: bool) -> list[Check]:
+    """Prove the values of a design within some seconds. Arguments are those of `proof_checks`.
+
+    Registers are read as wires, so the latency and the handshake are not part of the proof.
+    """
+    if seconds is None or not sound:
+        return proof_checks(design.spec, None, seconds, sound)[0]
+    if design.holds_operands or design.spec.has_state:
+        why = "no proof is offered of a unit with a state or with start and done"
+        return [Check("proof for all inputs", "proof", why, State.NOT_RUN)]
+    try:
+        text = _plain(design)
+    except ValueError as error:
+        said = f"Yosys cannot read the design: {error}"
+        return [Check("proof for all inputs", "proof", "no verdict", State.NOT_RUN, findings=(said,))]
+    return proof_checks(design.spec, text, seconds, sound, values_only=True)[0]
+
+
+def _plain(design: Design) -> str:
+    with tempfile.TemporaryDirectory(prefix="fp9-plain-") as name:
+        folder = Path(name)
+        (folder / "unit.sv").write_text(
+            any_style(wrapped(design, design.latency or 1, function=True), design.spec.name)
+        )
+        run_yosys(_PLAIN.format(name=design.spec.name), folder)
+        return (folder / "unit.v").read_text()
