@@ -7,16 +7,19 @@ Therefore rounding the odd sum equals rounding the exact sum once (Boldo and Mel
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.arrays import decode_to, encode_numbers
-from fp9.formats import FixedFormat, Specials
+from fp9.casts.arrays import encode_numbers
+from fp9.golden.dots import dot_sum
+from fp9.golden.fpu_operands import Operand, operand_of
 from fp9.golden.integers import from_integers, to_integers
+from fp9.golden.odd import odd_sum
 from fp9.golden.selects import chosen, places
 from fp9.rounding import Flags, Hybrid
 from fp9.units.multi_fpu import (
+    DOTS,
     EXTREMA,
     NARROW_BITS,
     ROUNDED,
@@ -38,31 +41,6 @@ if TYPE_CHECKING:
 
 _Op = MultiFpuOp
 _LANE_MASK = (1 << NARROW_BITS) - 1
-
-
-class Operand(NamedTuple):
-    """Operands as arrays of shape (n,). The operands may have different formats.
-
-    `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN.
-    `one_zero` and `one_nan` are true if zero and NaN have no sign. `normal` is the smallest normal magnitude.
-    """
-
-    codes: Codes
-    numbers: NDArray[np.float64]
-    signaling: Bools
-    sign: Codes
-    nan_code: Codes
-    one_zero: Bools
-    one_nan: Bools
-    normal: NDArray[np.float64]
-
-    @property
-    def nan(self) -> Bools:
-        return np.isnan(self.numbers)
-
-    def at(self, here: Where) -> Operand:
-        """Return the operands of the selected operations."""
-        return Operand._make(column[here] for column in self)
 
 
 def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
@@ -98,7 +76,7 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
     for name in ("c", "result"):
         if name in formats:
             formats[name] = np.where(keeps_format, formats["a"], formats[name])
-    operands = {name: _operand(unit, inputs[name], formats[name]) for name in unit.operands}
+    operands = {name: operand_of(unit, inputs[name], formats[name]) for name in unit.operands}
     rounding = np.broadcast_to(chosen(inputs, "rounding", len(unit.roundings)), count)
     overflow = np.broadcast_to(chosen(inputs, "overflow", len(unit.overflow)), count)
     codes, flags, exact = np.zeros(count, np.uint32), np.zeros(count, np.uint8), np.zeros(count)
@@ -111,6 +89,9 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
                 exact[here] = from_integers(unit, inputs["a"][here], integer[here])
             case _Op.TO_INTEGER:
                 codes[here], flags[here] = to_integers(unit, some["a"].numbers, integer[here], rounding[here])
+            case other if other in DOTS:
+                lanes = [_lane_operands(unit, inputs, formats, lane, here) for lane in range(DOTS[other])]
+                exact[here], flags[here] = dot_sum(lanes, some["c"], minus[here])
             case other:
                 codes[here], flags[here], exact[here] = _operation(other, some, minus[here])
     rounded = _isin(unit, op, *ROUNDED)
@@ -126,6 +107,18 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
         above = np.array([(1 << unit.word) - (1 << fmt.bits) for fmt in unit.formats], np.uint32)[formats["result"]]
         codes |= np.where(rounded | keeps_format, above, np.uint32(0))
     return codes & np.uint32((1 << unit.word) - 1), flags
+
+
+def _lane_operands(
+    unit: MultiFpu, inputs: Columns, formats: dict[str, NDArray[Any]], lane: int, here: Where
+) -> tuple[Operand, Operand]:
+    """Return one lane's operands a and b of a dot product."""
+    last = len(unit.narrow) - 1
+    a, b = (
+        operand_of(unit.narrow_unit, inputs[name][here] >> NARROW_BITS * lane, np.minimum(formats[name][here], last))
+        for name in "ab"
+    )
+    return a, b
 
 
 def _isin(unit: MultiFpu, op: NDArray[Any], *some: MultiFpuOp) -> Bools:
@@ -146,29 +139,6 @@ def _operation(
         return _injected(op, a, operands["c"]), 0, 0
     codes, flags = (_extremum if op in EXTREMA else _compared)(op, a, operands["c"])
     return codes, flags, 0
-
-
-def _operand(unit: MultiFpu, column: NDArray[Any], formats: NDArray[Any]) -> Operand:
-    count, words = len(column), column.astype(np.uint32)
-    codes, numbers, signaling = words.copy(), np.zeros(count), np.zeros(count, np.bool_)
-    for index in np.unique(formats):
-        fmt, here = unit.formats[index], formats == index
-        mask = np.uint32((1 << fmt.bits) - 1)
-        mine = words[here] & mask
-        if unit.nan_boxing:
-            boxed = words[here] | mask == (1 << unit.word) - 1
-            mine = np.where(boxed, mine, np.uint32(fmt.nan_code(False) or 0))
-        codes[here], numbers[here] = mine, decode_to(mine.astype(fmt.dtype), fmt, np.float64)
-        if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:
-            signaling[here] = np.isnan(numbers[here]) & (mine & np.uint32(1 << fmt.fraction_bits - 1) == 0)
-    facts = [
-        np.array([1 << fmt.bits - 1 for fmt in unit.formats], np.uint32),
-        np.array([fmt.nan_code(False) or 0 for fmt in unit.formats], np.uint32),
-        np.array([not fmt.signed_zero for fmt in unit.formats]),
-        np.array([fmt.nan_code(True) == fmt.nan_code(False) for fmt in unit.formats]),
-        np.array([2.0**fmt.min_normal_exponent for fmt in unit.formats]),
-    ]
-    return Operand(codes, numbers, signaling, *(fact[formats] for fact in facts))
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------
@@ -204,13 +174,7 @@ def _summed(
 
 def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> NDArray[np.float64]:
     """Return x + y rounded to odd. Where `minus` is set, x + (-x) is -0."""
-    total = x + y
-    part = total - x
-    error = (x - (total - part)) + (y - part)
-    inexact = np.isfinite(total) & (error != 0)
-    bits = total.view(np.int64)
-    odd = (bits - ((error < 0) != (total < 0))) | 1
-    total = np.where(inexact, odd, bits).view(np.float64)
+    total = odd_sum(x, y)
     both_positive = ~(np.signbit(x) | np.signbit(y)) & (x == 0) & (y == 0)
     return np.where(minus & (total == 0) & ~both_positive, -0.0, total)
 

@@ -14,7 +14,7 @@ from fp9.oracle.casts import Exact
 from fp9.oracle.terms import product, total
 from fp9.reference.choices import Row, chosen, signed
 from fp9.rounding import Flags, Rounding
-from fp9.units.multi_fpu import ROUNDED
+from fp9.units.multi_fpu import DOTS, ROUNDED
 from fp9.units.multi_fpu import MultiFpuOp as Op
 
 if TYPE_CHECKING:
@@ -87,7 +87,9 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
     x = {name: _Number(unit, row[name], formats[name]) for name in "abc" if name in row}
     if op is Op.TO_INTEGER:
         return _to_integer(unit, row, x["a"])
-    if op in ROUNDED:
+    if op in DOTS:
+        code, flags = _dot(unit, row, DOTS[op], x["c"], formats["result"])
+    elif op in ROUNDED:
         code, flags = _arithmetic(unit, row, op, x, formats["result"])
     elif op is Op.CLASSIFY:
         return 1 << _class_of(x["a"]) & ((1 << unit.word) - 1), Flags(0)
@@ -121,6 +123,24 @@ def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result:
         value = total(terms, rounding)
         invalid |= value.kind is Kind.NAN and all(term.kind is not Kind.NAN for term in terms)
     invalid |= any(each.signals for each in read)
+    code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy)
+    return code, Flags.INVALID if invalid else flags
+
+
+def _dot(unit: MultiFpu, row: Row, products: int, c: _Number, result: Format) -> tuple[int, Flags]:
+    """Return the exact sum of the products and c, rounded once."""
+    formats = [chosen(unit.narrow, row, unit.format_port(name)) for name in "ab"]
+    terms, read, invalid = [c.exact], [c], False
+    for shift in range(0, products * _LANE, _LANE):
+        a, b = (_Number(unit.narrow_unit, row[name] >> shift, fmt) for name, fmt in zip("ab", formats, strict=True))
+        terms.append(product(a.exact, b.exact))
+        read += [a, b]
+        invalid |= terms[-1].kind is Kind.NAN and not (a.is_nan or b.is_nan)
+    rounding = chosen(unit.roundings, row, "rounding")
+    value = total(terms, rounding)
+    invalid |= value.kind is Kind.NAN and all(term.kind is not Kind.NAN for term in terms)
+    invalid |= any(each.signals for each in read)
+    policy = unit.policy(result, rounding, chosen(unit.overflow, row, "overflow"))
     code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy)
     return code, Flags.INVALID if invalid else flags
 

@@ -21,7 +21,7 @@ from fp9.casts.arrays import decode_to, encode
 from fp9.formats import FixedFormat, Format
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, walking_codes
 from fp9.units import MultiFpu, MultiFpuOp
-from fp9.units.multi_fpu import NARROW_BITS, PRODUCTS, ROUNDED, SINGLES
+from fp9.units.multi_fpu import DOTS, NARROW_BITS, PRODUCTS, ROUNDED, SINGLES
 
 BLOCKS = 40
 """Maximum number of format combinations per operation in the corner suite."""
@@ -79,7 +79,8 @@ def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) ->
             if "op" in columns:
                 columns["op"] = np.full(rows, index, np.uint32)
             codes = _operands(unit, op, formats, rows, rng)
-            yield columns | (codes if op is MultiFpuOp.FROM_INTEGER else _boxed(unit, formats, codes, rng))
+            boxed = {name: fmt for name, fmt in formats.items() if name in codes and not _is_packed(op, name)}
+            yield columns | codes | _boxed(unit, boxed, {name: codes[name] for name in boxed}, rng)
 
 
 def _operands(
@@ -87,6 +88,8 @@ def _operands(
 ) -> dict[str, NDArray[np.uint32]]:
     codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}
     chosen = np.arange(rows) % 4 != 0
+    if op in DOTS:
+        return _dot_operands(unit, DOTS[op], formats, rows, rng)
     if op is MultiFpuOp.FROM_INTEGER:
         return codes | {"a": _integers(unit, formats["result"], rows, rng)}
     if op is MultiFpuOp.TO_INTEGER:
@@ -102,6 +105,30 @@ def _operands(
         moved = same.astype(np.int64) + rng.integers(-1, 2, rows) ^ rng.choice([0, 1 << fmt.bits - 1], rows)
         codes["c"] = np.where(chosen, moved & ((1 << fmt.bits) - 1), codes["c"]).astype(np.uint32)
     return codes
+
+
+def _is_packed(op: MultiFpuOp, operand: str) -> bool:
+    """Return whether an operand has bits beyond a code of its format: an integer, or several codes."""
+    return (op is MultiFpuOp.FROM_INTEGER and operand == "a") or (op in DOTS and operand in "ab")
+
+
+def _dot_operands(
+    unit: MultiFpu, products: int, formats: dict[str, Format], rows: int, rng: np.random.Generator
+) -> dict[str, NDArray[np.uint32]]:
+    """Return operands of a dot product. In some operations, products cancel each other."""
+    narrow = {name: formats[name] if formats[name] in unit.narrow else unit.narrow[-1] for name in "ab"}
+    codes = {name: rng.choice(_pool(fmt), (products, rows)).astype(np.uint32) for name, fmt in narrow.items()}
+    negated = rng.random(rows) < 1 / 3
+    codes["a"][1] = np.where(negated, codes["a"][0] ^ (1 << NARROW_BITS - 1), codes["a"][1])
+    codes["b"][1] = np.where(negated, codes["b"][0] ^ (rng.random(rows) < 1 / 2), codes["b"][1])
+    numbers = {name: decode_to(codes[name].astype(fmt.dtype), fmt, np.float64) for name, fmt in narrow.items()}
+    with np.errstate(all="ignore"):
+        wanted = np.where(rng.random(rows) < 1 / 4, 0.0, _wanted(formats["result"], rows, rng))
+        led = encode(wanted - (numbers["a"] * numbers["b"]).sum(axis=0), formats["c"], "rne")
+    c = np.where(np.arange(rows) % 4 != 0, led, rng.choice(_pool(formats["c"]), rows)).astype(np.uint32)
+    shifts = NARROW_BITS * np.arange(products, dtype=np.uint32)[:, None]
+    packed = {name: np.bitwise_or.reduce(lanes << shifts, axis=0) for name, lanes in codes.items()}
+    return packed | {"c": c}
 
 
 def _integers(unit: MultiFpu, result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:

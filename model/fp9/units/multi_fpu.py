@@ -33,6 +33,8 @@ class FpuGroup(Enum):
     """sign injection, minimum, maximum, comparison, classification"""
     INTCONV = "intconv"
     """conversion to integers and from integers"""
+    DOT = "dot"
+    """exact dot products of 8-bit operands, with addend"""
 
 
 class Integer(NamedTuple):
@@ -105,6 +107,10 @@ class MultiFpuOp(Enum):
     """result = a, rounded to an integer; the nearest limit and `invalid` beyond the integer format"""
     FROM_INTEGER = "from_integer"
     """result = round(the integer in a)"""
+    DOT2 = "dot2"
+    """result = round(a0 * b0 + a1 * b1 + c), for the 8-bit operands in the low 16 bits of a and b"""
+    DOT4 = "dot4"
+    """result = round(a0 * b0 + ... + a3 * b3 + c), for the 8-bit operands in the 32 bits of a and b"""
 
 
 _O = MultiFpuOp
@@ -114,11 +120,13 @@ EXTREMA = (_O.MIN, _O.MAX)
 COMPARISONS = (_O.EQ, _O.LT, _O.LE, _O.EQ_SIGNALING, _O.LT_QUIET, _O.LE_QUIET)
 SIGNALING = (_O.LT, _O.LE, _O.EQ_SIGNALING)
 """Comparisons for which every NaN raises `invalid`. In other comparisons only a signalling NaN does."""
+DOTS = {_O.DOT2: 2, _O.DOT4: 4}
+"""The number of products of each dot product."""
 PRODUCTS = (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.MUL)
-"""Operations that read the operand b."""
+"""Operations with one product of two operands."""
 SINGLES = (_O.MUL, _O.CONVERT, _O.CLASSIFY, _O.TO_INTEGER, _O.FROM_INTEGER)
 """Operations that do not read the operand c."""
-ROUNDED = (*PRODUCTS, _O.ADD, _O.SUB, _O.CONVERT, _O.FROM_INTEGER)
+ROUNDED = (*PRODUCTS, *DOTS, _O.ADD, _O.SUB, _O.CONVERT, _O.FROM_INTEGER)
 """Operations whose result is a number, rounded to the selected format."""
 
 GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
@@ -126,6 +134,7 @@ GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
     FpuGroup.CONV: (_O.CONVERT,),
     FpuGroup.NONCOMP: (*SIGN_INJECTIONS, *EXTREMA, *COMPARISONS, _O.CLASSIFY),
     FpuGroup.INTCONV: (_O.TO_INTEGER, _O.FROM_INTEGER),
+    FpuGroup.DOT: tuple(DOTS),
 }
 """The operations of each group, in the order of their numbers."""
 
@@ -148,6 +157,10 @@ class MultiFpu(Unit):
 
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An
     integer operand occupies the low bits of a. An integer result is extended to the word.
+
+    The group `dot` sums products of 8-bit operands exactly. Their formats are those that `a_format` and `b_format`
+    select; a select beyond the 8-bit formats selects the last 8-bit format. The unit offers `dot4` if its word has 32
+    bits.
 
     `overflow` lists the policies for 8-bit results. The port `overflow` selects one. Wider results overflow as in
     IEEE 754-2019 section 7.4. NaN results are canonical and positive. In formats with IEEE 754's special codes, a
@@ -196,6 +209,7 @@ class MultiFpu(Unit):
             raise ValueError(f"{self.name}: tag={self.tag} given; give 0 to {MAX_TAG} bits")
         self._check_order()
         self._check_lanes()
+        self._check_dots()
         check_shared(self)
 
     def _check_format(self, fmt: Format) -> None:
@@ -226,6 +240,15 @@ class MultiFpu(Unit):
         if self.nan_boxing and self.lanes != 1:
             raise ValueError(f"{self.name}: nan_boxing=true given with lanes={self.lanes}; give one of them")
 
+    def _check_dots(self) -> None:
+        if FpuGroup.DOT in self.groups and (not self.narrow or self.word < 2 * NARROW_BITS):
+            raise ValueError(
+                f"{self.name}: groups=dot given with formats={value_words(self.formats)}; give an 8-bit format and one "
+                "of at least 16 bits"
+            )
+        if self.lanes != 1 and self.groups == (FpuGroup.DOT,):
+            raise ValueError(f"{self.name}: lanes={self.lanes} given with groups=dot alone; give 1 lane")
+
     @property
     def word(self) -> int:
         """Return the number of bits of an operand's port."""
@@ -239,7 +262,13 @@ class MultiFpu(Unit):
     @property
     def operations(self) -> tuple[MultiFpuOp, ...]:
         """Return the operations that the unit offers, in the order of their numbers."""
-        return tuple(op for group in FpuGroup if group in self.groups for op in GROUPS[group])
+        offered = (op for group in FpuGroup if group in self.groups for op in GROUPS[group])
+        return tuple(op for op in offered if DOTS.get(op, 1) * NARROW_BITS <= self.word)
+
+    @property
+    def dot_products(self) -> int:
+        """Return the largest number of products in a dot product, or 0 if the unit has no dot product."""
+        return max((DOTS[op] for op in self.operations if op in DOTS), default=0)
 
     @property
     def integers(self) -> tuple[Integer, ...]:
@@ -248,10 +277,14 @@ class MultiFpu(Unit):
 
     @cached_property
     def lane_unit(self) -> MultiFpu:
-        """Return the unit of one lane, which has the same operations on the 8-bit formats alone."""
-        return MultiFpu(
-            f"{self.name}_lane", self.narrow, self.groups, self.roundings, self.overflow, self.mixed, self.flags
-        )
+        """Return the unit of one lane. It has the same operations on the 8-bit formats alone, but no dot product."""
+        groups = tuple(group for group in self.groups if group is not FpuGroup.DOT)
+        return MultiFpu(f"{self.name}_lane", self.narrow, groups, self.roundings, self.overflow, self.mixed, self.flags)
+
+    @cached_property
+    def narrow_unit(self) -> MultiFpu:
+        """Return a unit of the 8-bit formats alone, without NaN boxing, as the operands of dot products are decoded."""
+        return MultiFpu(f"{self.name}_narrow", self.narrow)
 
     def format_port(self, operand: str) -> str:
         """Return the name of the port that selects the format of a, b, c or the result."""
@@ -267,7 +300,7 @@ class MultiFpu(Unit):
     @property
     def operands(self) -> tuple[str, ...]:
         """Return the names of the operands that at least one operation reads."""
-        reads_b = any(op in PRODUCTS for op in self.operations)
+        reads_b = any(op in (*PRODUCTS, *DOTS) for op in self.operations)
         reads_c = any(op not in SINGLES for op in self.operations)
         return ("a", *("b" for _ in range(reads_b)), *("c" for _ in range(reads_c)))
 

@@ -15,6 +15,7 @@ from fp9.rounding import Overflow
 from fp9.units import MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import COMPARISONS, EXTREMA, NARROW_BITS, PRODUCTS, SIGN_INJECTIONS, SINGLES
 from fp9_rtl.fpu.choices import is_operation, overflows, targets
+from fp9_rtl.fpu.dot import dot_layout, dot_operands
 from fp9_rtl.fpu.integers import integer_terms
 from fp9_rtl.fpu.operand import Scale, unpack
 from fp9_rtl.fpu.others import Others, others_layout
@@ -36,12 +37,14 @@ class DecodeMulti(Step):
 
     def __init__(self, unit: MultiFpu) -> None:
         self._unit = unit
-        self._scale = Scale(unit)
+        self._scale = Scale.of(unit)
         i = ports_layout(unit.inputs)
         operand = self._scale.layout
         o: dict[str, data.ShapeLike] = {"a": operand, "b": operand, "c": operand, "single": 1}
         self._passed = [name for name in ("rounding", "integer_format", "tag") if name in i.members]
         o |= {name: i[name].shape for name in self._passed}
+        if unit.dot_products:
+            o["dot"] = dot_layout(unit)
         if targets(unit) > 1:
             o["target"] = range(targets(unit)) if unit.integers else i[unit.format_port("result")].shape
         if len(overflows(unit)) > 1:
@@ -59,6 +62,8 @@ class DecodeMulti(Step):
         self._addend(m, c)
         if unit.integers:
             self._integer(m)
+        if unit.dot_products:
+            dot_operands(m, unit, self.i, o.dot)
         forward(m, self.i, o, *self._passed)
         self._target(m)
         if "overflow" in o.shape().members:

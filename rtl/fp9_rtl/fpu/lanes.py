@@ -52,7 +52,7 @@ class Deal(Step):
                 value: Value = i[name]
                 if name in unit.operands and number:
                     value = value.word_select(number, NARROW_BITS)
-                elif name.endswith("_format"):
+                elif name.endswith("_format") or (name == "op" and unit.dot_products):
                     narrow = at_most(value, choices.get(name, 1) - 1)
                     value = narrow if number else Mux(i.vector, narrow, value)
                 m.d.comb += lane[name].eq(value)

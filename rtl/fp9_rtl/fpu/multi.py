@@ -43,7 +43,7 @@ def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeL
     cast = ResultCast(
         unit.name, fixed_format("fp32"), unit.formats, unit.roundings, overflows(unit), nan_sign=NanSign.LOST
     )
-    bias = Scale(unit).bias
+    bias = Scale.of(unit).bias
     targets = [cast_target(fmt, bias, 1) for fmt in unit.formats]
     place = Place(cast, [*targets, *(IntegerTarget(unit, bias) for _ in unit.integers[:1])], i)
     rounded = RoundKept(cast, place.o.shape())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
@@ -9,7 +10,7 @@ from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Format, Specials, floor_log2
 from fp9.units import MultiFpu
-from fp9.units.multi_fpu import NARROW_BITS
+from fp9.units.multi_fpu import NARROW_BITS, Integer
 from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.operands.decode import OperandDecoder
 from fp9_rtl.parts.select import at_most, switch
@@ -17,7 +18,7 @@ from fp9_rtl.parts.shifters import shift_left_normalising
 
 
 class Scale:
-    """Exponent range and precision that can represent every operand of a unit.
+    """Exponent range and precision that can represent every operand of several formats.
 
     The upper and the lower half of an integer operand are two terms, each with the precision of an operand.
 
@@ -26,10 +27,15 @@ class Scale:
     product of two of its subnormal numbers is below every operand.
     """
 
-    def __init__(self, unit: MultiFpu) -> None:
-        self._formats = unit.formats
-        self._integer_bits = max((integer.bits for integer in unit.integers), default=0)
-        self.precision = max((self._integer_bits + 1) // 2, *(fmt.precision for fmt in unit.formats))
+    def __init__(self, formats: Sequence[Format], integers: Sequence[Integer] = ()) -> None:
+        self._formats = formats
+        self._integer_bits = max((integer.bits for integer in integers), default=0)
+        self.precision = max((self._integer_bits + 1) // 2, *(fmt.precision for fmt in formats))
+
+    @classmethod
+    def of(cls, unit: MultiFpu) -> Scale:
+        """Return the scale of a unit's operands."""
+        return cls(unit.formats, unit.integers)
 
     def normalises(self, fmt: FixedFormat) -> bool:
         """Return whether the decoder normalises the subnormal numbers of a wide format."""
@@ -72,9 +78,9 @@ class Scale:
 
 def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> data.View[data.StructLayout]:
     """Decode an operand's code in the selected format, and return its fields."""
-    scale = Scale(unit)
+    scale = Scale.of(unit)
     operand = Signal(scale.layout, name=f"operand_{name}")
-    narrow = _narrow(m, unit, scale, name, code, select) if unit.narrow else None
+    narrow = _narrow(m, unit.narrow, scale, name, code, select) if unit.narrow else None
     for fmt in switch(m, select, unit.formats):
         if fmt.bits == NARROW_BITS:
             assert narrow is not None
@@ -89,12 +95,22 @@ def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> 
     return operand
 
 
-def _narrow(
-    m: Module, unit: MultiFpu, scale: Scale, name: str, code: Value, select: Value
+def unpack_narrow(
+    m: Module, formats: Sequence[Format], name: str, code: Value, select: Value
 ) -> data.View[data.StructLayout]:
-    decoder = OperandDecoder(unit.narrow, False, scale.bias)
+    """Decode an 8-bit code on the scale of the 8-bit formats. A select that is too large means the last format."""
+    operand = _narrow(m, formats, Scale(formats), name, code, select)
+    for fmt in switch(m, select, formats):
+        m.d.comb += operand.signaling.eq(_signals(fmt, code))
+    return operand
+
+
+def _narrow(
+    m: Module, formats: Sequence[Format], scale: Scale, name: str, code: Value, select: Value
+) -> data.View[data.StructLayout]:
+    decoder = OperandDecoder(formats, False, scale.bias)
     m.submodules[f"decode_{name}"] = decoder
-    last = len(unit.narrow) - 1
+    last = len(formats) - 1
     m.d.comb += [decoder.code.eq(code[:NARROW_BITS]), decoder.select.eq(at_most(select, last))]
     operand, found = Signal(scale.layout, name=f"narrow_{name}"), decoder.operand
     below = Const(0, max(0, scale.precision - len(found.significand)))

@@ -16,6 +16,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.units import MultiFpu
+from fp9_rtl.fpu.dot import DotField, dot_term
 from fp9_rtl.fpu.operand import Scale
 from fp9_rtl.parts.layouts import product_layout
 from fp9_rtl.parts.select import switch
@@ -41,18 +42,25 @@ class MultiplyMulti(Step):
     name = "multiply"
 
     def __init__(self, unit: MultiFpu, i: data.StructLayout) -> None:
-        self._bias = Scale(unit).bias
+        self._unit, self._bias = unit, Scale.of(unit).bias
         field = i["a"].shape["exponent"].shape
         exponents = range(1 - self._bias, 2 * (field.stop - 1) + 2 - self._bias)
-        product = product_layout(exponents, 2 * i["a"].shape["significand"].width)
-        o = {"product": product, "c": i["c"].shape, "signaling": 1}
+        width = 2 * i["a"].shape["significand"].width
+        o: dict[str, data.ShapeLike] = {"c": i["c"].shape, "signaling": 1}
+        if unit.dot_products:
+            dot = DotField(unit)
+            own, width = dot.exponents(self._bias), max(width, dot.bits)
+            exponents = range(min(exponents.start, own.start), max(exponents.stop, own.stop))
+            o["both_infinities"] = 1
+        o = {"product": product_layout(exponents, width), **o}
         super().__init__(i, data.StructLayout({**o, **choices_of(i)}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         a, b, product = self.i.a, self.i.b, self.o.product
+        significand = a.significand * b.significand
         m.d.comb += [
-            product.significand.eq(a.significand * b.significand),
+            product.significand.eq(Cat(Const(0, len(product.significand) - len(significand)), significand)),
             product.exponent.eq(a.exponent + b.exponent + (1 - self._bias)),
             product.sign.eq(a.sign ^ b.sign),
             product.zero.eq(a.zero | b.zero),
@@ -64,7 +72,23 @@ class MultiplyMulti(Step):
             self.o.c.sign.eq(Mux(self.i.single, a.sign ^ b.sign, self.i.c.sign)),
         ]
         forward(m, self.i, self.o, *choices_of(self.i.shape()))
+        if self._unit.dot_products:
+            with m.If(self.i.dot.selected):
+                self._dot(m)
         return m
+
+    def _dot(self, m: Module) -> None:
+        """Replace the product by the sum of several products."""
+        o = self.o
+        term, both_infinities, signaling = dot_term(m, self._unit, self.i.dot, o.c.sign, self._bias)
+        m.d.comb += [
+            *(o.product[name].eq(term[name]) for name in ("exponent", "sign", "zero", "inf", "nan", "invalid")),
+            o.product.significand.eq(
+                Cat(Const(0, len(o.product.significand) - len(term.significand)), term.significand)
+            ),
+            o.both_infinities.eq(both_infinities),
+            o.signaling.eq(signaling | self.i.c.signaling),
+        ]
 
 
 class AlignMulti(Step):
@@ -119,12 +143,13 @@ class AlignMulti(Step):
         """
         product, addend, o = self.i.product, self.i.c, self.o
         opposite, quiet = product.sign ^ addend.sign, product.nan | addend.nan
+        both = self.i.both_infinities if "both_infinities" in self.i.shape().members else Const(0)
         m.d.comb += [
             # A zero product leaves the addend's sign alone; two zeros of opposite sign cancel.
             o.subtract.eq(opposite & ~(product.zero & ~addend.zero)),
             o.sign.eq(Mux(product.inf | (product_larger & ~addend.inf), product.sign, addend.sign)),
             o.inf.eq(product.inf | addend.inf),
-            o.same_infinity.eq(product.inf & addend.inf & opposite),
+            o.same_infinity.eq((product.inf & addend.inf & opposite) | both),
             o.nan.eq(quiet | product.invalid | o.same_infinity),
             o.invalid.eq(self.i.signaling | product.invalid | (o.same_infinity & ~quiet)),
         ]

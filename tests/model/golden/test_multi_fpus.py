@@ -24,6 +24,8 @@ OTHERS = [
     MultiFpu("integers", (format("e4m3"), format("fp16")), tuple(FpuGroup), MODES, nan_boxing=True),
     MultiFpu("integers_8", (format("e5m2"), format("binary8p3se")), (FpuGroup.INTCONV,), MODES),
     MultiFpu("integers_32", (format("hif8"), format("bf16"), format("fp32")), tuple(FpuGroup), lanes=4),
+    MultiFpu("dots", (format("e4m3"), format("e5m2"), format("fp16")), (FpuGroup.DOT,), MODES),
+    MultiFpu("dots_4", (format("hif8"), format("hfp8_143"), format("fp32")), (FpuGroup.ADDMUL, FpuGroup.DOT), lanes=4),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
 ]

@@ -1,0 +1,61 @@
+"""Golden dot products of a `MultiFpu`: the exact sum of two or four products and an addend, rounded to odd in float64.
+
+The sum of the products has at most 80 bits. Two float64 numbers hold it exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fp9.golden.odd import odd_sum, two_sum
+from fp9.rounding import Flags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fp9.golden.fpu_operands import Operand
+
+    Numbers = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+
+def dot_sum(lanes: Sequence[tuple[Operand, Operand]], c: Operand, minus: Bools) -> tuple[Numbers, NDArray[np.uint8]]:
+    """Return the sum of the lanes' products and c, rounded to odd, and the flag `invalid`.
+
+    Where `minus` is set, terms that cancel give -0.
+    """
+    with np.errstate(invalid="ignore"):
+        products = [a.numbers * b.numbers for a, b in lanes]
+        total = _odd_total(products, c.numbers)
+        terms = [*products, c.numbers]
+        plain = np.sum(np.where(np.isfinite(terms), 0, terms), axis=0)
+    total = np.where(np.isfinite(terms).all(axis=0), total, plain)
+    all_negative = np.all([(term == 0) & np.signbit(term) for term in terms], axis=0)
+    all_positive = np.all([(term == 0) & ~np.signbit(term) for term in terms], axis=0)
+    zero = np.where(all_negative | (minus & ~all_positive), -0.0, 0.0)
+    return np.where(total == 0, zero, total), _invalid(lanes, products, c, total)
+
+
+def _odd_total(products: Sequence[Numbers], c: Numbers) -> Numbers:
+    high, low = products[0], np.zeros(len(c))
+    for product in products[1:]:
+        high, error = two_sum(high, product)
+        low = low + error
+    high, low = two_sum(high, low)
+    top, error = two_sum(high, c)
+    return odd_sum(top, odd_sum(error, low))
+
+
+def _invalid(
+    lanes: Sequence[tuple[Operand, Operand]], products: Sequence[Numbers], c: Operand, total: Numbers
+) -> NDArray[np.uint8]:
+    """Return the flag `invalid`. 0 x infinity raises it even if another operand is a quiet NaN (RISC-V)."""
+    signaling = np.logical_or.reduce([x.signaling for pair in lanes for x in pair] + [c.signaling])
+    undefined = [np.isnan(product) & ~(a.nan | b.nan) for (a, b), product in zip(lanes, products, strict=True)]
+    any_nan = np.logical_or.reduce([np.isnan(product) for product in products] + [c.nan])
+    invalid = signaling | np.logical_or.reduce(undefined) | (np.isnan(total) & ~any_nan)
+    return np.where(invalid, Flags.INVALID, 0).astype(np.uint8)
