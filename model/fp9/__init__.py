@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fp9.casts.random_bits import Stochastic
     from fp9.engines import Accumulator, Engine, accumulators, engine
     from fp9.formats import CallableModule, Format, Rounding, format
+    from fp9.profiles import scaled_mm
     from fp9.rounding import Flags, NanSign, Overflow, Payload
     from fp9.scaling import BlockFormat, block_format, block_formats
     from fp9.sums.operands import Operand, operand
@@ -73,6 +74,7 @@ __all__ = [
     "operand",
     "quantise",
     "quantize",
+    "scaled_mm",
     "sqnr",
     "unit",
     "units",
@@ -99,6 +101,7 @@ _HOMES = {
     "casts.random_bits": ("Stochastic",),
     "engines": ("Accumulator", "Engine", "accumulators", "engine"),
     "formats": ("CallableModule", "Format", "Rounding", "format"),
+    "profiles": ("scaled_mm",),
     "rounding": ("Flags", "NanSign", "Overflow", "Payload"),
     "scaling": ("BlockFormat", "block_format", "block_formats"),
     "sums.operands": ("Operand", "operand"),

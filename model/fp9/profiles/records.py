@@ -1,0 +1,87 @@
+"""Records of what a library's matrix product computes: calls, epilogues, splits of K and kinds of scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Kind of scales. `format` holds their codes (None: FP32 numbers), `block` products of K share a scale.
+
+    `shapes(m, n, k)` returns the pairs of shapes that scales of a (m, k) and b (k, n) may have.
+    """
+
+    name: str
+    shapes: Callable[[int, int, int], tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]]
+    format: str | None = None
+    block: int | None = None
+
+
+@dataclass(frozen=True)
+class Split:
+    """How K is divided among parts, in tiles of `tile` products, and how the sums of the parts are added in FP32."""
+
+    name: str
+    tile: int
+    owner: Callable[[int, int], Numbers]
+    """owner(tiles, parts) returns the part of each tile."""
+    join: Callable[[list[Numbers]], Numbers]
+
+    def parts(self, depth: int, count: int) -> list[Numbers]:
+        """Return the indices of K that each part sums, in order."""
+        tiles = -(-depth // self.tile)
+        owners = np.repeat(self.owner(tiles, count), self.tile)[:depth]
+        return [np.flatnonzero(owners == part) for part in range(count)]
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """What follows the sums. `scale` applies the scales, by the order of the two factors where that is a choice.
+
+    `bias` adds the bias; None says that nobody has measured how it is rounded. `outputs` lists the result's formats.
+    """
+
+    scale: dict[str, Callable[[Any, Any, Any], Numbers]]
+    bias: Callable[[Any, Any], Numbers] | None
+    outputs: tuple[str, ...] = ("fp32", "bf16", "fp16")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A library's product for one kind of scales.
+
+    `fast` and `slow` are the accumulators with and without `use_fast_accum`; None says that nobody has measured
+    it. `splits` names how the library may divide K. `may_split` says whether it does so at all.
+    """
+
+    scaling: str
+    fast: str
+    slow: str | None
+    epilogue: Epilogue
+    splits: tuple[str, ...] = ()
+    may_split: bool = True
+    scaled_chunks: bool = False
+    """Each chunk's sum is multiplied by its scales and added to the total by one fused multiply-add in FP32."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A device and a library with versions, and the calls whose arithmetic is known. `source` says who measured it."""
+
+    name: str
+    device: str
+    library: str
+    source: str
+    calls: tuple[Call, ...]
+    names: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str, str], ...] = ()
+    """Formats of a, b and result that the library refuses."""
+

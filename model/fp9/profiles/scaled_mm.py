@@ -1,0 +1,257 @@
+"""Matrix products of scaled FP8 or FP4 codes, as a library computes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.arrays.array import Array
+from fp9.casts.arrays import as_codes, decode_to, encode
+from fp9.engines import Engine, engine
+from fp9.formats import Format, format
+from fp9.formats.dtypes import carried, tensor_numbers
+from fp9.profiles import epilogues
+from fp9.profiles.catalogue import SCALINGS, SPLITS, profile
+from fp9.profiles.records import Call, Profile, Scaling
+from fp9.sums import products
+from fp9.sums.operands import Operand, as_operand
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def scaled_mm(
+    a: ArrayLike | Array,
+    b: ArrayLike | Array,
+    scale_a: ArrayLike | Array,
+    scale_b: ArrayLike | Array,
+    bias: ArrayLike | None = None,
+    scale_result: ArrayLike | None = None,
+    out_dtype: Format | str | None = None,
+    use_fast_accum: bool = False,
+    *,
+    profile: str | Profile,
+    **choices: Any,
+) -> Array:
+    """Return a (M, K) x b (K, N) with scales as the library of a profile computes it, as an `fp9.Array`.
+
+    The arguments are those of `torch._scaled_mm`. The scales' shapes say their kind: one a tensor, (M, 1) and (1, N)
+    for rows, (M, K/128) and (K/128, N/128) or (K/128, N) for FP32 blocks, (M, K/32) in e8m0 for MX, (M, K/16) in
+    ue4m3 or e4m3 for NVFP4. `scale_result` multiplies 8-bit results alone. `out_dtype` is a's format by default.
+
+    What the library chooses at run time is a choice of the caller:
+
+    - `split_k`: the number of parts of K, 1 for none. `split`: `contiguous`, `serial` or `pairwise`.
+    - `scale_order`: `ab` or `ba`, for scales by row: whose scale multiplies first. CUTLASS swaps a and b by shape.
+    - `format_a`, `format_b`: the formats of plain codes.
+
+    >>> import fp9
+    >>> a = fp9.array([[1.0, 2.0]], "e4m3")
+    >>> fp9.scaled_mm(a, a.T, 0.5, 0.25, out_dtype="bf16", use_fast_accum=True, profile="h100", split_k=1).tolist()
+    [[0.625]]
+
+    Raises ValueError for a call that the library refuses, and for a fact or choice that is missing.
+    """
+    found, wanted = _profile(profile), _Choices(**choices)
+    x, y = as_operand("a", a, wanted.format_a), as_operand("b", b, wanted.format_b)
+    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
+        raise ValueError(f"shapes {x.shape} and {y.shape} given; give (M, K) and (K, N)")
+    scaling, scales = _scales(scale_a, scale_b, (x.shape[0], y.shape[1], x.shape[1]))
+    call, output = _call(found, scaling), x.format if out_dtype is None else format(out_dtype)
+    _check_formats(found, call, (x.format.name, y.format.name, output.name))
+    apply = _order(found, call, wanted.scale_order)
+    numbers = apply(_sums(found, call, x, y, scales, use_fast_accum, wanted), *scales)
+    if bias is not None:
+        if call.epilogue.bias is None:
+            _missing(found, "how the bias is rounded", "add it to the result")
+        else:
+            numbers = call.epilogue.bias(numbers, np.float32(tensor_numbers(bias)))
+    return _output(numbers, output, scale_result)
+
+
+_profile = profile
+
+
+class _Choices:
+    """What the caller states about a call."""
+
+    def __init__(
+        self,
+        split_k: int | None = None,
+        split: str | None = None,
+        scale_order: str | None = None,
+        format_a: Format | str | None = None,
+        format_b: Format | str | None = None,
+    ) -> None:
+        self.split_k, self.split, self.scale_order = split_k, split, scale_order
+        self.format_a, self.format_b = format_a, format_b
+
+
+def _missing(found: Profile, fact: str, instead: str) -> None:
+    raise ValueError(f"profile {found.name} given, and nobody has measured {fact} on {found.device}; {instead}")
+
+
+def _call(found: Profile, scaling: Scaling) -> Call:
+    for call in found.calls:
+        if call.scaling == scaling.name:
+            return call
+    known = ", ".join(call.scaling for call in found.calls)
+    raise ValueError(
+        f"profile {found.name} given with scales of kind {scaling.name}, and nobody has measured how {found.device} "
+        f"applies them; give scales of kind {known}, or another profile"
+    )
+
+
+def _check_formats(found: Profile, call: Call, names: tuple[str, str, str]) -> None:
+    for refused in found.refused:
+        if all(want in ("*", got) for want, got in zip(refused, names, strict=True)):
+            raise ValueError(
+                f"{names[0]} x {names[1]} to {names[2]} given; {found.library} refuses it: give other formats"
+            )
+    if names[2] not in call.epilogue.outputs:
+        raise ValueError(f"out_dtype={names[2]} given; give one of {', '.join(call.epilogue.outputs)}")
+
+
+def _order(found: Profile, call: Call, order: str | None) -> Any:
+    orders = call.epilogue.scale
+    if order is None and len(orders) == 1:
+        return next(iter(orders.values()))
+    if order not in orders:
+        raise ValueError(
+            f"scale_order={order} given; give {' or '.join(orders)}: profile {found.name} chooses by shape whose "
+            "scale multiplies first"
+        )
+    return orders[order]
+
+
+def _scales(scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]) -> tuple[Scaling, tuple[Any, Any]]:
+    """Return the kind of scales, and the scales as FP32 numbers or as codes."""
+    formats = [carried(scale) for scale in (scale_a, scale_b)]
+    narrow = [None if fmt is None or fmt.bits > 8 else fmt for fmt in formats]
+    shapes = tuple(tuple(np.shape(scale)) for scale in (scale_a, scale_b))
+    for scaling in SCALINGS.values():
+        fits = all(_has_format(fmt, scaling) for fmt in narrow)
+        if fits and shapes in scaling.shapes(*sizes):
+            if scaling.format is None:
+                numbers = [np.float32(tensor_numbers(_plain(scale))) for scale in (scale_a, scale_b)]
+                return scaling, (numbers[0], numbers[1]) if scaling.block else (_one(numbers[0]), _one(numbers[1]))
+            codes = [as_codes(s, fmt) for s, fmt in zip((scale_a, scale_b), narrow, strict=True) if fmt is not None]
+            return scaling, (codes[0], codes[1])
+    m, n, k = sizes
+    raise ValueError(
+        f"scales of shapes {shapes[0]} and {shapes[1]} given for ({m}, {k}) x ({k}, {n}); give one each, ({m}, 1) and "
+        f"(1, {n}), or those of blocks along K: of 128 in FP32, of 32 in e8m0, of 16 in ue4m3"
+    )
+
+
+def _has_format(fmt: Format | None, scaling: Scaling) -> bool:
+    return scaling.format is None if fmt is None else fmt.name in (scaling.format, str(scaling.format).lstrip("u"))
+
+
+def _plain(scale: Any) -> Any:
+    return decode_to(scale.codes, scale.format, np.float32) if isinstance(scale, Array) else scale
+
+
+def _one(scale: Any) -> Any:
+    return scale.reshape(()) if scale.size == 1 else scale
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+
+
+def sums(
+    a: ArrayLike | Array,
+    b: ArrayLike | Array,
+    use_fast_accum: bool,
+    *,
+    profile: str | Profile,
+    **choices: Any,
+) -> NDArray[np.float32]:
+    """Return the FP32 sums of a x b before any scale, as the call with one scale a tensor computes them."""
+    found, wanted = _profile(profile), _Choices(**choices)
+    x, y = as_operand("a", a, wanted.format_a), as_operand("b", b, wanted.format_b)
+    return _sums(found, _call(found, SCALINGS["tensor"]), x, y, (None, None), use_fast_accum, wanted)
+
+
+def _sums(
+    found: Profile, call: Call, x: Operand, y: Operand, scales: Any, fast: bool, wanted: _Choices
+) -> NDArray[np.float32]:
+    accumulator = engine(call.fast if fast or call.slow is None else call.slow)
+    if not fast and call.slow is None:
+        _missing(found, "how use_fast_accum=False promotes sums", "give use_fast_accum=True")
+    scaling = SCALINGS[call.scaling]
+    if call.scaled_chunks:
+        return _scaled_chunks(accumulator, x, y, scales, scaling.block or x.shape[1])
+    options = {"scale_a": scales[0], "scale_b": scales[1], "block": scaling.block, "scale_format": scaling.format}
+    options = options if scaling.format else {}
+    parts = _split_k(found, call, wanted)
+    if parts == 1:
+        return _numbers(products.matmul(x, y, engine=accumulator, **options), accumulator)
+    split = SPLITS[_split(found, call, wanted)]
+    partial = [
+        _numbers(_part(x, y, some, accumulator), accumulator)
+        if some.size
+        else np.zeros((x.shape[0], y.shape[1]), np.float32)
+        for some in split.parts(x.shape[1], parts)
+    ]
+    return np.asarray(split.join(partial))
+
+
+def _split_k(found: Profile, call: Call, wanted: _Choices) -> int:
+    if not call.may_split:
+        if wanted.split_k not in (None, 1):
+            raise ValueError(f"split_k={wanted.split_k} given; leave it out: {found.library} does not split this call")
+        return 1
+    if wanted.split_k is None:
+        raise ValueError(
+            f"split_k not given; {found.library} chooses it by shape, version and workspace: give 1 for a product "
+            "that is not split, or the number of parts that its log or mmaemu.explain states"
+        )
+    if isinstance(wanted.split_k, bool) or wanted.split_k < 1:
+        raise ValueError(f"split_k={wanted.split_k} given; give the number of parts of K, 1 or more")
+    if wanted.split_k > 1 and not call.splits:
+        _missing(found, "how split sums are divided and added", "give split_k=1")
+    return wanted.split_k
+
+
+def _split(found: Profile, call: Call, wanted: _Choices) -> str:
+    chosen = call.splits[0] if wanted.split is None and len(call.splits) == 1 else wanted.split
+    if chosen not in call.splits:
+        raise ValueError(f"split={chosen} given; profile {found.name} splits K as {' or '.join(call.splits)}: give one")
+    return str(chosen)
+
+
+def _part(x: Operand, y: Operand, some: Any, accumulator: Engine) -> Any:
+    return products.matmul(x.codes[:, some], y.codes[some], x.format, y.format, accumulator)
+
+
+def _scaled_chunks(accumulator: Engine, x: Operand, y: Operand, scales: Any, block: int) -> NDArray[np.float32]:
+    scale_a, scale_b = scales
+    if scale_b.shape[1] != y.shape[1]:
+        scale_b = np.repeat(scale_b, block, axis=1)[:, : y.shape[1]]
+    total = np.zeros((x.shape[0], y.shape[1]), np.float32)
+    chunk = accumulator.within_chunk
+    for index, first in enumerate(range(0, x.shape[1], block)):
+        some = np.arange(first, min(first + block, x.shape[1]))
+        factor = epilogues.product(scale_a[:, index, None], scale_b[index])
+        total = epilogues.fused(_numbers(_part(x, y, some, chunk), chunk), factor, total)
+    return total
+
+
+def _numbers(codes: Any, accumulator: Engine) -> NDArray[np.float32]:
+    return decode_to(codes, accumulator.output, np.float32)
+
+
+_NAN = {"fp32": 0x7FFFFFFF, "bf16": 0x7FFF, "fp16": 0x7FFF, "e4m3": 0x7F, "e5m2": 0x7F}
+"""NaN of a GPU's conversions."""
+
+
+def _output(numbers: NDArray[np.float32], fmt: Format, scale_result: Any) -> Array:
+    if fmt.bits == 8:
+        if scale_result is not None:
+            numbers = epilogues.product(numbers, np.float32(tensor_numbers(_plain(scale_result))).reshape(()))
+        numbers = np.clip(numbers, np.float32(-fmt.max), np.float32(fmt.max))
+    codes = np.asarray(encode(numbers, fmt, "rne", overflow="inf"))
+    codes = np.where(np.isnan(numbers), fmt.dtype.type(_NAN[fmt.name]), codes)
+    return Array(codes, fmt)
