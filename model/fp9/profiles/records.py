@@ -84,4 +84,3 @@ class Profile:
     names: tuple[str, ...] = ()
     refused: tuple[tuple[str, str, str], ...] = ()
     """Formats of a, b and result that the library refuses."""
-
