@@ -23,7 +23,7 @@ from fp9_rtl.casts.upcast import UpcastStep
 from fp9_rtl.fpu import steps as fpu
 from fp9_rtl.fpu.lanes import multi_steps
 from fp9_rtl.operands.unit import Decode
-from fp9_rtl.parts.condition import Circuits, Condition, is_absent
+from fp9_rtl.parts.condition import Circuits
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut
@@ -44,20 +44,7 @@ def build(unit: Unit) -> wiring.Component:
     return UnitComponent(unit)
 
 
-_MAC = Circuits(
-    "a mac",
-    Mac,
-    (
-        Condition(
-            "engine.chunk.interleave",
-            is_absent,
-            "an engine without it, or a dot",
-            "an operation of a mac brings the products of one step, and interleaved chunks deal them to several",
-        ),
-    ),
-)
-
-CIRCUITS: tuple[Circuits[Any], ...] = (target.CIRCUITS, fpu.CIRCUITS, _MAC, kulisch.CIRCUITS, *sums.CIRCUITS)
+CIRCUITS: tuple[Circuits[Any], ...] = (target.CIRCUITS, fpu.CIRCUITS, kulisch.CIRCUITS, *sums.CIRCUITS)
 """Conditions on all kinds of units. Decoders, upcasts and quantisers have hardware for every specification."""
 
 

@@ -21,7 +21,7 @@ from tests.support.rosters import (
     thinned,
 )
 
-from fp9.engines import ENGINES, Chunk, Engine, Result, Step, engine
+from fp9.engines import ENGINES, Engine, Result, Step, engine
 from fp9.formats import HFP8_BIASES, Format, Rounding, format
 from fp9.rounding import Overflow
 from fp9.suites import inputs_of
@@ -237,7 +237,6 @@ def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
     "unit",
     [
         Cast("cast", format("fp32"), OCP, (Rounding.SRB,)),
-        Mac("mac", OCP, OCP, Engine("interleaved", step=Step(2), chunk=Chunk(4, interleave=1)), stages=2),
         Fma("fma", OCP, OCP, Engine("sum", step=Step(exact=True))),
     ],
     ids=lambda unit: unit.kind,

@@ -37,7 +37,6 @@ REFUSED: dict[tuple[str, str], tuple[dict[str, Any], str]] = {
     ("an fpu", "b"): (_FPU | {"b": ["e5m2"]}, "e5m2"),
     ("an fpu", "engine.result.format"): (_FPU | {"engine": "fmma(result=bf16)"}, "bf16"),
     ("an fpu", "engine.result.rounding"): (_FPU | {"engine": "fmma(rounding=rtz)"}, "rtz"),
-    ("a mac", "engine.chunk.interleave"): (_WHOLE | {"engine": "hopper_mma(G=2,L=4,interleave=1)"}, "1"),
     ("a mac with engine.step.exact", "engine.result.format"): (_WHOLE | {"engine": "exact(result=e5m2)"}, "e5m2"),
     ("a mac with engine.step.exact", "engine.nan.zero_bypass"): (
         _WHOLE | {"engine": "exact(zero_bypass=true)"},

@@ -1,4 +1,4 @@
-"""Operands of at most 8 bits: their ports, their exponent ranges, and checks of their formats."""
+"""Operands of products: their ports, their exponent ranges, and checks of their formats."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.engines import check_exponents
-from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, with_bias
+from fp9.formats import HFP8_BIASES, TABLE_BITS, Format, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
 OPERAND_BITS = 8
 """Maximum width of a narrow operand. If a code is narrower, the upper port bits are ignored."""
 
-WIDE_OPERAND_BITS = 16
-"""Maximum width of an operand of an `fma`, `dot` or `mac`: the width of FP16, BF16 and DLFloat16."""
+WIDE_OPERAND_BITS = TABLE_BITS
+"""Maximum width of an operand of an `fma`, `dot` or `mac`: the width of TF32."""
 
 OPERAND_SIGNIFICAND_BITS = 4
 """Minimum number of significand bits for 8-bit operands, with the leading 1: enough for E4M3, HFP8 and HiFloat8."""
@@ -98,7 +98,7 @@ def largest_code(fmt: Format) -> Fraction:
 
     For an integer it exceeds `max`, because the code -128 exists but no cast produces it.
     """
-    return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
+    return Fraction(float(np.max(np.abs(fmt.table), where=np.isfinite(fmt.table), initial=0)))
 
 
 def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int]:

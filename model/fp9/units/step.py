@@ -38,8 +38,8 @@ class Dot(Unit):
     If the engine has chunks, an operation is one whole chunk. It computes all steps in the engine's element order
     and then adds c. The flags combine all roundings.
 
-    Each operation selects one format for all a and one format for all b. Operands have at most 8 bits (FP8, FP6,
-    FP4). If a code is narrower, the upper port bits are ignored. The port names of lane i end in i.
+    Each operation selects one format for all a and one format for all b. Operands have at most 19 bits (FP4 to
+    TF32). If a code is narrower, the upper port bits are ignored. The port names of lane i end in i.
     """
 
     kind: ClassVar[str] = "dot"
@@ -179,6 +179,9 @@ class Mac(Dot):
     the rate is still one operation per clock. The sequence LOAD, ACCUMULATE, ..., FOLD gives the bits of `fp9.dot`.
     An operation's flags combine all its roundings. The flags of the sum are the OR over all operations. FOLD of an
     empty chunk changes nothing. Until the first chunk is added, the result is c unchanged.
+
+    If the engine interleaves its chunks, operation s of a chunk takes the elements that `Engine.order` gives to step
+    s. A sum whose last chunk is incomplete is filled with products of +0.
 
     If the engine is `exact` (Kulisch), the register holds the exact sum of the products since LOAD or CLEAR. It is
     a fixed-point number of `sum_bits` bits. There is no addend c, so LOAD starts from the products alone. Every

@@ -76,6 +76,18 @@ def test_load_accumulate_fold_is_the_dot_product(name: str, steps: int) -> None:
     assert np.array_equal(np.bitwise_or.reduceat(got["flags"], starts), flags)
 
 
+def test_an_operation_takes_the_products_of_one_step_of_an_interleaved_chunk() -> None:
+    rng, chosen, rows = np.random.default_rng(3), engine("hopper_mma(G=4, L=8)"), 60
+    unit, depth = Mac("mac", OCP[:1], OCP[:1], chosen, stages=2), 24
+    a, b = (rng.integers(0, 256, (rows, depth)).astype(np.uint8) for _ in range(2))
+    c = rng.integers(0, 1 << 32, rows, dtype=np.uint64).astype(np.uint32)
+    order = chosen.order(depth)
+    assert order[:8] == [0, 1, 4, 5, 2, 3, 6, 7]
+    inputs = sums(unit, a[:, order], b[:, order], c, np.zeros((rows, depth // 4), dtype=np.bool_))
+    results = evaluate(unit, inputs)["result"][inputs["op"] == MacOp.FOLD]
+    assert np.array_equal(results, fp9.dot(a, b, OCP[0], OCP[0], chosen, c))
+
+
 def test_a_chunk_is_rounded_on_its_own() -> None:
     """Wang18: 1 + 64 * 2^-10 is 1 in steps of DLFloat16, and 1.0625 where the small terms are summed first."""
     unit = Mac("mac", HFP8[1:], HFP8[1:], engine("chunked(L=64)"), stages=2)

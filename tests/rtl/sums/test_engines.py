@@ -35,11 +35,7 @@ def operands(chosen: Engine) -> tuple[Format, ...]:
 def unit_of(chosen: Engine) -> Unit:
     """The unit that does an engine's step."""
     formats = operands(chosen)
-    if (
-        chosen.chunk.length is not None
-        and chosen.chunk.interleave is None
-        and chosen.step.products < chosen.chunk.length
-    ) or chosen.step.exact:
+    if chosen.step.exact or (chosen.chunk.length or 0) > chosen.step.products:
         return Mac("unit", formats, formats, chosen, stages=4)
     return (Dot if chosen.step.products > 1 else Fma)("unit", formats, formats, chosen)
 

@@ -1,4 +1,4 @@
-"""Multiply-adds, dot products and accumulators with FP16, BF16 and DLFloat16 operands, alone and beside 8-bit ones."""
+"""Multiply-adds, dot products and accumulators with FP16, BF16, DLFloat16 and TF32 operands, alone and beside 8-bit ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ def unit(kind: str, a: tuple[str, ...], b: tuple[str, ...], engine: str, stages:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fmt", "shape"), [*itertools.product(WIDE, SHAPES)], ids=str)
+@pytest.mark.parametrize(
+    ("fmt", "shape"),
+    [*itertools.product(WIDE, SHAPES), ("tf32", SHAPES[0]), ("tf32", ("mac", "hopper_mma(G=2,L=4)", 3))],
+    ids=str,
+)
 def test_wide_operands_pass_every_check(fmt: str, shape: tuple[str, str, int]) -> None:
     """Golden model, reference model, C model and Verilog agree on both simulators; the other operand is mixed."""
     kind, engine, stages = shape
