@@ -1,4 +1,4 @@
-"""Multiply-adds, dot products and accumulators with FP16, BF16, DLFloat16 and TF32 operands, alone and beside 8-bit ones."""
+"""Multiply-adds, dot products and accumulators with operands of 16 bits and TF32, alone and beside 8-bit ones."""
 
 from __future__ import annotations
 
