@@ -15,7 +15,7 @@ from fp9.rounding import Overflow, Rounding
 from fp9.sums.operands import Operand
 from fp9.sums.scales import Scales
 from fp9.sums.sides import Side, View, side, some_rows
-from fp9.system.parallel import PRODUCTS, WORTH_A_THREAD, Progress, row_parts, run_parts
+from fp9.system.parallel import PRODUCTS, WORTH_A_THREAD, Progress, Rates, row_parts, run_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,7 @@ WORTH_A_THREAD_STEPWISE = 1 << 15
 """Smallest number of products for which one more thread saves time, with the general kernel."""
 
 _NUMBERS_AT_A_TIME = 1 << 20
+_RATES = Rates()
 
 
 class Options(NamedTuple):
@@ -126,7 +127,9 @@ class Products:
             self.flags[number, rows] = found.flags
             self._again(number, a, b, rows.start + found.open[0], found.open[1])
 
-        return flagged if self._options.flags else work, WORTH_A_THREAD, fast.part
+        kind = type(fast), self._engine.step.products, self._options.flags
+        chosen = _RATES.measured(kind, flagged if self._options.flags else work, self._start.shape[2] * self._depth)
+        return chosen, _RATES.worth(kind, WORTH_A_THREAD), fast.part
 
     def _again(self, number: int, a: Side, b: Side, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
         if not rows.size:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from typing import TypeVar
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Generic, TypeVar
 
 Part = TypeVar("Part")
 
@@ -29,9 +31,64 @@ WORTH_A_THREAD = 1 << 20
 """Smallest number of elements or products for which one more thread saves time, with vector kernels."""
 
 
+SECONDS_OF_A_THREAD = 250e-6
+"""Shortest measured work, in seconds, for which one more thread saves time. Waking a thread takes 20 to 100 us."""
+
+_PIECES = 4
+"""Parts for each thread, if the work is long enough. A thread that is slow then takes fewer parts."""
+
+_LARGEST_POOL = 64
+_pool: ThreadPoolExecutor | None = None
+
+
 def cores() -> int:
     """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _helpers() -> ThreadPoolExecutor:
+    """Return the pool of threads, which lives as long as the process and grows when threads are needed."""
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(_LARGEST_POOL, "fp9")
+    return _pool
+
+
+def _forget_pool() -> None:
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)  # a child process has none of the threads
+
+
+class _Parts(Generic[Part]):
+    """Parts that several threads take one by one. The first exception ends the work of all threads."""
+
+    def __init__(self, work: Callable[[Part], None], parts: list[Part]) -> None:
+        self._work, self._parts, self._lock = work, parts, threading.Lock()
+        self._taken = self._done = 0
+
+    def take_all(self, progress: Progress | None = None) -> None:
+        """Work on parts until none is left."""
+        while (part := self._next()) is not None:
+            try:
+                self._work(part[0])
+            except BaseException:
+                self._taken = len(self._parts)
+                raise
+            with self._lock:
+                self._done += 1
+            if progress:
+                progress(self._done / len(self._parts))
+
+    def _next(self) -> tuple[Part] | None:
+        with self._lock:
+            if self._taken >= len(self._parts):
+                return None
+            self._taken += 1
+            return (self._parts[self._taken - 1],)
 
 
 def run_parts(
@@ -39,30 +96,51 @@ def run_parts(
 ) -> None:
     """Call `work` for every part, on `threads` threads. None means one thread for each core.
 
-    `work` must release the GIL to gain from threads. Raises ValueError for less than one thread. An exception
-    from `work` is raised after the current parts have ended.
+    The calling thread works too, so that calls inside `work`, and pools that are busy, cannot block. `work` must
+    release the GIL to gain from threads. Raises ValueError for less than one thread. An exception from `work` is
+    raised after the current parts have ended.
     """
     slices = list(parts)
     count = _count(threads, len(slices))
-    if count <= 1:
-        for done, part in enumerate(slices, 1):
-            work(part)
-            if progress:
-                progress(done / len(slices))
-        return
-    with ThreadPoolExecutor(count) as pool:
-        pending = {pool.submit(work, part) for part in slices}
-        try:
-            while pending:
-                done_now, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done_now:
-                    future.result()
-                if progress:
-                    progress(1 - len(pending) / len(slices))
-        except BaseException:
-            for future in pending:
-                future.cancel()
-            raise
+    shared = _Parts(work, slices)
+    helpers = [_helpers().submit(shared.take_all) for _ in range(min(count, _LARGEST_POOL) - 1)]
+    try:
+        shared.take_all(progress)
+    finally:
+        running = [helper for helper in helpers if not helper.cancel()]
+        wait(running)
+    for helper in running:
+        helper.result()
+    if progress and running:
+        progress(1.0)
+
+
+class Rates:
+    """Processor seconds per product of kinds of work, as measured. They decide how many threads a call uses."""
+
+    SMALLEST = 1 << 17
+    """Fewest products that are measured. In smaller ones fixed costs would count."""
+
+    def __init__(self) -> None:
+        self._rates: dict[Hashable, float] = {}
+
+    def worth(self, kind: Hashable, unmeasured: int) -> int:
+        """Return the smallest number of products for which one more thread saves time."""
+        rate = self._rates.get(kind)
+        return unmeasured if rate is None else max(1, int(SECONDS_OF_A_THREAD / rate))
+
+    def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
+        """Return `work` that measures itself. The rate follows the fastest calls, and forgets them slowly."""
+
+        def timed(rows: slice) -> None:
+            begun = time.thread_time()
+            work(rows)
+            products = (rows.stop - rows.start) * products_per_row
+            if products >= self.SMALLEST:
+                rate = (time.thread_time() - begun) / products
+                self._rates[kind] = min(rate, 1.2 * self._rates.get(kind, rate))
+
+        return timed
 
 
 def over_parts(size: int, threads: int | None, work: Callable[[slice], None], part: int = STREAMED) -> None:
@@ -90,8 +168,10 @@ def row_parts(
 
     Each thread gets at least `worth` products.
     """
-    count = _count(threads, rows * products_per_row // worth)
-    length = max(1, min(part // max(products_per_row, 1), -(-rows // count)))
+    products = rows * products_per_row
+    count = _count(threads, products // worth)
+    pieces = max(count, min(_PIECES * count, products // (2 * worth))) if count > 1 else 1
+    length = max(1, min(part // max(products_per_row, 1), -(-rows // pieces)))
     return [slice(start, min(start + length, rows)) for start in range(0, rows, length)]
 
 
