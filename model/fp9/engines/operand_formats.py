@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from fp9.formats import Format
 
 OPERAND_EXPONENTS = (-149, 128)
@@ -13,6 +15,11 @@ def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
 
     The error message begins with `where`. In the message, `role` follows the word "given".
     """
-    lowest, highest = OPERAND_EXPONENTS
-    if not fmt.lies_within(lowest, highest):
+    if not _is_operand(fmt):
+        lowest, highest = OPERAND_EXPONENTS
         raise ValueError(f"{where}{fmt.name} given{role}; give a format of numbers from 2^{lowest} to 2^{highest}")
+
+
+@functools.lru_cache(maxsize=256)
+def _is_operand(fmt: Format) -> bool:
+    return fmt.lies_within(*OPERAND_EXPONENTS)

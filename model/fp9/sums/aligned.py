@@ -29,19 +29,8 @@ class Aligned(Tiled):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        assert isinstance(engine.result.format, FixedFormat) and engine.window.width is not None
-        lowest, truncates = engine.result.format.lowest_exponent, engine.result.rounding is Rounding.RTZ
-        safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0
-        self._numbers: Any = aligned_kernels.Aligned(
-            engine.step.products,
-            engine.window.width,
-            lowest,
-            _zero_exponent(engine, a.span, b.span),
-            truncates,
-            self.carrier(max(safe, 2.0**lowest) if truncates else safe),
-            self.carrier(min(2.0**SAFE_EXPONENT, float(engine.result.format.max))),
-            self.carrier(tiny_below(engine.result.format)),
-        )
+        assert engine.window.width is not None
+        self._numbers: Any = _numbers(engine, self.carrier, _zero_exponent(engine, a.span, b.span))
         self._rounder = rounder(engine.result.format, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
         self._exponents = a.rows("exponents"), b.columns("exponents")
         fraction_bits = max(engine.result.format.precision, engine.addend_format.precision) - 1
@@ -169,3 +158,21 @@ def _holds(engine: Engine, precision: int) -> bool:
     """
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)
+
+
+@functools.lru_cache(maxsize=256)
+def _numbers(engine: Engine, carrier: type[np.floating[Any]], zero_exponent: int) -> Any:
+    """Return an engine's parameters in the kernels' terms."""
+    assert isinstance(engine.result.format, FixedFormat) and engine.window.width is not None
+    lowest, truncates = engine.result.format.lowest_exponent, engine.result.rounding is Rounding.RTZ
+    safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0
+    return aligned_kernels.Aligned(
+        engine.step.products,
+        engine.window.width,
+        lowest,
+        zero_exponent,
+        truncates,
+        carrier(max(safe, 2.0**lowest) if truncates else safe),
+        carrier(min(2.0**SAFE_EXPONENT, float(engine.result.format.max))),
+        carrier(tiny_below(engine.result.format)),
+    )

@@ -42,13 +42,17 @@ class Span(NamedTuple):
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
 
+@functools.lru_cache(maxsize=64)
+def _span(fmt: Format) -> Span:
+    return Span(fmt, *bit_range(fmt), fmt.precision)
+
+
 class _Kept:
     """Codes, and cached arrays that are computed from them. Arrays may have the last two axes exchanged."""
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
         self.codes, self.format = codes, fmt
-        lowest, highest = bit_range(fmt)
-        self.span = Span(fmt, lowest, highest, fmt.precision)
+        self.span = _span(fmt)
         self._made: dict[tuple[str, bool], NDArray[Any]] = {}
         self._making = threading.Lock()
 
@@ -60,11 +64,11 @@ class _Kept:
 
     @functools.cached_property
     def met_span(self) -> Span:
-        numbers = np.abs(self.format.table[self.met])
-        numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
-        if not numbers.size:
+        some = self.met & _is_nonzero(self.format)
+        tops, lowest = _top_bit_table(self.format)[some], lowest_bit_table(self.format)[some]
+        if not tops.size:
             return self.span._replace(highest=self.span.lowest)
-        return self.span._replace(lowest=int(lowest_bits(numbers).min()), highest=int(np.frexp(numbers.max())[1] - 1))
+        return Span(self.format, int(lowest.min()), int(tops.max()), self.span.precision)
 
     def array(self, what: str, swapped: bool) -> NDArray[Any]:
         with self._making:
@@ -106,8 +110,7 @@ class Operand:
     @property
     def is_finite(self) -> bool:
         """Return whether no code is an infinity or NaN."""
-        every = finite_table(self.format)
-        return bool(every.all() or every[self._kept.met].all())
+        return is_finite_format(self.format) or bool(finite_table(self.format)[self._kept.met].all())
 
     @property
     def codes(self) -> NDArray[Any]:
@@ -289,10 +292,30 @@ def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
 
 
 @functools.lru_cache(maxsize=64)
+def _is_nonzero(fmt: Format) -> NDArray[np.bool_]:
+    """Return a mask of the codes of finite numbers other than zero."""
+    found: NDArray[np.bool_] = power_table(fmt) > 0
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _top_bit_table(fmt: Format) -> NDArray[np.int16]:
+    """Return for every code the exponent of the number's highest bit. Zeros and specials have no meaning."""
+    values = np.where(_is_nonzero(fmt), np.abs(fmt.table), 1.0)
+    return (np.frexp(values)[1] - 1).astype(np.int16)
+
+
+@functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
     """Return a mask of the codes that are finite. The format has at most `TABLE_BITS` bits."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
+
+
+@functools.lru_cache(maxsize=64)
+def is_finite_format(fmt: Format) -> bool:
+    """Return whether every code is finite. The format has at most `TABLE_BITS` bits."""
+    return bool(finite_table(fmt).all())
 
 
 @functools.lru_cache(maxsize=64)

@@ -54,6 +54,7 @@ def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]])
     )
 
 
+@functools.lru_cache(maxsize=128)
 def tiny_below(result: Format) -> float:
     """Return a number that exceeds every result that may be tiny, before or after rounding."""
     return float(max(pow2(result.min_normal_exponent), result.value_of(result.smallest_code)))

@@ -102,13 +102,17 @@ def run_parts(
     """
     slices = list(parts)
     count = _count(threads, len(slices))
+    if len(slices) == 1 and not progress:
+        work(slices[0])
+        return
     shared = _Parts(work, slices)
     helpers = [_helpers().submit(shared.take_all) for _ in range(min(count, _LARGEST_POOL) - 1)]
     try:
         shared.take_all(progress)
     finally:
         running = [helper for helper in helpers if not helper.cancel()]
-        wait(running)
+        if running:
+            wait(running)
     for helper in running:
         helper.result()
     if progress and running:
