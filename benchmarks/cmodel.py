@@ -1,8 +1,9 @@
-"""Speed of the C model on one core, and `python -m benchmarks.cmodel UNIT...`: random operations held to the model."""
+"""Speed of the C model on one core, and `python -m benchmarks.cmodel UNIT...`: suites and random operations."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -114,26 +115,44 @@ def run() -> list[Result]:
     return [Result(f"C model, {word}", "fp9", float(rate)) for word, rate in map(str.split, lines)]
 
 
-def random_operations(found: Unit, count: int) -> None:
-    """Compare the C model with the golden model on random operations. Ends the program at the first mismatch."""
+def checked(found: Unit, count: int) -> dict[str, int]:
+    """Compare the C model with the golden model on the smoke and corner suites and on random operations.
+
+    Returns the number of operations of each suite. Ends the program at the first mismatch.
+    """
+    done: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for path, text in files(found).items():
             (folder / path).write_text(text)
         words = ["gcc", "-std=c99", "-O2", "-o", "bench", f"{found.name}_bench.c"]
         subprocess.run(words, cwd=folder, check=True)
-        for seed, done in enumerate(range(0, count, CHUNK)):
-            vectors = export(generate(found, "random", min(CHUNK, count - done), seed), folder)
-            checked = subprocess.run([folder / "bench", vectors], capture_output=True, text=True, check=False)
-            if checked.returncode:
-                sys.exit(f"{found.name}, seed {seed}: {checked.stdout}")
-        print(f"{found.name}: {count:,} random operations agree", flush=True)
+        suites = [("smoke", None, 0), ("corner", None, 0)]
+        suites += [("random", min(CHUNK, count - start), seed) for seed, start in enumerate(range(0, count, CHUNK))]
+        for suite, size, seed in suites:
+            vectors = generate(found, suite, size, seed)
+            compared = subprocess.run([folder / "bench", export(vectors, folder)], capture_output=True, text=True)
+            if compared.returncode:
+                sys.exit(f"{found.name}, {suite}, seed {seed}: {compared.stdout}")
+            done[suite] = done.get(suite, 0) + len(vectors)
+    print(f"{found.name}: " + ", ".join(f"{size:,} {suite}" for suite, size in done.items()) + " agree", flush=True)
+    return done
+
+
+def record(path: Path, name: str, done: dict[str, int]) -> None:
+    """Write the numbers of operations of a unit to a record, beside those of other units."""
+    units = json.loads(path.read_text()) if path.is_file() else {}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(dict(sorted((units | {name: done}).items())), indent=1) + "\n")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("units", nargs="*", metavar="UNIT")
     parser.add_argument("--count", type=int, default=10_000_000)
+    parser.add_argument("--record", type=Path, help="file of numbers of operations, such as records/cmodel.json")
     given = parser.parse_args()
     for name in given.units or CATALOGUE:
-        random_operations(unit(name), given.count)
+        done = checked(unit(name), given.count)
+        if given.record:
+            record(given.record, name, done)
