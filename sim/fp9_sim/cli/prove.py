@@ -11,6 +11,7 @@ from fp9.cli.support import SEED, Command, Seconds, extra, keeps, load_unit, pro
 from fp9.cli.words import UNIT, Words
 from fp9.system.cache import recomputing
 from fp9_sim.cli.options import records_option
+from fp9_sim.cli.trace import trace_command
 
 if TYPE_CHECKING:
     from fp9.units import Unit
@@ -87,7 +88,12 @@ def prove(
         for claim in r.claims
     ]
     columns = ["unit", "claim", "state", "cases proven", "seconds"]
-    show([r.to_dict() for r in records], as_json, table("Proofs", columns, rows, numbers=columns[3:]), *_notes(records))
+    show(
+        [r.to_dict() for r in records],
+        as_json,
+        table("Proofs", columns, rows, numbers=columns[3:]),
+        *_notes(records, path, settings),
+    )
     if not all(r.proven for r in records):
         raise SystemExit(1)
 
@@ -120,7 +126,7 @@ def _count(cases: tuple[Any, ...]) -> str:
     return f"{sum(case.state == 'proven' for case in cases)} of {len(cases)}"
 
 
-def _notes(records: list[ProofRecord]) -> list[str]:
+def _notes(records: list[ProofRecord], path: Path | None, settings: tuple[str, ...]) -> list[str]:
     from fp9_sim.proofs import counterexample_text  # slow to load
 
     lines = []
@@ -133,7 +139,16 @@ def _notes(records: list[ProofRecord]) -> list[str]:
             for case in claim.cases:
                 if case.counterexample:
                     lines.append(f"{record.unit}, {case.name}: refuted by {counterexample_text(case.counterexample)}")
+                    lines += _command(record.unit, case.counterexample, path, settings)
     return lines
+
+
+def _command(name: str, found: dict[str, Any], path: Path | None, settings: tuple[str, ...]) -> list[str]:
+    """Return the command that shows the operation of a counterexample. A counterexample of clocks has none."""
+    if not found["outputs"]:
+        return []
+    codes = {port: text.split()[0] for port, text in found["inputs"].items()}
+    return [f"to see its fields: {trace_command(name, codes, [path] if path else [], settings)} --waves waves.vcd"]
 
 
 @click.command(cls=Command, page="explanation/verification-strategy.md")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fp9.cli.support import (
-    SEED,
     Command,
     UserError,
     doing,
@@ -20,64 +18,17 @@ from fp9.cli.support import (
     show,
     table,
 )
-from fp9.cli.words import OUT_FILE, SIMULATOR, UNIT, Words
+from fp9.cli.words import OUT_FILE, SIMULATOR, UNIT
+from fp9_sim.cli.operations import Wanted, edited, operation_options
 from fp9_sim.cli.reports import NOT_COMPARED, Reports, checks_table, report_options
+from fp9_sim.cli.trace import index_command, trace_command
 
 if TYPE_CHECKING:
     from fp9.units import Unit
-    from fp9.vectors import VectorSet
     from fp9_sim import Regression
 
-_PATH = click.Path(path_type=Path)
-_SUITES = ("smoke", "corner", "random", "full")
 _SHOWN = 5
 """Largest number of mismatches that are printed. The JSON holds more."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The operations that the user asked for, and files to write."""
-
-    simulators: tuple[str, ...]
-    path: Path | None
-    verilog: tuple[Path, ...]
-    suite: str | None
-    count: int
-    first: int | None
-    around: int | None
-    seed: int
-    waves: Path | None
-    coverage: Path | None
-
-    def vectors(self, unit: Unit) -> VectorSet:
-        """Return the golden vectors. `around` and `first` choose a part of them."""
-        from fp9 import vectors as library  # slow to load
-        from fp9_sim.regression import neighbourhood  # slow to load
-
-        if self.path is not None:
-            made = library.read_for(unit, self.path)
-        elif self.suite is not None:
-            made = library.generate(unit, self.suite, self.count if self.suite == "random" else None, self.seed)
-        else:
-            corner = library.generate(unit, "corner", seed=self.seed)
-            made = library.concatenate([corner, library.generate(unit, "random", self.count, self.seed)])
-        if self.around is not None:
-            return neighbourhood(made, self.around)
-        return neighbourhood(made, 0, self.first) if self.first is not None else made
-
-
-def operation_options(function: Any) -> Any:
-    """Add the options that choose operations."""
-    options = (
-        click.option("--vectors", "path", type=_PATH, help="Vector file to simulate; default: generated."),
-        click.option("--verilog", type=_PATH, multiple=True, help="Files of an edited UNIT; default: generated."),
-        click.option("--suite", type=Words(_SUITES), help=f"{', '.join(_SUITES)}; default: corner and random."),
-        click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="Random operations."),
-        click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of operations and stalls."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
 
 
 @click.command(cls=Command, page="how-to/verify-a-unit.md")
@@ -104,6 +55,7 @@ def sim(name: str, settings: tuple[str, ...], as_json: bool, reports: Reports, *
     """
     with extra("sim"):
         from fp9_sim import SIMULATORS, regression  # slow to load
+        from fp9_sim.trace import save_file  # slow to load
     wanted = Wanted(**given)
     chosen = wanted.simulators or SIMULATORS
     if wanted.waves is not None and len(chosen) > 1:
@@ -126,6 +78,8 @@ def sim(name: str, settings: tuple[str, ...], as_json: bool, reports: Reports, *
                 verilog=text,
             )
             runs.append(run)
+    if wanted.waves is not None:
+        save_file(unit, wanted.waves)
     sound = all(run.passed for run in runs)
     if reports.seconds is not None:
         doing(f"{unit.name}: a proof within {reports.seconds:g} s")
@@ -134,16 +88,10 @@ def sim(name: str, settings: tuple[str, ...], as_json: bool, reports: Reports, *
     reports.write(unit.name, checks)
     tables = [_results_table(unit, runs), *_coverage_tables(runs[0]), checks_table(checks)]
     records = [run.to_dict() | {"proof": proof.to_dict() if proof else None} for run in runs]
-    show(records, as_json, *tables, *_sentences(runs), *(said for check in proven for said in check.findings))
+    said = [*_sentences(runs), *(text for check in proven for text in check.findings)]
+    show(records, as_json, *tables, *said, *_hints(name, unit, wanted, settings, runs))
     if not regression.passed(checks):
         raise SystemExit(1)
-
-
-def edited(unit: Unit, files: tuple[Path, ...]) -> str | None:
-    """Return the text of the user's files, or None without files."""
-    from fp9_sim.third_party import source_text  # slow to load
-
-    return source_text(files, unit.name) if files else None
 
 
 def _sentences(runs: list[Regression]) -> list[str]:
@@ -151,6 +99,20 @@ def _sentences(runs: list[Regression]) -> list[str]:
     said = [text for run in runs for text in run.violations]
     said += [str(mismatch) for run in runs for mismatch in run.mismatches[:_SHOWN]]
     return list(dict.fromkeys(said))
+
+
+def _hints(name: str, unit: Unit, wanted: Wanted, settings: tuple[str, ...], runs: list[Regression]) -> Iterator[str]:
+    """Yield the commands that show the first wrong operation: its fields, and its waveforms."""
+    first = next((mismatch for run in runs for mismatch in run.mismatches), None)
+    if first is None or unit.group > 1 or wanted.first is not None or wanted.around is not None:
+        return
+    if unit.has_state:
+        command = index_command(name, first.index, wanted, settings)
+    else:
+        codes = {port: f"0x{value.hex}" for port, value in first.inputs.items()}
+        command = trace_command(name, codes, wanted.verilog, settings)
+    yield f"to see its fields: {command}"
+    yield f"to see its waveforms, add to your command: --simulator icarus --around {first.index} --waves waves.vcd"
 
 
 def _results_table(unit: Unit, runs: list[Regression]) -> Any:

@@ -12,6 +12,7 @@ from fp9.cli.support import Command, UserError, doing, extra, show, table
 from fp9.cli.words import SIMULATOR
 from fp9_rtl.cli import library_options
 from fp9_sim.cli.reports import NOT_COMPARED, Reports, checks_table, report_options
+from fp9_sim.cli.trace import trace_command
 
 if TYPE_CHECKING:
     from fp9_sim.third_party import Design, Verdict
@@ -98,9 +99,18 @@ def check_rtl(
     if verdict.explained.unexplained:
         said.insert(0, f"{verdict.explained.unexplained} of {total} mismatches: no known difference explains them")
     said += [text for check in proven for text in check.findings]
+    said += _command(paths[0], design, verdict)
     show(record, as_json, *_tables(verdict), checks_table(checks), *said)
     if not regression.passed(checks):
         raise SystemExit(1)
+
+
+def _command(path: Path, design: Design, verdict: Verdict) -> list[str]:
+    """Return the command that shows the first mismatch, if the design's result is at a known clock."""
+    if not verdict.mismatches or design.spec.has_state or design.latency_from_handshake or design.latency is None:
+        return []
+    codes = {port: f"0x{value.hex}" for port, value in verdict.mismatches[0].inputs.items()}
+    return [f"to see its fields: {trace_command(str(path), codes)} --waves waves.vcd"]
 
 
 def _tables(verdict: Verdict) -> list[Any]:

@@ -9,6 +9,7 @@ from fp9_sim.third_party.draft import draft
 from fp9_sim.third_party.mapping import Design, load, spec_of
 from fp9_sim.third_party.proof import design_proof
 from fp9_sim.third_party.sources import source_text
+from fp9_sim.third_party.wrapper import wrapped
 
 __all__ = [
     "Design",
@@ -21,4 +22,5 @@ __all__ = [
     "load",
     "source_text",
     "spec_of",
+    "wrapped",
 ]

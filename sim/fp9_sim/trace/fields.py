@@ -1,0 +1,92 @@
+"""The intermediate fields of an operation in the order in which data flow, for one or two circuits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import fp9_rtl
+from fp9.units import Unit
+from fp9_sim.bench.golden import results_of
+from fp9_sim.trace.harness import Signals, signals
+from fp9_sim.trace.terms import Term, exact_terms
+
+_MODULE = re.compile(r"^module (\w+)\((.*?)\);(.*?)^endmodule", re.MULTILINE | re.DOTALL)
+_INSTANCE = re.compile(r"^  (\w+) (u_\w+) \(", re.MULTILINE)
+_DECLARED = re.compile(r"^  (output|wire|reg|output reg) (?:\[\d+:\d+\] )?(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the circuit: its stage, its name, its bits in the generated circuit and in the given one.
+
+    `given` is None without a given circuit, or if that circuit has no such signal.
+    """
+
+    stage: str
+    name: str
+    model: str
+    given: str | None
+
+    @property
+    def differs(self) -> bool:
+        """Return whether both circuits have the field, with different values."""
+        return self.given is not None and self.given != self.model
+
+
+@dataclass(frozen=True)
+class Trace:
+    """An operation: exact terms, fields in the order of the data, and outputs."""
+
+    terms: tuple[Term, ...]
+    fields: tuple[Field, ...]
+    outputs: tuple[Field, ...]
+
+    @property
+    def first_difference(self) -> Field | None:
+        """Return the first field that differs from the generated circuit."""
+        return next((field for field in (*self.fields, *self.outputs) if field.differs), None)
+
+
+def traced(
+    unit: Unit, operations: Sequence[Mapping[str, int]], verilog: str | None = None, waves: Path | None = None
+) -> Trace:
+    """Trace the last of some operations, which follow a reset. `verilog` is a circuit to compare.
+
+    `waves` is a file for the waveforms of that circuit, or else of the generated one.
+
+    The fields are those of the generated circuit. Raises ValueError for a unit whose results belong to blocks, and
+    the errors of `signals`.
+    """
+    if unit.group > 1:
+        raise ValueError(f"{unit.name}: its results belong to blocks of {unit.group} operations; trace a unit without")
+    text = fp9_rtl.verilog(unit)
+    vectors = results_of(unit, operations)
+    model = signals(unit, text, operations, waves if verilog is None else None)
+    given = signals(unit, verilog, operations, waves) if verilog is not None else None
+    expected = {p.name: f"{int(vectors.expected[p.name][-1]):0{p.width}b}" for p in unit.outputs}
+    outputs = tuple(
+        Field("outputs", name, bits, (given or model).outputs.get(name, "")) for name, bits in expected.items()
+    )
+    terms = tuple(exact_terms(unit, vectors.inputs, vectors.expected))
+    return Trace(terms, tuple(_fields(unit, text, model, given)), outputs)
+
+
+def _fields(unit: Unit, text: str, model: Signals, given: Signals | None) -> Iterator[Field]:
+    modules = {name: body for name, _, body in _MODULE.findall(text)}
+    heads = {name: head for name, head, _ in _MODULE.findall(text)}
+
+    def of(module: str, path: str) -> Iterator[Field]:
+        for kind, instance in _INSTANCE.findall(modules[module]):
+            yield from of(kind, f"{path}{instance}.")
+        if _INSTANCE.search(modules[module]):
+            return  # its own wires are ports of its parts
+        for _, name in _DECLARED.findall(modules[module] + heads[module]):
+            bits = model.inside.get(f"{path}{name}")
+            if bits is not None:
+                theirs = given.inside.get(f"{path}{name}") if given else None
+                yield Field(path.removesuffix(".").replace("u_", "") or unit.name, name, bits, theirs)
+
+    yield from of(unit.name, "")
