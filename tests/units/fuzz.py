@@ -14,6 +14,7 @@ package with its bench for one in twenty. Results are lines of results.jsonl in 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -22,7 +23,7 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -39,8 +40,11 @@ from fp9.units.toml import KINDS, build, dumps, load, value_text
 PACKAGED = 20
 """Of so many units one has a package."""
 
-LONGEST = 400
-"""Seconds after which a unit counts as a fault."""
+LONGEST, HANGING = 400, 4000
+"""Processor seconds, and seconds, after which a unit counts as a fault. A loaded machine stretches only the latter."""
+
+WATCHED = 5
+"""Seconds between two looks at the time of a unit."""
 
 SHOWN = 2
 """Faults of one class that are shrunk and printed; others are counted."""
@@ -53,8 +57,23 @@ class TooLong(BaseException):
     """The checks of a unit do not end."""
 
 
-def _alarm(*_: object) -> None:
-    raise TooLong(f"{LONGEST} seconds are over")
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    """Raise TooLong in the block after `LONGEST` processor seconds or `HANGING` seconds."""
+    cpu, begun = _cpu(), time.monotonic()
+
+    def look(*_: object) -> None:
+        if _cpu() - cpu > LONGEST:
+            raise TooLong(f"{LONGEST} processor seconds are over")
+        if time.monotonic() - begun > HANGING:
+            raise TooLong(f"{HANGING} seconds are over")
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, WATCHED, WATCHED)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def checked(text: str, seed: int, models: bool) -> dict[str, Any]:
@@ -62,23 +81,18 @@ def checked(text: str, seed: int, models: bool) -> dict[str, Any]:
     unit, before = build(tomllib.loads(text)), _cpu()
     checks = MODELS if models else WITH_PACKAGE if seed % PACKAGED == 0 else CIRCUITS
     record: dict[str, Any] = {}
-    signal.signal(signal.SIGALRM, _alarm)
-    signal.alarm(LONGEST)
     try:
-        outcome, record["operations"] = check_unit(unit, seed, checks)
+        with limited():
+            outcome, record["operations"] = check_unit(unit, seed, checks)
         record["outcome"] = outcome.partition(":")[0]
     except Fault as fault:
         record |= {"outcome": "fault", "class": signature(unit.kind, fault), "said": str(fault)}
-        signal.alarm(LONGEST)
-        try:
+        small = unit
+        with contextlib.suppress(TooLong), limited():
             small, fault = shrunk(unit, seed, fault)
-        except TooLong:
-            small = unit
         record |= {"shrunk": dumps(small), "said": str(fault)}
     except TooLong as error:
         record |= {"outcome": "fault", "class": f"{unit.kind} takes long", "said": str(error)}
-    finally:
-        signal.alarm(0)
     return record | {"cpu": round(_cpu() - before, 2)}
 
 

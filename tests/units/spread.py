@@ -15,9 +15,13 @@ from fp9.engines import PARAMETERS, Engine
 from fp9.formats import FixedFormat, Format
 from fp9.units import Unit
 from fp9.units.toml import KINDS, build, ordered_fields
+from fp9_rtl.components import check_offered
 
 CANDIDATES = 12
 """Accepted specifications of which the one with most new pairs is taken."""
+
+WITH_CIRCUIT = 0.9
+"""Share of seeds that take a candidate with hardware, if one was found. Models alone check less of a unit."""
 
 MOST_REFUSED = 150
 """Refused specifications after which fewer candidates have to do."""
@@ -125,7 +129,8 @@ class Spread:
         """The specification of a seed that adds most pairs to these, and those that were refused on the way."""
         rng, best, refused, accepted = Random(seed), None, list[Refused](), 0
         kind = rng.choices(kinds, weights=kinds_by_fields(kinds))[0]
-        most = -1
+        prefers_circuit = rng.random() < WITH_CIRCUIT
+        most = (False, -1)
         while accepted < CANDIDATES and (accepted == 0 or len(refused) < MOST_REFUSED):
             fields = draw(rng, kind)
             try:
@@ -134,10 +139,18 @@ class Spread:
                 refused.append(Refused(fields, error))
                 continue
             accepted += 1
-            if (new := self.new_pairs(unit)) > most:
-                best, most = unit, new
+            if (rank := (prefers_circuit and _has_hardware(unit), self.new_pairs(unit))) > most:
+                best, most = unit, rank
         assert best is not None
         return best, refused
+
+
+def _has_hardware(unit: Unit) -> bool:
+    try:
+        check_offered(unit)
+    except ValueError:
+        return False
+    return True
 
 
 def _pairs(found: list[Value]) -> Iterator[tuple[Value, Value]]:

@@ -96,6 +96,12 @@ SUITES: tuple[dict[str, object], ...] = (
         "stages": 2,
         "scale": "e8m0",
     },
+    {
+        "kind": "dot",
+        "b": "bf16",
+        "engine": {"chunk": {"length": 4}},
+        "scale": "e8m0",
+    },  # no scale makes all products tiny
 )
 """Fields that no unit of the catalogue has together."""
 

@@ -88,6 +88,12 @@ def operands(rng: Random, fields: Table) -> list[str]:
     return list({operand(rng, fields): 0 for _ in range(rng.choice([1, 1, 2, 3]))})
 
 
+def _operands_of_fpu(rng: Random, fields: Table) -> list[str]:
+    """Operand formats of an FPU: mostly those of HFP8, as its circuit takes no others."""
+    formats = ["hfp8_143", "hfp8_152", _family(rng, "hfp8_143")]
+    return rng.sample(formats, rng.choice([1, 2])) if rng.random() < 0.8 else operands(rng, fields)
+
+
 def target(rng: Random, fields: Table) -> str:
     """A format of 8 bits."""
     kinds = (lambda: rng.choice([n for n in _NARROW if format(n).bits == 8]), lambda: described(rng, range(8, 9)))
@@ -164,7 +170,8 @@ def engine(rng: Random, fields: Table) -> object:
         if value is not LEFT_OUT:
             table[name] = value
     if kind == "fpu" and rng.random() > _ODD:
-        table |= {"result": rng.choice(_HALVES)}
+        of_circuit = {"result": "dlfloat16", "rounding": "rna"}
+        table |= of_circuit if rng.random() < 0.7 else {"result": rng.choice(_HALVES)}
         table.pop("promotion", None)
     del table["kind"]
     return _written(rng, base, table)
@@ -297,6 +304,8 @@ BY_FIELD: dict[str, Draw] = {
     "Window.zero_exponent": _with_window(
         lambda rng, _: rng.choice([-139, -133, -132, -21, -20, -6, 0, 3, rng.randint(-150, 20)])
     ),
+    "Fpu.a": _operands_of_fpu,
+    "Fpu.b": _operands_of_fpu,
     "Dot.a": operands,
     "Dot.b": operands,
     "Window.interleaved": _joined,

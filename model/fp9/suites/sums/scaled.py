@@ -79,7 +79,7 @@ def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Itera
     largest_product = int(powers(unit.a[first], unit.b[second])[2][-1])
     normal = fixed(unit.engine.result.format).min_normal_exponent - largest_product
     lowest = 2 * floor_log2(scale.value_of(scale.smallest_code))
-    yield _lone_bits(unit, first, second, rng, range(lowest, normal + 1))
+    yield _lone_bits(unit, first, second, rng, range(min(lowest, normal), normal + 1))
     yield from _borrowed(unit, first, second, rng, range(normal - unit.products.bit_length() - 1, normal + 1))
 
 
