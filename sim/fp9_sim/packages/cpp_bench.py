@@ -7,7 +7,7 @@ from fp9.vectors import VectorSet
 from fp9.vectors.encodings import hex_digits
 from fp9_sim.bench.exchange import prefix_of
 from fp9_sim.packages.numbers import cpp_functions, cpp_shown
-from fp9_sim.packages.verilog_bench import MAX_SHOWN, PATIENCE, STALLED, filled, uncompared
+from fp9_sim.packages.verilog_bench import LONGEST_RESET, MAX_SHOWN, PATIENCE, STALLED, filled, uncompared
 
 
 def cpp_bench(vectors: VectorSet) -> str:
@@ -208,7 +208,8 @@ def _clocked_words(vectors: VectorSet) -> dict[str, object]:
         "held": ", ".join(f"top.{p.name}" for p in unit.outputs),
         "late": "late < LATENCY || (late > LATENCY && !stalls)" if waits else "late != LATENCY",
         "takes": "ends != BLOCKED && !(stalls && received < STALLED && pauses(clock / 128))" if waits else "true",
-        "blocked": "  stream(top, vectors, PREFIX, false, BLOCKED);\n" if waits else "",
+        "blocked": "  stream(top, vectors, PREFIX, 1, false, BLOCKED);\n" if waits else "",
+        "longest": LONGEST_RESET,
     }
 
 
@@ -235,16 +236,18 @@ static void edge(Top& top) {
   top.clk = 0;
 }
 
-// The first `count` vectors after a reset of one clock, which may cut a stream before it.
-static void stream(Top& top, const std::vector<Vector>& vectors, size_t count, bool stalls, Ends ends) {
+// The first `count` vectors after a reset of some clocks, which may cut a stream before it.
+static void stream(Top& top, const std::vector<Vector>& vectors, size_t count, int clocks, bool stalls, Ends ends) {
   std::vector<size_t> taken_at;
   std::vector<uint64_t> held;
   size_t received = 0, idle = 0, after = 0;
   bool waiting = false, ready = true;
   @{reset} = @{active};
   top.in_valid = 0;
-  top.eval();
-  edge(top);
+  for (int clock = 0; clock < clocks; ++clock) {
+    top.eval();
+    edge(top);
+  }
   @{reset} = @{idle};
   for (size_t clock = 0;; ++clock) {
     if (ends == BLOCKED ? idle > LATENCY + 1 : ends == TAKEN && taken_at.size() == count) return;
@@ -291,9 +294,10 @@ int main(int argc, char** argv) {
   Verilated::randSeed(1);
   Top top;
 @{enabled}  top.clk = 0;
-  stream(top, vectors, PREFIX, false, DRAINED);
-@{blocked}  stream(top, vectors, std::min(PREFIX, 2 * LATENCY + 2), false, TAKEN);
-  stream(top, vectors, COUNT, true, DRAINED);
+  stream(top, vectors, PREFIX, 1, false, DRAINED);
+@{blocked}  for (int clocks = 1; clocks <= @{longest}; ++clocks)
+    stream(top, vectors, std::min(PREFIX, 2 * LATENCY + 2), clocks, false, TAKEN);
+  stream(top, vectors, COUNT, 1, true, DRAINED);
   return finish();
 }
 """

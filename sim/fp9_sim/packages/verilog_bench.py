@@ -27,6 +27,10 @@ leaves.
 """
 
 
+LONGEST_RESET = 3
+"""Number of clocks of the longest reset. Shorter resets, down to one clock, cut other streams."""
+
+
 def filled(template: str, words: Mapping[str, object]) -> str:
     """Replace each @{word} in the template by its value."""
     return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
@@ -243,7 +247,8 @@ def _clocked_words(vectors: VectorSet) -> dict[str, object]:
         "in_ready": "wire in_ready;" if waits else "wire in_ready = 1'b1;",
         "takes_results": "ends != BLOCKED && !(stalls && received < STALLED && pauses(clock / 128))" if waits else "1",
         "late": "late < LATENCY || (late > LATENCY && !stalls)" if waits else "late != LATENCY",
-        "blocked": "    stream(PREFIX, 0, BLOCKED);\n" if waits else "",
+        "longest": LONGEST_RESET,
+        "blocked": "    stream(PREFIX, 1, 0, BLOCKED);\n" if waits else "",
     }
 
 
@@ -253,13 +258,14 @@ _CLOCKED = """\
   localparam LATENCY = @{latency};
   localparam PREFIX = @{prefix};  // vectors of the streams before the one with all of them
   localparam STALLED = @{stalled};  // vectors after which a stream with stalls is at full rate
+  localparam LONGEST = @{longest};  // clocks of the longest reset
   localparam DRAINED = 0, TAKEN = 1, BLOCKED = 2;  // when a stream ends
   reg clk, rst, in_valid, out_ready, taken, waiting;
   reg [@{width}-1:0] held;
   wire out_valid;
   @{in_ready}
   integer taken_at [0:COUNT-1];
-  integer sent, received, clock, idle, seed;
+  integer sent, received, clock, clocks, idle, seed;
   @{name} unit (@{connections});
 
   // Whether a side pauses: never, sometimes, often or nearly always, by the `phase` of the stream.
@@ -309,12 +315,14 @@ _CLOCKED = """\
     end
   endtask
 
-  // The first `count` vectors after a reset of one clock, which may cut a stream before it.
-  task stream(input integer count, input stalls, input integer ends);
+  // The first `count` vectors after a reset of some clocks, which may cut a stream before it.
+  task stream(input integer count, input integer clocks, input stalls, input integer ends);
     begin
       {rst, in_valid, waiting} = 3'b100;
-      #5 clk = 1;
-      #5 clk = 0;
+      repeat (clocks) begin
+        #5 clk = 1;
+        #5 clk = 0;
+      end
       rst = 0;
       sent = 0;
       received = 0;
@@ -344,9 +352,10 @@ _CLOCKED = """\
     seed = 1;
     {clk, out_ready} = 0;
 @{start}
-    stream(PREFIX, 0, DRAINED);
-@{blocked}    stream(PREFIX < 2 * LATENCY + 2 ? PREFIX : 2 * LATENCY + 2, 0, TAKEN);
-    stream(COUNT, 1, DRAINED);
+    stream(PREFIX, 1, 0, DRAINED);
+@{blocked}    for (clocks = 1; clocks <= LONGEST; clocks = clocks + 1)
+      stream(PREFIX < 2 * LATENCY + 2 ? PREFIX : 2 * LATENCY + 2, clocks, 0, TAKEN);
+    stream(COUNT, 1, 1, DRAINED);
     finish;
   end
 endmodule

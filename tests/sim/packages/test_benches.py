@@ -134,7 +134,7 @@ def test_a_bench_finds_a_breach_of_the_protocol(fault: int, form: str, folder: P
     assert "PASS" not in done.stdout
 
 
-DRIVER = """// Random operations, stalls and resets of one clock; nothing but the assertions judges the unit.
+DRIVER = """// Random operations, stalls and resets of one to three clocks; nothing but the assertions judges the unit.
 #include <random>
 
 #include "Vmine.h"
@@ -146,7 +146,7 @@ int main() {
   for (int clock = 0; clock < 20000; ++clock) {
     const bool stalls = clock / 100 % 2;
     top.clk = 0;
-    top.rst = clock % 150 == 0;
+    top.rst = clock % 150 <= clock / 150 % 3;
     if (!top.in_valid || top.rst || (top.in_valid && top.in_ready)) {
       top.in_valid = !top.rst && (!stalls || random() % 2);
       top.code = random();
@@ -171,6 +171,7 @@ ASSERTED = {
     7: "no_loss",
     8: "stable_while_stalled",
     9: "no_repeat|in_order",
+    12: "empties_in_reset",
 }
 """The assertion that each fault breaks."""
 

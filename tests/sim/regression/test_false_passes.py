@@ -113,21 +113,6 @@ def test_a_regression_holds_the_unit_to_its_latency(simulator: str, build_dir: P
     assert "comes 3 clocks after its operation; the unit takes 9" in violation
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("simulator", SIMULATORS)
-def test_a_regression_resets_for_more_than_one_clock(simulator: str, build_dir: Path) -> None:
-    """The last stage takes a second clock of reset for an operation; a reset of one clock does not show it."""
-    before, head, module = verilog(PIPELINE).partition(f"module {PIPELINE.name}_pipeline_register3(")
-    assert module.count("o_valid <= 1'b0;") == 1
-    module = module.replace("o_valid <= 1'b0;", "o_valid <= was_reset;")
-    held = "  reg was_reset;\n  initial was_reset = 1'b0;\n  always @(posedge clk) was_reset <= rst;\n"
-    module = module.replace("  assign i_ready", f"{held}  assign i_ready", 1)
-    found = regress(
-        PIPELINE, generate(PIPELINE, "random", 200), simulator, verilog=before + head + module, build_dir=build_dir
-    )
-    assert any(re.search(r"after a reset of [234] clocks", violation) for violation in found.violations)
-
-
 MAPPING = """
 files = ["mydot.v"]
 top = "mydot"

@@ -20,18 +20,23 @@ FAULTS = {
     9: "a result is repeated",
     10: "the unit is not ready where its result is taken",
     11: "a valid is unknown",
+    12: "the second clock of a reset leaves a result",
 }
 """What the number in the file switches on."""
 
 _READ = """\
   integer fault, file;
+  reg was_reset;
+  always @(posedge clk) was_reset <= rst;
   initial begin
-    o_valid = 0;
+    {o_valid, was_reset} = 0;
     fault = 0;
     file = $fopen("@file", "r");
     if (file != 0) file = $fscanf(file, "%d", fault);
   end
 """
+
+_WARNINGS = ("BLKSEQ", "PROCASSINIT", "UNUSEDSIGNAL")
 
 _EDITS = [
     *((stage, "if (rst)", f"if (rst && fault != {stage})") for stage in (1, 2, 3)),
@@ -42,6 +47,7 @@ _EDITS = [
         "o_valid <= fault == 7 ? i_valid & ~o_valid : fault == 9 ? i_valid | o_valid\n"
         "        : fault == 11 & i_valid ? 1'bx : i_valid;",
     ),
+    (3, "o_valid <= 1'b0;", "o_valid <= fault == 12 & was_reset;"),
     (3, "if (i_ready_and_i_valid)", "if (i_ready_and_i_valid | fault == 8)"),
     (3, "= ~o_valid | o_ready;", "= ~o_valid | o_ready & fault != 10;"),
 ]
@@ -59,4 +65,4 @@ def with_faults(unit: Unit, file: str) -> str:
                 assert good in module
                 module = module.replace(good, bad, 1)
         text = f"{before}{head}{module}"
-    return f"/* verilator lint_off BLKSEQ */\n/* verilator lint_off PROCASSINIT */\n{text}"
+    return "".join(f"/* verilator lint_off {warning} */\n" for warning in _WARNINGS) + text
