@@ -201,9 +201,10 @@ _BENCHES = (
 )
 
 _BENCHES_CLOCKED = (
-    f"{_BENCHES} They stall both sides. They reset the unit for one clock in mid-stream: where every stage is full, "
-    "and at full rate. They check the latency, that a result stands until it is taken, and that none is lost, "
-    "repeated or out of order. The assertions in `tb` check the same in every bench that reads them."
+    f"{_BENCHES} They stall both sides. They reset the unit in mid-stream for one clock and for several: where "
+    "every stage is full, and at full rate. They check the latency, that a result stands until it is taken, and "
+    "that none is lost, repeated or out of order. The assertions in `tb` check the same in every bench that reads "
+    "them."
 )
 
 

@@ -77,7 +77,8 @@ def hinted(design: Design, violation: str) -> str:
         )
     if design.reset is None and design.latency_from_handshake:
         return f"{violation}; the mapping names no [reset]: add one with its port"
-    if design.reset is not None and " 0 results" in violation:
+    unset = "is x" in violation and violation.endswith("at power-up")
+    if design.reset is not None and (unset or " 0 results" in violation):
         level = "low" if design.reset[1] else "high"
         return f'{violation}; the mapping says [reset] active = "{level}": check it, and [handshake]'
     return violation

@@ -15,6 +15,8 @@ from fp9.units.toml import build, dumps
 from fp9.vectors import export, generate, manifest_path
 from fp9_rtl import verilog
 from fp9_sim import SIMULATORS, regress
+from fp9_sim.third_party import load
+from fp9_sim.third_party.protocol import hinted
 
 UNIT = "fma_fp32"
 
@@ -135,11 +137,16 @@ engine = "fma_fp32(G=4)"
 """
 
 
+def _mapped(folder: Path, text: str, more: str = "", active: str = "high") -> Path:
+    """The mapping of the unit as third-party Verilog."""
+    (folder / "mydot.v").write_text(text)
+    (mapping := folder / "mydot_check.toml").write_text(MAPPING.format(more=more, active=active))
+    return mapping
+
+
 def _checked(folder: Path, text: str, more: str = "", active: str = "high") -> Result:
     """What check-rtl says by default of the unit as third-party Verilog."""
-    (folder / "mydot.v").write_text(text)
-    (folder / "mydot_check.toml").write_text(MAPPING.format(more=more, active=active))
-    return CliRunner().invoke(main, ["check-rtl", str(folder / "mydot_check.toml"), "--count", "500"])
+    return CliRunner().invoke(main, ["check-rtl", str(_mapped(folder, text, more, active)), "--count", "500"])
 
 
 @pytest.mark.slow
@@ -186,6 +193,13 @@ def test_check_rtl_says_what_to_set(
     assert done.exit_code == 1, done.output
     assert re.search(says.replace("[", r"\["), " ".join(done.stdout.split()))
     assert "check_mydot" not in done.stdout
+
+
+def test_an_unknown_valid_at_power_up_names_the_level_of_the_reset(tmp_path: Path) -> None:
+    design = load(_mapped(tmp_path, verilog(PIPELINE), active="low"))
+    violation = "out_valid is x; after a reset of one clock "
+    assert 'the mapping says [reset] active = "low"' in hinted(design, f"{violation}at power-up")
+    assert hinted(design, f"{violation}at full rate") == f"{violation}at full rate"
 
 
 @pytest.mark.slow
