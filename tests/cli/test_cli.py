@@ -153,6 +153,9 @@ def test_a_unit_printed_as_toml_is_read_back(tmp_path: Path) -> None:
     file = tmp_path / "unit.toml"
     file.write_text(run("units", "mac_fp32", "--set", "stages=3", "--toml").stdout)
     record = answer("units", file)
+    assert "rst" in [port["name"] for port in record["control_ports"]]
+    fields = {field["name"]: field for field in record["other_fields"]}
+    assert (fields["enable"]["adds"], fields["reset"]["adds"]) == (["enable"], ["rst_n"])
     assert isinstance(record, dict)
     assert (record["kind"], record["stages"]) == ("mac", 3)
 

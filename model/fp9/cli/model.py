@@ -67,10 +67,15 @@ def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ..
     if toml:
         echo(unitfile.dumps(unit))
         return
-    record = records.unit_record(unit)
-    ports = [[p["direction"], p["name"], p["width"], p["doc"], ", ".join(p["choices"])] for p in record["ports"]]
+    record = records.unit_record(unit) | {"other_fields": records.other_fields(unit)}
+    every = [*record["control_ports"], *record["ports"]]
+    ports = [[p["direction"], p["name"], p["width"], p["doc"], ", ".join(p["choices"])] for p in every]
     columns = ["direction", "port", "bits", "meaning", "0, 1, ... mean"]
-    show(record, as_json, unitfile.dumps(unit), table("Ports", columns, ports, numbers=["bits"]))
+    tables = [table("Ports", columns, ports, numbers=["bits"])]
+    if others := record["other_fields"]:
+        rows = [[f["name"], f["default"], ", ".join(f["accepted"]), ", ".join(f["adds"])] for f in others]
+        tables.append(table("Other fields, at their defaults", ["field", "value", "accepted", "ports it adds"], rows))
+    show(record, as_json, unitfile.dumps(unit), *tables)
 
 
 def _certified() -> set[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import typing
 from collections.abc import Iterable, Sequence
+from enum import EnumType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from fp9.formats import (
 )
 from fp9.rounding import Overflow, Rounding, choice
 from fp9.units import Port, Unit
+from fp9.units.toml import as_table, ordered_fields
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +91,48 @@ def unit_record(unit: Unit) -> Record:
         "summary": _operands(unit),
         "spec": unit.describe(),
         "ports": ports,
+        "control_ports": [_port_record(p, "out" if p in unit.control_outputs else "in") for p in unit.control_ports],
     }
+
+
+def other_fields(unit: Unit) -> list[Record]:
+    """Return the fields that the specification omits, with default, accepted values, and the ports that these add."""
+    hints, said = typing.get_type_hints(type(unit)), as_table(unit)
+    found = []
+    for field in ordered_fields(type(unit)):
+        if field.name in said:
+            continue
+        hint = hints[field.name]
+        words = [True, False] if hint is bool else [*hint] if isinstance(hint, EnumType) else []
+        found.append(
+            {
+                "name": field.name,
+                "default": _word(field.default),
+                "accepted": [_word(word) for word in words],
+                "adds": sorted({name for word in words for name in _added(unit, field.name, word)}),
+            }
+        )
+    return found
+
+
+def _word(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(_word(one) for one in value) or "none"
+    value = getattr(value, "value", getattr(value, "name", value))
+    return "none" if value in (None, "") else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _added(unit: Unit, name: str, value: object) -> set[str]:
+    """Return the names of ports that another value of a field adds, in a unit with stages."""
+
+    def ports(of: Unit) -> set[str]:
+        return {port.name for port in (*of.control_ports, *of.inputs, *of.outputs)}
+
+    try:
+        clocked = dataclasses.replace(unit, stages=max(unit.stages, 1))  # type: ignore[call-arg]
+        return ports(dataclasses.replace(clocked, **{name: value})) - ports(clocked)  # type: ignore[arg-type]
+    except ValueError:
+        return set()
 
 
 def _operands(unit: Unit) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fp9.cli.support import Command, UserError, doing, extra, show, table
-from fp9.cli.words import SIMULATOR
+from fp9.cli.words import OUT_FILE, SIMULATOR
+from fp9.system.files import write_whole
 from fp9_rtl.cli import library_options
 from fp9_sim.cli.reports import NOT_COMPARED, Reports, checks_table, report_options
 from fp9_sim.cli.trace import trace_command
@@ -18,11 +19,18 @@ if TYPE_CHECKING:
     from fp9_sim.third_party import Design, Verdict
 
 
+_PATH = click.Path(path_type=Path)
+
+
 @click.command("check-rtl", cls=Command, page="how-to/check-your-rtl.md")
-@click.argument("paths", metavar="MAPPING", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--init", is_flag=True, help="Print a mapping to fill in; MAPPING is then Verilog or VHDL files.")
+@click.argument("paths", metavar="MAPPING", nargs=-1, required=True, type=_PATH)
+@click.option("--init", is_flag=True, help="Print a mapping; MAPPING is then files, folders, .f or .core.")
+@click.option("--include", type=_PATH, multiple=True, help="With --init: a folder of include files.")
+@click.option("--define", "defines", metavar="NAME[=VALUE]", multiple=True, help="With --init: a macro.")
+@click.option("--parameter", "parameters", metavar="NAME=VALUE", multiple=True, help="With --init: of the module.")
 @click.option("--top", help="With --init: the module; by default the one that no other uses.")
-@click.option("--area", type=click.Path(path_type=Path), help="Instead: its area beside ours, kept in this record.")
+@click.option("--wrapper", type=OUT_FILE, help="Instead: write the design with the ports of the specification.")
+@click.option("--area", type=_PATH, help="Instead: its area beside ours, kept in this record.")
 @library_options
 @click.option("--simulator", type=SIMULATOR, default="verilator", show_default=True, help="verilator or icarus.")
 @click.option("--count", type=click.IntRange(1), default=20_000, show_default=True, help="Random operations.")
@@ -31,7 +39,11 @@ if TYPE_CHECKING:
 def check_rtl(
     paths: tuple[Path, ...],
     init: bool,
+    include: tuple[Path, ...],
+    defines: tuple[str, ...],
+    parameters: tuple[str, ...],
     top: str | None,
+    wrapper: Path | None,
     area: Path | None,
     libraries: tuple[str, ...],
     liberty: tuple[Path, ...],
@@ -50,7 +62,7 @@ def check_rtl(
     that was asked for passed. --area measures in osu018 and nangate45, or in the given libraries.
 
     \b
-      fp9 check-rtl --init acme_cast.sv acme_round.sv > acme_cast.toml
+      fp9 check-rtl --init rtl/ --include rtl/include --define FAST=1 > acme_cast.toml
       fp9 check-rtl acme_cast.toml
       fp9 check-rtl acme_cast.toml --prove 60 --junit build/acme.xml
       fp9 check-rtl acme_cast.toml --area areas.json --liberty sg13g2_stdcell_typ_1p20V_25C.lib
@@ -58,7 +70,7 @@ def check_rtl(
     with extra("sim"):
         from fp9_sim import regression, third_party  # slow to load
     if init:
-        text = third_party.draft(paths, top)
+        text = third_party.draft(paths, top, third_party.Given(include, defines, parameters))
         show({"mapping": text}, as_json, text)
         return
     if len(paths) > 1:
@@ -66,6 +78,12 @@ def check_rtl(
     if not area and (libraries or liberty or leave_out):
         raise UserError("libraries given without --area; give the record of areas, or leave them out")
     design = third_party.load(paths[0])
+    if wrapper is not None:
+        if design.latency is None:
+            raise UserError(f"{paths[0]}: --wrapper needs the latency; give it in the mapping")
+        write_whole(wrapper, third_party.wrapped(design, design.latency))
+        show({"file": str(wrapper)}, as_json, f"{design.spec.name}: {design.top} with these ports in {wrapper}")
+        return
     if area:
         _measure(design, area, as_json, libraries, liberty, leave_out)
         return

@@ -5,7 +5,7 @@ A TOML file maps the DUT to the specification.
 
 from fp9_sim.third_party import area, areas_chart
 from fp9_sim.third_party.check import Verdict, check_rtl
-from fp9_sim.third_party.draft import draft
+from fp9_sim.third_party.draft import Given, draft
 from fp9_sim.third_party.mapping import Design, load, spec_of
 from fp9_sim.third_party.proof import design_proof
 from fp9_sim.third_party.sources import source_text
@@ -13,6 +13,7 @@ from fp9_sim.third_party.wrapper import wrapped
 
 __all__ = [
     "Design",
+    "Given",
     "Verdict",
     "area",
     "areas_chart",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from fp9_sim.third_party.collect import collect, defined
 from fp9_sim.third_party.ports import TheirPort, elaborate, tops
 from fp9_sim.third_party.sources import read, text_of
 
@@ -16,28 +18,59 @@ _RESET = re.compile(r"(?:.*_)?(?:a?rst|a?reset)_?(?:n|ni|b|i|in|l)?", re.IGNOREC
 _LOW = re.compile(r".*(?:rst|reset)_?(?:n|ni|b|l)", re.IGNORECASE)
 
 
-def draft(files: Sequence[Path | str], top: str | None = None) -> str:
-    """Return a draft of a mapping for a module in Verilog or VHDL files. The user completes it.
+@dataclass(frozen=True)
+class Given:
+    """What the user gives for a draft beside the sources: folders of includes, macros, and parameters of the top."""
 
-    The module is `top`, or else the module that no other module uses. In VHDL it is the last entity. The mapping
-    has every port. Clock and reset are found by their names. Other inputs are comments, to be moved to [ports] or
-    [constants]. File paths are absolute, because a mapping may be saved anywhere. Raises ValueError if there is no
-    module or several candidates, and SimulatorError if Verilator rejects the files.
+    include: tuple[Path, ...] = ()
+    defines: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+
+_HANDSHAKE = {
+    "in_valid": ("INPUT", re.compile(r"(?:in_?|i_|s_)?(?:axis_)?t?v(?:a)?lid(?:_i|_in|in)?", re.IGNORECASE)),
+    "in_ready": ("OUTPUT", re.compile(r"(?:in_?|i_|s_)?(?:axis_)?t?re?a?dy(?:_o|_in)?", re.IGNORECASE)),
+    "out_valid": ("OUTPUT", re.compile(r"(?:out_?|o_|m_)?(?:axis_)?t?v(?:a)?lid(?:_o|_out|out)?", re.IGNORECASE)),
+    "out_ready": ("INPUT", re.compile(r"(?:out_?|o_|m_)?(?:axis_)?t?re?a?dy(?:_i|_out)?", re.IGNORECASE)),
+    "start": ("INPUT", re.compile(r"(?:i_)?(?:start|go)(?:_i)?", re.IGNORECASE)),
+    "done": ("OUTPUT", re.compile(r"(?:o_)?done(?:_o)?", re.IGNORECASE)),
+}
+"""Direction and usual names of handshake ports, by key of the mapping."""
+
+
+def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = Given()) -> str:
+    """Return a draft of a mapping for a module in Verilog or VHDL sources. The user completes it.
+
+    A source is a file, a folder, a file list (.f) or a FuseSoC core. The module is `top`, or else the module that no
+    other module uses. In VHDL it is the last entity. The mapping has every port. Clock, reset and handshake are found
+    by their names. Other inputs are comments, to be moved to [ports] or [constants]. File paths are absolute, because
+    a mapping may be saved anywhere. Raises ValueError if there is no module or several candidates, and SimulatorError
+    if Verilator rejects the files.
     """
-    paths = [Path(file).resolve() for file in files]
+    found = collect(sources)
+    found.include += [folder.resolve() for folder in given.include]
+    found.defines |= dict(defined(text) for text in given.defines)
+    parameters = dict(defined(text) for text in given.parameters)
+    paths = found.files
     where = ", ".join(path.name for path in paths)
     declared = [name for path in paths for name in _MODULE.findall(read(path))]
     if not declared:
         raise ValueError(f"{where} has no module; give the files of the unit")
-    whole = text_of(paths[0], top or declared[-1], [str(path) for path in paths], [], {})
+    names = [str(path) for path in paths]
+    whole = text_of(paths[0], top or declared[-1], names, [str(folder) for folder in found.include], found.defines)
     name = top or _top(whole, where)
-    ports = elaborate(name, whole, "", where)
+    chosen = ", ".join(
+        f".{key}({int(value) if isinstance(value, bool) else value})" for key, value in parameters.items()
+    )
+    ports = elaborate(name, whole, f"#({chosen})" if chosen else "", where)
     clocks = [port for port in ports.values() if _CLOCK.fullmatch(port.name) and port.direction == "INPUT"]
     resets = [port for port in ports.values() if _RESET.fullmatch(port.name) and port.direction == "INPUT"]
-    said = {port.name for port in (*clocks[:1], *resets[:1])}
+    handshake = _handshake(ports) if clocks else {}
+    said = {port.name for port in (*clocks[:1], *resets[:1])} | {*handshake.values()}
     others = [port for port in ports.values() if port.name not in said]
     lines = [
         f"files = {json.dumps([str(path) for path in paths])}",
+        *([f"include = {json.dumps([str(folder) for folder in found.include])}"] if found.include else []),
         f'top = "{name}"',
         'unit = "fma_fp32_ocp"  # a name of `fp9 units`, a unit file such as "mine.toml", or a table [unit]',
         '# nan = "any"  # where any NaN is as good as the expected one',
@@ -49,12 +82,37 @@ def draft(files: Sequence[Path | str], top: str | None = None) -> str:
         "[constants]  # inputs that are tied to a value",
         *(f"# {port.name} = 0" for port in others if port.direction == "INPUT"),
     ]
+    lines += _table("defines", found.defines) + _table("parameters", parameters)
     if clocks:
         lines += ["", "[clock]  # latency is found out, or given: latency = 3 above", f'port = "{clocks[0].name}"']
     if resets:
         active = "low" if _LOW.fullmatch(resets[0].name) else "high"
         lines += ["", "[reset]", f'port = "{resets[0].name}"', f'active = "{active}"']
+    if handshake:
+        lines += [
+            "",
+            "[handshake]  # found by name: check it",
+            *(f'{key} = "{port}"' for key, port in handshake.items()),
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _table(name: str, values: Mapping[str, int | str | bool]) -> list[str]:
+    return ["", f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())] if values else []
+
+
+def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
+    """Return the handshake ports that the names and directions of ports suggest, by key of the mapping."""
+    found: dict[str, str] = {}
+    for key, (direction, pattern) in _HANDSHAKE.items():
+        fitting = [p.name for p in ports.values() if p.direction == direction and pattern.fullmatch(p.name)]
+        if len(fitting) == 1:
+            found[key] = fitting[0]
+    held = {key: found[key] for key in ("start", "done") if key in found}
+    if len(held) == 2:
+        return held
+    streams = {key: port for key, port in found.items() if key not in ("start", "done")}
+    return streams if "in_valid" in streams else {}
 
 
 def _top(verilog: str, where: str) -> str:

@@ -13,6 +13,12 @@ Value = int | str
 """Value of a constant or parameter: a number, or Verilog text."""
 
 
+def parameter_text(parameters: Mapping[str, Value]) -> str:
+    """Return the parameters of an instance as Verilog. Without parameters, the text is empty."""
+    text = ", ".join(f".{name}({value})" for name, value in parameters.items())
+    return f"#({text})" if text else ""
+
+
 def check_known(path: Path, field: str, given: Any, known: Any) -> None:
     """Raise ValueError if `given` has a name that is not in `known`."""
     unknown = [name for name in given if name not in known]

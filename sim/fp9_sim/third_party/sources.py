@@ -13,7 +13,8 @@ from pathlib import Path
 from fp9.system.missing import MissingTool
 
 _INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"]+)".*$', re.MULTILINE)
-_VHDL = (".vhd", ".vhdl")
+VHDL = (".vhd", ".vhdl")
+"""Suffixes of VHDL files."""
 
 
 def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], defines: Mapping[str, object]) -> str:
@@ -23,7 +24,7 @@ def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], 
     files and MissingTool without GHDL.
     """
     found = [file for name in files for file in _matching(path, name)]
-    vhdl = [file for file in found if file.suffix.lower() in _VHDL]
+    vhdl = [file for file in found if file.suffix.lower() in VHDL]
     texts = [_defined(path, name, value) for name, value in defines.items() if value is not False]
     if vhdl:
         texts.append(_converted(path, top, vhdl))

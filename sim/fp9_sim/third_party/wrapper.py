@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fp9.rounding import FLAG_BITS, Flags
 from fp9.units import FLAGS_PORT, Port
 from fp9.units.views import sum_of
-from fp9_sim.third_party.keys import Value
+from fp9_sim.third_party.keys import Value, parameter_text
 from fp9_sim.third_party.mapping import Design, Exact
 from fp9_sim.third_party.ports import Place, TheirPort, elaborate, place
 from fp9_sim.third_party.timing import operand, timing, unclocked
@@ -20,7 +20,7 @@ def wrapped(design: Design, latency: int, function: bool = False) -> str:
     SimulatorError if Verilator rejects the files. With `function`, the wrapper has no logic for the handshake. Every
     clock then has a valid operation, as for proofs about values.
     """
-    parameters = _parameters(design.parameters)
+    parameters = parameter_text(design.parameters)
     ports = elaborate(design.top, design.verilog, parameters, str(design.path))
     connections = _Connections(design, ports)
     spec = design.spec
@@ -52,11 +52,6 @@ def wrapped(design: Design, latency: int, function: bool = False) -> str:
             "",
         ]
     )
-
-
-def _parameters(values: Mapping[str, Value]) -> str:
-    text = ", ".join(f".{name}({value})" for name, value in values.items())
-    return f"#({text})" if text else ""
 
 
 def _declared(direction: str, port: Port) -> str:
