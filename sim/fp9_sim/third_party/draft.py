@@ -108,7 +108,7 @@ def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
         fitting = [p.name for p in ports.values() if p.direction == direction and pattern.fullmatch(p.name)]
         if len(fitting) == 1:
             found[key] = fitting[0]
-    held = {key: found[key] for key in ("start", "done") if key in found}
+    held = {key: port for key, port in found.items() if key in ("start", "done")}
     if len(held) == 2:
         return held
     streams = {key: port for key, port in found.items() if key not in ("start", "done")}
