@@ -162,7 +162,7 @@ def study(
       fp9 study --list
       fp9 study mixed_fp32 flags --out build/study
       fp9 study decoders --library osu018
-      fp9 study --out docs/study
+      fp9 study --out build/study
     """
     with extra("rtl"):
         from fp9_rtl.studies import run_studies  # optional, slow to load

@@ -1,15 +1,27 @@
-"""Writes a page with the checks of all installed libraries: `python -m fp9_compare.diagnosis.libraries_page PAGE`."""
+"""Record of the checks of all installed libraries, and the page that is built from it.
+
+`python -m fp9_compare.diagnosis.libraries_page records/third-party/libraries.json` writes the record.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from fp9.system.files import write_whole
 from fp9_compare.diagnosis import libraries
 from fp9_compare.diagnosis.libraries import Row
 from fp9_compare.diagnosis.software import Answer
+
+RECORD = "libraries.json"
+"""File name of the record, in `records/third-party`."""
+
+Record = dict[str, Any]
+"""What a function of a library does: one row of the page."""
 
 _HEAD = """\
 # Casts and decodings of libraries
@@ -23,44 +35,61 @@ boundary of the format and of every exponent.
 The last column names the policy of the library, and then its differences from that policy. "Differ" counts the results
 with such a difference. "Unexplained" counts results that no known difference explains.
 
-`python -m fp9_compare.diagnosis.libraries_page docs/results/libraries.md` writes this page, for the installed versions.
+`python -m fp9_compare.diagnosis.libraries_page records/third-party/libraries.json` repeats the checks, for the
+installed versions.
 """
 
 
-def page(answers: dict[str, list[tuple[Row, Answer]]]) -> str:
+def records_of(answers: dict[str, list[tuple[Row, Answer]]]) -> list[Record]:
+    """Return one record for each function, from the answers of each library. Sources with one answer share it."""
+    alike: dict[tuple[str, str, str, str, str], list[tuple[str, Answer]]] = {}
+    for name, rows in answers.items():
+        for row, answer in rows:
+            key = (name, row.name, answer.format.name, row.direction, answer.says)
+            alike.setdefault(key, []).append((row.source, answer))
+    return [_record(key, found) for key, found in alike.items()]
+
+
+def _record(key: tuple[str, str, str, str, str], found: list[tuple[str, Answer]]) -> Record:
+    library, name, fmt, direction, says = key
+    return {
+        "library": library,
+        "version": libraries.version(library),
+        "type": name,
+        "format": fmt,
+        "direction": direction,
+        "sources": [source for source, _ in found],
+        "checked": sum(answer.checked for _, answer in found),
+        "differ": sum(answer.explained.mismatches for _, answer in found),
+        "unexplained": sum(answer.explained.unexplained for _, answer in found),
+        "says": says,
+    }
+
+
+def page(records: Iterable[Record]) -> str:
     """Return the text of the page, with a table for each library."""
-    sections = (line for name, rows in answers.items() for line in _section(name, rows))
-    return "\n".join([_HEAD, _total([answer for rows in answers.values() for _, answer in rows]), "", *sections])
+    records = list(records)
+    checked, differ, unexplained = (sum(r[name] for r in records) for name in ("checked", "differ", "unexplained"))
+    total = f"In total, {checked:,} results were compared. {differ:,} differ, and {unexplained:,} are unexplained."
+    libraries_of = itertools.groupby(records, key=lambda r: (r["library"], r["version"]))
+    return "\n".join([_HEAD, total, "", *(line for title, rows in libraries_of for line in _section(title, rows))])
 
 
-def _total(answers: list[Answer]) -> str:
-    checked = sum(answer.checked for answer in answers)
-    differ = sum(answer.explained.mismatches for answer in answers)
-    unexplained = sum(answer.explained.unexplained for answer in answers)
-    return f"In total, {checked:,} results were compared. {differ:,} differ, and {unexplained:,} are unexplained."
-
-
-def _section(library: str, rows: list[tuple[Row, Answer]]) -> Iterator[str]:
-    yield f"## {library} {libraries.version(library)}\n"
+def _section(title: tuple[str, str], rows: Iterable[Record]) -> Iterator[str]:
+    yield f"## {' '.join(title)}\n"
     yield "| type | format | direction | from | checked | differ | unexplained | what it does |"
     yield "|---|---|---|---|---:|---:|---:|---|"
-    alike: dict[tuple[str, str, str, str], list[tuple[str, Answer]]] = {}
-    for row, answer in rows:
-        key = (row.name, answer.format.name, row.direction, answer.says)
-        alike.setdefault(key, []).append((row.source, answer))
-    for (name, fmt, direction, says), found in alike.items():
-        sources = ", ".join(source for source, _ in found)
-        checked = sum(answer.checked for _, answer in found)
-        differ = sum(answer.explained.mismatches for _, answer in found)
-        unexplained = sum(answer.explained.unexplained for _, answer in found)
-        yield f"| {name} | {fmt} | {direction} | {sources} | {checked:,} | {differ:,} | {unexplained:,} | {says} |"
+    for r in rows:
+        counts = " | ".join(f"{r[name]:,}" for name in ("checked", "differ", "unexplained"))
+        cells = (r["type"], r["format"], r["direction"], ", ".join(r["sources"]), counts, r["says"])
+        yield f"| {' | '.join(cells)} |"
     yield ""
 
 
 def main(path: str) -> None:
-    """Check every installed library, and write the page."""
+    """Check every installed library, and write the record."""
     answers = {name: [(row, row.check()) for row in libraries.rows(name)] for name in libraries.installed()}
-    write_whole(Path(path), page(answers))
+    write_whole(Path(path), json.dumps(records_of(answers), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Histograms of exponents: tensors before and after a rule is applied, with the range of the format.
 
-Another chart shows the loss scale in each step. `python -m fp9_ml.experiments.histograms records/recipes
-docs/recipes` computes the histograms, writes them to `rules.json`, and draws them.
+Another chart shows the loss scale in each step. `python -m fp9_ml.experiments.histograms records/recipes`
+computes the histograms and writes them to `rules.json`. The documentation's pictures are drawn from this record.
 """
 
 from __future__ import annotations
@@ -42,7 +42,13 @@ from fp9_ml.recipes.scaling import amax
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RECORD = "rules.json"
+RECORD, PICTURE = "rules.json", "rules-{}"
+"""File name of the record, and the name of a picture, without suffix."""
+PICTURES = tuple(
+    PICTURE.format(name)
+    for name in ("scales", "loss", "machines", "residual", "ring", "calibration", "softmax", "smooth", "hybrid")
+)
+"""The names of all pictures, in the order of the record."""
 LOWEST, HIGHEST = -44, 20
 """Lowest and highest binade of a histogram. A number below or above these binades is counted in the nearest one."""
 LAYER = "1.up"
@@ -252,20 +258,11 @@ def _over_steps(axes: Axes, shown: Panel) -> None:
     axes.legend(fontsize="x-small", frameon=False)
 
 
-def write(folder: Path, pictures: Path, record: dict[str, list[Panel]]) -> None:
-    """Write the record to `folder`, and its pictures rules-NAME.svg to `pictures`."""
-    for name, panels in record.items():
-        write_whole(pictures / f"rules-{name}.svg", draw(panels))
-    write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
-
-
 def main() -> None:
-    """Measure the histograms and draw them."""
-    parser = argparse.ArgumentParser(description="Draw what the rules of recipes do to a histogram of exponents.")
+    """Measure the histograms and write their record."""
+    parser = argparse.ArgumentParser(description="Measure what the rules of recipes do to a histogram of exponents.")
     parser.add_argument("folder", type=Path, help="folder of the record")
-    parser.add_argument("pictures", type=Path, help="folder of the pictures")
-    asked = parser.parse_args()
-    write(asked.folder, asked.pictures, measured(load()))
+    write_whole(parser.parse_args().folder / RECORD, json.dumps(measured(load()), indent=1) + "\n")
 
 
 if __name__ == "__main__":

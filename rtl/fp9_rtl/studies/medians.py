@@ -38,6 +38,11 @@ class Medians:
     question: str
     groups: tuple[_Group, ...]
 
+    @property
+    def units(self) -> dict[str, Unit]:
+        """Return all units of the groups by name."""
+        return {unit.name: unit for units, reference in self.groups for unit in (*units, reference)}
+
 
 _MIXED = Medians(
     "medians",
@@ -83,22 +88,47 @@ def _rules(lanes: int) -> Medians:
 MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4))}
 """The studies of this module by name. `STUDIES` does not contain them."""
 
-Found = tuple[list[Repeats], list[RepeatedRatio]]
+
+@dataclass(frozen=True)
+class MedianArea:
+    """Area of a unit in um2 over several cell orders: median, relative standard deviation, least and most.
+
+    `delay_ns` is the median delay.
+    """
+
+    unit: str
+    library: str
+    mapping: str
+    area_um2: float
+    deviation: float
+    least_um2: float
+    most_um2: float
+    delay_ns: float
+
+    @classmethod
+    def of(cls, found: Repeats) -> MedianArea:
+        """Summarise the measurements of one unit with one mapping."""
+        spread = (found.area_um2, found.area_deviation, min(found.areas_um2), max(found.areas_um2))
+        return cls(found.top, found.library, found.mapping, *spread, found.delay_ns)
+
+
+Found = tuple[list[MedianArea], list[RepeatedRatio]]
 
 
 def measure(
     study: Medians, libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None
 ) -> Found:
     """Measure every unit with both mappings in each library. Raises as `synthesise_unit`."""
-    repeats: list[Repeats] = []
-    medians: list[RepeatedRatio] = []
+    medians: list[MedianArea] = []
+    ratios: list[RepeatedRatio] = []
     for done, (units, reference) in enumerate(study.groups, start=1):
-        areas, ratios = repeated_side_by_side(units, reference, ORDERS, libraries)
-        repeats += [found for found in areas if found not in repeats]  # a unit may be in several groups
-        medians += ratios
+        repeats, compared = repeated_side_by_side(units, reference, ORDERS, libraries)
+        areas = [MedianArea.of(found) for found in repeats]
+        medians += [area for area in areas if area not in medians]  # a unit may be in several groups
+        ratios += compared
         if progress:
             progress(f"{study.name}: {reference.name}", done, len(study.groups))
-    return repeats, medians
+    return medians, ratios
 
 
 def write(study: Medians, found: Found, folder: Path) -> list[Path]:
@@ -110,29 +140,23 @@ def write(study: Medians, found: Found, folder: Path) -> list[Path]:
 
 
 def as_json(found: Found) -> str:
-    """Return the figures of every cell order, medians, deviations and ratios as one JSON object."""
-    repeats, medians = found
-    record = {
-        "note": NOTE,
-        "repeats": [r.to_dict() for r in repeats],
-        "ratios": [dataclasses.asdict(m) for m in medians],
-    }
-    return json.dumps(record, indent=1) + "\n"
+    """Return medians, deviations and ratios as one JSON object."""
+    areas, ratios = ([dataclasses.asdict(row) for row in rows] for rows in found)
+    return json.dumps({"note": NOTE, "areas": areas, "ratios": ratios}, indent=1) + "\n"
 
 
 def page(study: Medians, found: Found) -> str:
     """Return a study as a Markdown page."""
-    repeats, medians = found
     ratios = [markdown_row(["unit", "over", "library", "mapping", "ratio", "least", "most", "delay ratio"])]
     ratios.append(markdown_row([*["---"] * 4, *["---:"] * 4]))
-    for m in medians:
+    for m in found[1]:
         figures = [f"{value:.3f}" for value in (m.area, m.low, m.high, m.delay)]
         ratios.append(markdown_row([m.numerator, m.denominator, m.library, m.mapping, *figures]))
     areas = [markdown_row(["unit", "library", "mapping", "um2", "deviation", "least", "most", "ns"])]
     areas.append(markdown_row([*["---"] * 3, *["---:"] * 5]))
-    for r in repeats:
-        spread = [um2(r.area_um2), f"{r.area_deviation:.1%}", um2(min(r.areas_um2)), um2(max(r.areas_um2))]
-        areas.append(markdown_row([r.top, r.library, r.mapping, *spread, f"{r.delay_ns:.2f}"]))
+    for a in found[0]:
+        spread = [um2(a.area_um2), f"{a.deviation:.1%}", um2(a.least_um2), um2(a.most_um2)]
+        areas.append(markdown_row([a.unit, a.library, a.mapping, *spread, f"{a.delay_ns:.2f}"]))
     basis = (
         f"Synthesis depends on the order of a circuit's cells, so each unit was mapped in {ORDERS} orders. Areas, "
         'delays and ratios are medians. "Ratio" divides the area of the unit by that of the unit under "over"; "least" '

@@ -8,9 +8,9 @@ from pathlib import Path
 from fp9.names import unknown as unknown_name
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE
-from fp9_rtl.studies import kept, study
 from fp9_rtl.studies import medians as study_medians
 from fp9_rtl.studies import report as study_report
+from fp9_rtl.studies import study
 from fp9_rtl.studies import submodules as study_submodules
 from fp9_rtl.studies.catalogue import STUDIES
 from fp9_rtl.studies.medians import MEDIANS
@@ -32,6 +32,14 @@ def listed() -> list[tuple[str, str, str]]:
     return [*plain, submodules, *medians]
 
 
+def check(names: Sequence[str]) -> None:
+    """Raise ValueError for the first name that is no study."""
+    known = questions()
+    for name in names:
+        if name not in known:
+            raise ValueError(unknown_name("study", name, known, "`fp9 study --list` lists all"))
+
+
 def run(
     names: Sequence[str],
     folder: Path,
@@ -41,19 +49,15 @@ def run(
     """Measure the named studies and write their pages to a folder. Return the written files by study.
 
     If no study is named, all are measured. Each page compares the libraries. The index lists every study in the
-    folder. The circuits of each page are recorded (`kept`). Raises ValueError for an unknown name before any
-    measurement, MissingTool without a library or Yosys, and OSError if the folder is not writable.
+    folder. Raises ValueError for an unknown name before any measurement, MissingTool without a library or Yosys,
+    and OSError if the folder is not writable.
     """
-    known = questions()
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise ValueError(unknown_name("study", unknown[0], known, "`fp9 study --list` lists all"))
+    check(names)
     written = {}
-    chosen = list(names or known)
+    chosen = list(names or questions())
     done, steps = 0, sum(_steps(name, len(libraries)) for name in chosen)
     for name in chosen:
         written[name] = _one(name, folder, _shifted(progress, done, steps), libraries)
-        kept.keep(name, folder)
         done += _steps(name, len(libraries))
     present = [entry for entry in listed() if (folder / f"{entry[0]}.md").exists()]
     write_whole(folder / study_report.INDEX, study_report.index(present))

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from fp9_ml.experiments.catalogue import CLAIMS
-from fp9_rtl.studies.catalogue import STUDIES
 from fp9_sim import records
 from fp9_sim.evidence.claim import Finding, State
-from fp9_sim.evidence.studies import stale
+from fp9_sim.evidence.studies import KINDS, stale
 from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 
 COMPARISONS = {
@@ -29,12 +28,13 @@ COMPARISONS = {
     "identify/random": "python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json",
     "third-party/areas": "make comparable",
     "third-party/blocks": "python -m tests.model.blocks.comparison records/third-party/blocks.json",
+    "third-party/libraries": ("python -m fp9_compare.diagnosis.libraries_page records/third-party/libraries.json"),
     "third-party/verdicts": "python -m tests.support.comparable",
     **{
         f"{records.RECIPES}/{name}": f"python -m fp9_ml.experiments.reproduce {name} --out records/{records.RECIPES}"
         for name in CLAIMS
     },
-    f"{records.RECIPES}/rules": f"python -m fp9_ml.experiments.histograms records/{records.RECIPES} docs/recipes",
+    f"{records.RECIPES}/rules": f"python -m fp9_ml.experiments.histograms records/{records.RECIPES}",
 }
 """The command that repeats each comparison. Keys are paths in the folder of all records, without suffix."""
 
@@ -66,7 +66,7 @@ def status(folder: Path, compare: bool = False) -> Iterator[Measurement]:
     differs from the recorded circuit. Comparisons are never stale, because they belong to no circuit. Raises
     ValueError if a file is no record.
     """
-    for name in STUDIES:
+    for name in KINDS:
         yield Measurement(f"{records.STUDY}/{name}.json", f"fp9 records study {name}", _study(name, folder, compare))
     for name, command in COMPARISONS.items():
         yield Measurement(f"{name}.json", command, _comparison(folder / f"{name}.json", command))

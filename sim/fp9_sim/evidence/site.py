@@ -8,12 +8,13 @@ from pathlib import Path
 
 import fp9_rtl
 from fp9.units import CATALOGUE, Unit
-from fp9_ml.experiments import claims_page
+from fp9_compare.diagnosis import libraries_page
+from fp9_ml.experiments import claims_page, histograms
 from fp9_ml.experiments.catalogue import CLAIMS
 from fp9_rtl.datasheets import conditions
 from fp9_rtl.datasheets import sheet as sheets
 from fp9_rtl.datasheets.timing import picture, timing_svg
-from fp9_rtl.studies.catalogue import STUDIES
+from fp9_rtl.studies.medians import MEDIANS
 from fp9_rtl.studies.report import INDEX
 from fp9_sim import records
 from fp9_sim.energy import pages as energy_pages
@@ -26,8 +27,8 @@ from fp9_sim.third_party import areas_chart
 UNITS, STUDY, COVERAGE, REPRODUCED = "units", "study", "verification/coverage.md", "recipes/reproduced.md"
 """Documentation paths: folders for data sheets and studies, and pages for verification results and papers' claims."""
 
-COMPARED = "results/areas.svg"
-"""Documentation path of the chart that compares areas with those of third-party units."""
+COMPARED, LIBRARIES = "results/areas.svg", "results/libraries.md"
+"""Documentation paths: the chart that compares areas with those of third-party units, and the page about libraries."""
 
 THIRD_PARTY = "third-party"
 """Name of the folder with records about third-party units."""
@@ -43,17 +44,19 @@ def names() -> set[str]:
     units = CATALOGUE.values()
     drawn = {f"{UNITS}/{name}" for unit in units if (name := picture(unit))}
     own = {f"{UNITS}/{name}" for name in (sheets.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units))}
-    studied = {f"{STUDY}/{name}.{suffix}" for name in (*STUDIES, "energy") for suffix in ("md", "svg")}
-    reproduced = {REPRODUCED, *(f"{records.RECIPES}/{name}.svg" for name in CLAIMS)}
-    return {*own, *drawn, *studied, *reproduced, COMPARED, COVERAGE, f"{STUDY}/{INDEX}", f"{STUDY}/energy-accuracy.svg"}
+    studied = {f"{STUDY}/{name}.{suffix}" for name in (*studies.KINDS, "energy") for suffix in ("md", "svg")}
+    studied -= {f"{STUDY}/{name}.svg" for name in MEDIANS}
+    reproduced = {REPRODUCED, *(f"{records.RECIPES}/{name}.svg" for name in (*CLAIMS, *histograms.PICTURES))}
+    pages = {COMPARED, LIBRARIES, COVERAGE, f"{STUDY}/{INDEX}", f"{STUDY}/energy-accuracy.svg"}
+    return {*own, *drawn, *studied, *reproduced, *pages}
 
 
 def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[str, str]]:
     """Yield the path and text of each page that the records in `folder` allow. The default units are the catalogue.
 
     The energy study is left out if a unit has no energy record. The study shows no accuracy if the training runs
-    have no record. With `units`, other studies, the claims of papers and the chart of third-party areas are left
-    out. Raises ValueError if a file is no record, and MissingTool without WaveDrom.
+    have no record. With `units`, other studies, the claims of papers and the comparisons with other implementations
+    are left out. Raises ValueError if a file is no record, and MissingTool without WaveDrom.
     """
     every = list(CATALOGUE.values() if units is None else units)
     yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)
@@ -71,7 +74,7 @@ def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[s
     if units is None:
         yield from ((f"{STUDY}/{name}", text) for name, text in studies.built(folder))
         yield from _reproduced(folder / records.RECIPES)
-        yield from _compared(folder / THIRD_PARTY / third_party_area.RECORD)
+        yield from _compared(folder / THIRD_PARTY)
 
 
 def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
@@ -82,11 +85,15 @@ def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
         yield REPRODUCED, claims_page.page(folder)
         for name in CLAIMS:
             yield f"{records.RECIPES}/{name}.svg", draw(json.loads((folder / f"{name}.json").read_text()))
+        for name, panels in json.loads((folder / histograms.RECORD).read_text()).items():
+            yield f"{records.RECIPES}/{histograms.PICTURE.format(name)}.svg", histograms.draw(panels)
 
 
-def _compared(record: Path) -> Iterator[tuple[str, str]]:
-    if record.is_file():
-        yield COMPARED, areas_chart.chart(third_party_area.read(record))
+def _compared(folder: Path) -> Iterator[tuple[str, str]]:
+    if (chart := folder / third_party_area.RECORD).is_file():
+        yield COMPARED, areas_chart.chart(third_party_area.read(chart))
+    if (checks := folder / libraries_page.RECORD).is_file():
+        yield LIBRARIES, libraries_page.page(json.loads(checks.read_text()))
 
 
 def sheet(unit: Unit, folder: Path) -> str:

@@ -1,20 +1,24 @@
-"""Records of cost studies, `records/study/NAME.json`: the figures of every variant. Pages are built from them."""
+"""Records of cost studies, `records/study/NAME.json`: all figures of a study. Pages are built from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import fp9_rtl
-from fp9_rtl.studies import run_studies
+from fp9.units import CATALOGUE, Unit
+from fp9_rtl.studies import medians, run_studies, submodules
 from fp9_rtl.studies import study as measuring
 from fp9_rtl.studies.catalogue import STUDIES, study
 from fp9_rtl.studies.chart import draw
+from fp9_rtl.studies.medians import MEDIANS, MedianArea
 from fp9_rtl.studies.report import INDEX, index, page
 from fp9_rtl.studies.study import Outcome, Study
+from fp9_rtl.synthesis.breakdown import Breakdown
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
-from fp9_rtl.synthesis.records import Estimate, Synthesis
+from fp9_rtl.synthesis.records import Estimate, RepeatedRatio, Synthesis
 from fp9_rtl.synthesis.run import Progress
 from fp9_sim import records
 from fp9_sim.provenance import provenance
@@ -23,17 +27,78 @@ FIGURES = ("area_um2", "nand2", "flip_flops", "delay_ns")
 """Fields of an estimate that a study's record holds. Pages and charts use them."""
 
 
+@dataclass(frozen=True)
+class Kind:
+    """How a kind of study is measured, recorded and shown.
+
+    `units` returns the units of a study by label. `measure` returns the fields that differ between kinds.
+    `texts` returns page and charts of a record, by suffix.
+    """
+
+    units: Callable[[str], Mapping[str, Unit]]
+    measure: Callable[[str, Progress | None], records.Fields]
+    texts: Callable[[records.Fields], dict[str, str]]
+
+
 def measure(name: str, folder: Path, progress: Progress | None = None) -> Path:
     """Measure a study in all cell libraries, write its record, and return the record's path.
 
     Raises ValueError for an unknown study. Raises MissingTool if a library or Yosys is missing.
     """
-    outcomes = [measuring.measure(study(name), library=cells, progress=progress) for cells in SIDE_BY_SIDE]
-    return records.write(folder, records.STUDY, fields_of(outcomes))
+    run_studies.check([name])
+    return records.write(folder, records.STUDY, fields_of(name, KINDS[name].measure(name, progress)))
 
 
-def fields_of(outcomes: Sequence[Outcome]) -> records.Fields:
-    """Convert the outcomes of a study to the fields of its record."""
+def fields_of(name: str, found: records.Fields) -> records.Fields:
+    """Return the fields of a study's record. `found` holds the fields of its kind."""
+    skipped = [label for label, _ in found.get("skipped", [])]
+    units = KINDS[name].units(name)
+    return {
+        "unit": name,
+        "spec": [],
+        "circuit_sha256": None,
+        "seconds": None,
+        "skipped": [],
+        "forms": {label: fp9_rtl.circuit_digest(unit) for label, unit in units.items() if label not in skipped},
+        **found,
+        "provenance": provenance() | found.get("provenance", {}),
+    }
+
+
+def stale(fields: records.Fields) -> list[str]:
+    """Return the variants whose circuits differ from the recorded circuits, or have no record."""
+    forms, skipped = fields["forms"], {label for label, _ in fields["skipped"]}
+    units = KINDS[fields["unit"]].units(fields["unit"])
+    asked = {label: unit for label, unit in units.items() if label not in skipped}
+    return [label for label, unit in asked.items() if forms.get(label) != fp9_rtl.circuit_digest(unit)]
+
+
+def built(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the index, and the pages and charts of the recorded studies. Each is a pair of a name and a text.
+
+    Raises the errors of `records.read`.
+    """
+    for name, kind in KINDS.items():
+        fields = records.read(folder, records.STUDY, name)
+        if fields is None:
+            continue
+        changed = stale(fields)
+        said = f"\nStale, as the circuit is another by now: {', '.join(changed)}.\n" if changed else ""
+        for suffix, text in kind.texts(fields).items():
+            yield f"{name}{suffix}", text + said if suffix == ".md" else text
+    yield INDEX, index(run_studies.listed())
+
+
+def _labelled(name: str) -> dict[str, Unit]:
+    return {variant.label: variant.unit for variant in study(name).variants}
+
+
+def _outcomes(name: str, progress: Progress | None) -> records.Fields:
+    return figures_of([measuring.measure(study(name), library=cells, progress=progress) for cells in SIDE_BY_SIDE])
+
+
+def figures_of(outcomes: Sequence[Outcome]) -> records.Fields:
+    """Convert the outcomes of a study, one for each cell library, to fields of its record."""
     first = outcomes[0].rows[0].synthesis
     rows = [row for outcome in outcomes for row in outcome.rows]
     figures = [
@@ -42,14 +107,9 @@ def fields_of(outcomes: Sequence[Outcome]) -> records.Fields:
         for row in rows
         for estimate in row.synthesis.estimates
     ]
-    seconds = round(sum(estimate.seconds for row in rows for estimate in row.synthesis.estimates), 1)
     return {
-        "unit": outcomes[0].study.name,
-        "spec": [],
-        "circuit_sha256": None,
-        "seconds": seconds,
-        "provenance": provenance() | {"yosys": first.yosys, "delay": first.delay_by},
-        "forms": {row.variant.label: fp9_rtl.circuit_digest(row.variant.unit) for row in outcomes[0].rows},
+        "seconds": round(sum(estimate.seconds for row in rows for estimate in row.synthesis.estimates), 1),
+        "provenance": {"yosys": first.yosys, "delay": first.delay_by},
         "skipped": [list(skipped) for skipped in outcomes[0].skipped],
         "figures": figures,
     }
@@ -97,24 +157,35 @@ def _estimate(figure: dict[str, Any]) -> Estimate:
     )
 
 
-def stale(fields: records.Fields) -> list[str]:
-    """Return the variants whose circuits differ from the recorded circuits."""
-    forms = fields["forms"]
-    variants = study(fields["unit"]).variants
-    return [v.label for v in variants if forms.get(v.label) != fp9_rtl.circuit_digest(v.unit)]
+def _charted(fields: records.Fields) -> dict[str, str]:
+    outcomes = outcomes_of(fields)
+    return {".md": page(outcomes), ".svg": draw(outcomes)}
 
 
-def built(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the index, and the pages and charts of the recorded studies. Each is a pair of a name and a text.
+def _medians(name: str, progress: Progress | None) -> records.Fields:
+    areas, ratios = medians.measure(MEDIANS[name], progress=progress)
+    return {"figures": [asdict(area) for area in areas], "ratios": [asdict(ratio) for ratio in ratios]}
 
-    Raises the errors of `records.read`.
-    """
-    for name in STUDIES:
-        fields = records.read(folder, records.STUDY, name)
-        if fields is None:
-            continue
-        outcomes, changed = outcomes_of(fields), stale(fields)
-        said = f"\nStale, as the circuit is another by now: {', '.join(changed)}.\n" if changed else ""
-        yield f"{name}.md", page(outcomes) + said
-        yield f"{name}.svg", draw(outcomes)
-    yield INDEX, index(run_studies.listed())
+
+def _median_page(fields: records.Fields) -> dict[str, str]:
+    areas = [MedianArea(**figure) for figure in fields["figures"]]
+    found = areas, [RepeatedRatio(**ratio) for ratio in fields["ratios"]]
+    return {".md": medians.page(MEDIANS[fields["unit"]], found)}
+
+
+def _breakdowns(_: str, progress: Progress | None) -> records.Fields:
+    return {"figures": [asdict(found) for found in submodules.measure(progress=progress)]}
+
+
+def _stacked(fields: records.Fields) -> dict[str, str]:
+    figures = fields["figures"]
+    found = [Breakdown(**f | {"submodules": tuple((name, area) for name, area in f["submodules"])}) for f in figures]
+    return {".md": submodules.page(found), ".svg": submodules.draw(found)}
+
+
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(STUDIES, Kind(_labelled, _outcomes, _charted)),
+    submodules.NAME: Kind(lambda _: CATALOGUE, _breakdowns, _stacked),
+    **dict.fromkeys(MEDIANS, Kind(lambda name: MEDIANS[name].units, _medians, _median_page)),
+}
+"""The kind of each study, by the study's name."""

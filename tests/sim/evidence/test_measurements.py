@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from fp9.cli import main
-from fp9_rtl.studies.catalogue import STUDIES
 from fp9_sim import evidence, records
 from fp9_sim.evidence import measurements, studies
 from fp9_sim.evidence.claim import State
@@ -39,7 +38,7 @@ def states(folder: Path, compare: bool = False) -> dict[str, State]:
 
 def test_what_is_not_recorded_is_missing(tmp_path: Path) -> None:
     found = states(tmp_path)
-    assert len(found) == len(STUDIES) + len(measurements.COMPARISONS)
+    assert len(found) == len(studies.KINDS) + len(measurements.COMPARISONS)
     assert set(found.values()) == {State.MISSING}
 
 
@@ -62,7 +61,9 @@ def test_status_names_the_command_of_a_missing_comparison(tmp_path: Path, monkey
     assert "trials presets --out records/identify/presets.json" in listed["identify/presets.json"]["command"]
     assert listed["identify/random.json"]["state"] == State.VALID.value
     done = CliRunner().invoke(main, ["records", "status", "--records", str(tmp_path)])
-    assert f"1 of {len(STUDIES) + len(measurements.COMPARISONS)} studies and comparisons are recorded" in done.output
+    assert (
+        f"1 of {len(studies.KINDS) + len(measurements.COMPARISONS)} studies and comparisons are recorded" in done.output
+    )
 
 
 @pytest.mark.parametrize("command", measurements.COMPARISONS.values())

@@ -13,6 +13,7 @@ from fp9_rtl.synthesis.records import Estimate, Synthesis
 from fp9_sim import records
 from fp9_sim.evidence import studies
 
+ROOT = Path(__file__).parents[3]
 NAME = "decoders"
 
 
@@ -32,7 +33,7 @@ def measured(library: str, scale: float) -> Outcome:
 @pytest.mark.slow
 def test_the_page_of_a_record_is_that_of_the_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = [measured("osu018", 100.0), measured("nangate45", 4.0)]
-    records.write(tmp_path, records.STUDY, studies.fields_of(outcomes))
+    records.write(tmp_path, records.STUDY, studies.fields_of(NAME, studies.figures_of(outcomes)))
     fields = records.read(tmp_path, records.STUDY, NAME)
     assert fields is not None and fields["seconds"] == 2 * 2 * 3.0 * len(study(NAME).variants)
     assert page(studies.outcomes_of(fields)) == page(outcomes)
@@ -42,3 +43,20 @@ def test_the_page_of_a_record_is_that_of_the_measurement(tmp_path: Path, monkeyp
     monkeypatch.setattr("fp9_rtl.circuit_digest", lambda unit: "0" * 64)
     stale = dict(studies.built(tmp_path))["decoders.md"]
     assert stale.startswith(page(outcomes)) and "Stale, as the circuit is another by now: e5m2, hfp8_152" in stale
+
+
+def test_each_kind_of_study_gives_the_page_of_its_record() -> None:
+    for name in ("medians", "rules", "submodules"):
+        fields = records.read(ROOT / "records", records.STUDY, name)
+        assert fields is not None
+        page = studies.KINDS[name].texts(fields)[".md"]
+        assert page.count("\n| ") >= len(fields["figures"]) and f"`fp9 study {name}`" in page
+
+
+def test_units_that_were_not_measured_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fp9_rtl.circuit_digest", lambda unit: "0" * 64)
+    forms = dict.fromkeys(studies.KINDS["medians"].units("medians"), "0" * 64)
+    fields = {"unit": "medians", "forms": forms, "skipped": []}
+    assert studies.stale(fields) == []
+    forms.pop("fma_fp32_ocp")
+    assert studies.stale(fields) == ["fma_fp32_ocp"]
