@@ -57,7 +57,7 @@ def scaled_mm(
     x, y = as_operand("a", a, wanted.format_a), as_operand("b", b, wanted.format_b)
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
         raise ValueError(f"shapes {x.shape} and {y.shape} given; give (M, K) and (K, N)")
-    scaling, scales = _scales(scale_a, scale_b, (x.shape[0], y.shape[1], x.shape[1]))
+    scaling, scales = _scales(found, scale_a, scale_b, (x.shape[0], y.shape[1], x.shape[1]))
     call, output = _call(found, scaling), x.format if out_dtype is None else format(out_dtype)
     _check_formats(found, call, (x.format.name, y.format.name, output.name))
     apply = _order(found, call, wanted.scale_order)
@@ -125,12 +125,13 @@ def _order(found: Profile, call: Call, order: str | None) -> Any:
     return orders[order]
 
 
-def _scales(scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]) -> tuple[Scaling, tuple[Any, Any]]:
-    """Return the kind of scales, and the scales as FP32 numbers or as codes."""
+def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]) -> tuple[Scaling, tuple[Any, Any]]:
+    """Return the kind of scales, and the scales as FP32 numbers or as codes. Kinds that the profile has come first."""
+    known = {call.scaling for call in found.calls}
     formats = [carried(scale) for scale in (scale_a, scale_b)]
     narrow = [None if fmt is None or fmt.bits > 8 else fmt for fmt in formats]
     shapes = tuple(tuple(np.shape(scale)) for scale in (scale_a, scale_b))
-    for scaling in SCALINGS.values():
+    for scaling in sorted(SCALINGS.values(), key=lambda each: each.name not in known):
         fits = all(_has_format(fmt, scaling) for fmt in narrow)
         if fits and shapes in scaling.shapes(*sizes):
             if scaling.format is None:

@@ -1,4 +1,4 @@
-"""Recipes for PyTorch on a CPU. fp9 computes the three products of each layer bit-exactly.
+"""Recipes for PyTorch. fp9 computes the three products of each layer bit-exactly.
 
 The package needs the extra fp9[torch].
 """
@@ -11,15 +11,18 @@ except ImportError as error:
     raise ImportError(f"fp9_ml.torch needs PyTorch; install it with: {install_hint('torch')}") from error
 
 from fp9_ml.torch.attention import MultiheadAttention
+from fp9_ml.torch.blocks import BlockLinear, convert_blocks
 from fp9_ml.torch.calibration import calibrate
 from fp9_ml.torch.convert import convert
 from fp9_ml.torch.layers import Conv2d, Linear
 from fp9_ml.torch.norms import retune_bn
 from fp9_ml.torch.optimizer import RoundOffOptimizer
 from fp9_ml.torch.recording import record
+from fp9_ml.torch.scaled_mm import scaled_linear, scaled_mm
 from fp9_ml.torch.scaler import GradScaler
 
 __all__ = [
+    "BlockLinear",
     "Conv2d",
     "GradScaler",
     "Linear",
@@ -27,6 +30,9 @@ __all__ = [
     "RoundOffOptimizer",
     "calibrate",
     "convert",
+    "convert_blocks",
     "record",
     "retune_bn",
+    "scaled_linear",
+    "scaled_mm",
 ]

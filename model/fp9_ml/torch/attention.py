@@ -14,7 +14,6 @@ from torch.nn import functional
 
 from fp9_ml.recipes import Recipe
 from fp9_ml.torch.layers import ByRecipe
-from fp9_ml.torch.products import product
 
 
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
@@ -57,14 +56,15 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         tensors = [t if batched else t[:, None] for t in (query, key, value)]
         if batched and self.batch_first:
             tensors = [t.transpose(0, 1) for t in tensors]
-        weights, biases = self.in_proj_weight.chunk(3), [None] * 3
+        weights = self.in_proj_weight.chunk(3)
+        biases: list[torch.Tensor | None] = [None] * 3
         if self.in_proj_bias is not None:
             biases = list(self.in_proj_bias.chunk(3))
         q, k, v = (self._heads(functional.linear(t, w, b)) for t, w, b in zip(tensors, weights, biases, strict=True))
-        scores = product(q / math.sqrt(self.head_dim), k, self.recipe, self._use(0))
+        scores = self._product(q / math.sqrt(self.head_dim), k)
         shares = torch.softmax(self._masked(scores, attn_mask, key_padding_mask), -1)
         shares = functional.dropout(shares, self.dropout, self.training)
-        mixed = product(shares, v.transpose(-1, -2), self.recipe, self._use(1))
+        mixed = self._product(shares, v.transpose(-1, -2), 1)
         y = self.out_proj(mixed.permute(2, 0, 1, 3).flatten(2))
         y = y.transpose(0, 1) if batched and self.batch_first else y
         seen = (shares.mean(1) if average_attn_weights else shares) if need_weights else None

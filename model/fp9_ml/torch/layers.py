@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -12,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from fp9_ml.recipes import LayerState, Recipe, Recording, recipe
-from fp9_ml.torch.products import Numbers, Passes, Use, product
+from fp9_ml.torch.products import Instead, Passes, Use, product, register, replaced, spelled
 
 _EXTRA = "_extra_state"
 
@@ -29,7 +27,7 @@ class ByRecipe(nn.Module):
     scales: tuple[LayerState, ...]
     kept_in: tuple[Recording, str] | None
     """Recording to which `fp9_ml.torch.record` writes, and this layer's name in the recording."""
-    instead: Callable[[int, Numbers, Numbers], Numbers] | None
+    instead: Instead | None
     """Function that computes the forward product of a group while `fp9_ml.torch.calibrate` runs."""
 
     def _begin(self, chosen: Recipe | str, groups: int = 1) -> None:
@@ -37,13 +35,22 @@ class ByRecipe(nn.Module):
         self.scales = tuple(self.recipe.state() for _ in range(groups))
         self._passes = tuple(Passes() for _ in range(groups))
         self.kept_in = self.instead = None
+        self._handle, self._spelled = register(self), spelled(self.recipe)
 
-    def _use(self, group: int) -> Use:
-        use = Use(self.scales[group], self.training, self._passes[group])
-        if self.kept_in is not None:
-            recording, name = self.kept_in
-            use = replace(use, recording=recording, name=name if len(self.scales) == 1 else f"{name}.{group}")
-        return use if self.instead is None else replace(use, instead=partial(self.instead, group))
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._handle = register(self)  # a copy has its own scales
+
+    def use(self, group: int) -> Use:
+        """Return the scales of a group, and the recording, for the operators."""
+        recording, name = self.kept_in or (None, "")
+        name = name if len(self.scales) == 1 else f"{name}.{group}"
+        return Use(self.scales[group], self._passes[group], recording, name)
+
+    def _product(self, x: torch.Tensor, w: torch.Tensor, group: int = 0) -> torch.Tensor:
+        if self.instead is not None:
+            return replaced(x, w, self.instead, group)
+        return product(x, w, self._spelled, self.training, self._handle, group)
 
     def get_extra_state(self) -> Any:
         """Return the scales as plain numbers and lists."""
@@ -87,12 +94,9 @@ class Linear(ByRecipe, nn.Linear):
         self._begin(recipe)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Return the output (..., out) for an input (..., in).
-
-        Raises ValueError for tensors that are not on the CPU.
-        """
+        """Return the output (..., out) for an input (..., in)."""
         rows = input.reshape(-1, input.shape[-1])
-        y = product(rows, self.weight, self.recipe, self._use(0))
+        y = self._product(rows, self.weight)
         y = y if self.bias is None else y + self.bias
         return y.reshape(*input.shape[:-1], self.out_features)
 
@@ -144,7 +148,7 @@ class Conv2d(ByRecipe, nn.Conv2d):
         Returns (rows, out_channels).
         """
         groups = rows.chunk(self.groups, 1), self.weight.reshape(self.out_channels, -1).chunk(self.groups)
-        parts = [product(x, w, self.recipe, self._use(i)) for i, (x, w) in enumerate(zip(*groups, strict=True))]
+        parts = [self._product(x, w, i) for i, (x, w) in enumerate(zip(*groups, strict=True))]
         y = parts[0] if len(parts) == 1 else torch.cat(parts, 1)
         return y if self.bias is None else y + self.bias
 

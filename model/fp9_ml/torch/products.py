@@ -1,41 +1,48 @@
-"""Products of a layer as a function that autograd can differentiate.
+"""Products of a layer as custom operators of torch.
 
-The function takes tensors and computes in NumPy.
+The operators are opaque to compilers: `torch.compile` and `torch.export` see shapes and types alone. They take
+tensors and compute in NumPy.
 """
 
 from __future__ import annotations
 
+import functools
+import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
+from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.autograd.function import once_differentiable
 
+from fp9.formats import Format
 from fp9_ml.recipes import LayerState, Recipe, Recording, Role, Saved
+from fp9_ml.recipes.linear import Operand
 
 Numbers: TypeAlias = NDArray[np.float32]
 
 PASSES = 1024
-"""Maximum number of forward passes of a product whose factors are stored for activation checkpointing."""
+"""Maximum number of forward passes of a product whose factors are stored, for passes that are repeated."""
 
 
 class Passes:
-    """Scale factors of the last forward passes of a product. A digest of the operands identifies a pass."""
+    """Scale factors of the last passes of a product. A digest of the operands, or a number, identifies a pass."""
 
     def __init__(self) -> None:
         self._factors: dict[bytes, Mapping[Role, float]] = {}
+        self.earlier: dict[float, dict[Role, float]] = {}
+        """Factors of the first gradient of each pass, by the number of the pass."""
 
     def add(self, x: Numbers, w: Numbers, factors: Mapping[Role, float]) -> None:
         """Store the factors of a pass. New factors replace earlier factors for equal operands."""
         digest = _digest(x, w)
         self._factors.pop(digest, None)
         self._factors[digest] = factors
-        if len(self._factors) > PASSES:
-            del self._factors[next(iter(self._factors))]
+        _forget(self._factors)
 
     def find(self, x: Numbers, w: Numbers) -> Mapping[Role, float]:
         """Return the factors of the pass with these operands. Raises ValueError if there is none."""
@@ -47,6 +54,17 @@ class Passes:
             )
         return found
 
+    def first_gradient(self, number: float) -> dict[Role, float]:
+        """Return the dictionary of the gradient's factor of a pass. It is empty before the first backward pass."""
+        found = self.earlier.setdefault(number, {})
+        _forget(self.earlier)
+        return found
+
+
+def _forget(passes: dict[Any, Any]) -> None:
+    if len(passes) > PASSES:
+        del passes[next(iter(passes))]
+
 
 def _digest(x: Numbers, w: Numbers) -> bytes:
     return b"".join(blake2b(np.ascontiguousarray(each).data, digest_size=16).digest() for each in (x, w))
@@ -54,51 +72,226 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """Scales of a layer, and the recording to which its products are written, if any. With `training`, the scales
-    are updated.
+    """Scales of a layer, and the recording to which its products are written, if any.
 
-    `passes` holds the factors of earlier passes. A repeated pass uses these factors. `instead` computes the forward
-    product of x and w in place of the recipe, without gradients.
+    `passes` holds the factors of earlier passes. A repeated pass uses these factors.
     """
 
     state: LayerState
-    training: bool
     passes: Passes = field(default_factory=Passes)
     recording: Recording | None = None
     name: str = ""
-    instead: Callable[[Numbers, Numbers], Numbers] | None = None
+
+
+class Layer(Protocol):
+    """What the operators ask of a layer while they run."""
+
+    def use(self, group: int) -> Use:
+        """Return the scales of a group."""
+
+
+_LAYERS: WeakValueDictionary[int, Layer] = WeakValueDictionary()
+_BITS = 62
+
+
+def register(layer: Layer) -> int:
+    """Return a random number by which the operators of this process find a layer while it exists."""
+    handle = secrets.randbits(_BITS)
+    _LAYERS[handle] = layer
+    return handle
+
+
+@functools.lru_cache(maxsize=64)
+def spelled(recipe: Recipe) -> str:
+    """Return a recipe as text, for graphs that are written to files."""
+    return json.dumps(recipe.spelled())
+
+
+@functools.lru_cache(maxsize=64)
+def _read(text: str) -> Recipe:
+    return Recipe(**json.loads(text))
+
+
+def _use(recipe: Recipe, handle: int, group: int, training: bool) -> Use:
+    layer = _LAYERS.get(handle)
+    if layer is not None:
+        return layer.use(group)
+    use = Use(recipe.state())
+    if use.state.remembers:
+        raise ValueError(
+            f"recipe {recipe.name} given in a graph whose layer does not exist, and its scales depend on earlier "
+            "tensors; keep the model, or export one with scale=fixed or scale=current"
+        )
+    return use
+
+
+# --- operators --------------------------------------------------------------------------------------------------------
+
+_Tensors: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+@torch.library.custom_op("fp9::linear", mutates_args=(), tags=(torch.Tag.nondeterministic_seeded,))
+def _linear(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int) -> _Tensors:
+    chosen, rows, weights = _read(recipe), _numbers(x), _numbers(w)
+    use = _use(chosen, layer, group, training)
+    moves, repeated = training and use.state.remembers, _is_repeated()
+    y, saved = chosen.linear(
+        rows,
+        weights,
+        use.state,
+        training=training,
+        random=_random(chosen),
+        earlier=use.passes.find(rows, weights) if moves and repeated else None,
+    )
+    if moves and not repeated:
+        use.passes.add(rows, weights, saved.factors)
+    if use.recording is not None and not repeated:
+        use.recording.forward(use.name, saved, rows, weights)
+    number = float(secrets.randbits(_FLOAT_BITS))
+    factors = torch.tensor([saved.x.factor, saved.w.factor, number], dtype=torch.float64)
+    codes = [_tensor(each, x.device) for each in (saved.x, saved.w)]
+    return torch.from_numpy(y).to(x.device, x.dtype), codes[0], codes[1], factors
+
+
+_FLOAT_BITS = 53
+
+
+@_linear.register_fake
+def _(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int) -> _Tensors:
+    chosen = _read(recipe)
+    rows = x if w.dim() > 2 else x.reshape(-1, x.shape[-1])
+    codes = [
+        each.new_empty(each.shape, dtype=_code_type(chosen.format_of(role)))
+        for each, role in ((rows, Role.ACTIVATIONS), (w, Role.WEIGHTS))
+    ]
+    y = x.new_empty((*x.shape[:-1], w.shape[-2]))
+    return y, codes[0], codes[1], x.new_empty((3,), dtype=torch.float64, device="cpu")
+
+
+@torch.library.custom_op("fp9::linear_backward", mutates_args=(), tags=(torch.Tag.nondeterministic_seeded,))
+def _linear_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    factors: torch.Tensor,
+    recipe: str,
+    training: bool,
+    layer: int,
+    group: int,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    chosen = _read(recipe)
+    use = _use(chosen, layer, group, training)
+    left, right, number = factors.tolist()
+    saved = Saved(
+        chosen,
+        use.state,
+        _operand(x, chosen.format_of(Role.ACTIVATIONS), left),
+        _operand(w, chosen.format_of(Role.WEIGHTS), right),
+        np.empty(0),
+        (*g.shape[:-1], x.shape[-1]),
+        training,
+        use.passes.first_gradient(number),
+    )
+    arrived = _numbers(g)
+    found = chosen.linear_backward(arrived, saved, random=_random(chosen))
+    if use.recording is not None:
+        use.recording.backward(use.name, saved, found, arrived)
+    return torch.from_numpy(found.dx).to(g.device), torch.from_numpy(found.dw).to(g.device)
+
+
+@_linear_backward.register_fake
+def _(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    factors: torch.Tensor,
+    recipe: str,
+    training: bool,
+    layer: int,
+    group: int,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    dx = g.new_empty((*g.shape[:-1], x.shape[-1]), dtype=torch.float32)
+    return dx, g.new_empty(w.shape, dtype=torch.float32)
+
+
+def _setup(ctx: Any, inputs: tuple[Any, ...], output: _Tensors) -> None:
+    x, w, *settings = inputs
+    ctx.settings = settings
+    ctx.dtypes = x.dtype, w.dtype
+    ctx.save_for_backward(*output[1:])
+
+
+def _differentiate(ctx: Any, gradient: torch.Tensor, *_: Any) -> tuple[Any, ...]:
+    dx, dw = _linear_backward(gradient, *ctx.saved_tensors, *ctx.settings)
+    return dx.to(ctx.dtypes[0]), dw.to(ctx.dtypes[1]), None, None, None, None
+
+
+_linear.register_autograd(_differentiate, setup_context=_setup)
+
+
+class _Gradients(torch.autograd.Function):
+    """The operator of the backward pass, which cannot be differentiated."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> Any:
+        return _linear_backward(*arguments)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        raise RuntimeError("second derivatives of a product under a recipe asked for; a product has first ones alone")
 
 
 class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> Any:
-        rows, weights = _numbers(x), _numbers(w)
-        moves, repeated = use.training and use.state.remembers, _is_repeated()
-        y, ctx.saved = recipe.linear(
-            rows,
-            weights,
-            use.state,
-            training=use.training,
-            random=_random(recipe),
-            earlier=use.passes.find(rows, weights) if moves and repeated else None,
-        )
-        ctx.recipe, ctx.dtypes, ctx.use = recipe, (x.dtype, w.dtype), use
-        if moves and not repeated:
-            use.passes.add(rows, weights, ctx.saved.factors)
-        if use.recording is not None and not repeated:
-            use.recording.forward(use.name, ctx.saved, rows, weights)
-        return torch.from_numpy(y).to(x.dtype)
+    """Both operators as one function, which is the form that transforms of torch.func take."""
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-        saved: Saved = ctx.saved
-        arrived = _numbers(gradient)
-        found = ctx.recipe.linear_backward(arrived, saved, random=_random(ctx.recipe))
-        if ctx.use.recording is not None:
-            ctx.use.recording.backward(ctx.use.name, saved, found, arrived)
-        dx, dw = (torch.from_numpy(d).to(dtype) for d, dtype in zip((found.dx, found.dw), ctx.dtypes, strict=True))
-        return dx, dw, None, None
+    def forward(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int) -> _Tensors:
+        found: _Tensors = _linear(x, w, recipe, training, layer, group)
+        return found
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: _Tensors) -> None:
+        ctx.mark_non_differentiable(*output[1:])
+        _setup(ctx, inputs, output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor, *_: Any) -> Any:
+        dx, dw = _Gradients.apply(gradient, *ctx.saved_tensors, *ctx.settings)
+        return dx.to(ctx.dtypes[0]), dw.to(ctx.dtypes[1]), None, None, None, None
+
+
+def product(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int = 0) -> torch.Tensor:
+    """Return x w^T for x (..., in) and w (out, in), in x's dtype. The product can be differentiated once.
+
+    `recipe` is the text that `spelled` gave, and `layer` the number that `register` gave.
+
+    Raises ValueError for shapes that do not fit, and if activation checkpointing repeats a pass with other operands.
+    """
+    transformed = not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
+    called = _Product.apply if transformed else _linear
+    result: torch.Tensor = called(x, w, recipe, training, layer, group)[0]
+    return result
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _code_type(fmt: Format | None) -> torch.dtype:
+    return torch.float32 if fmt is None else torch.uint8 if fmt.bits <= 8 else torch.int16
+
+
+def _tensor(operand: Operand, device: torch.device) -> torch.Tensor:
+    codes = np.array(operand.codes, copy=True)
+    return torch.from_numpy(codes.view(np.int16) if codes.dtype == np.uint16 else codes).to(device)
+
+
+def _operand(codes: torch.Tensor, fmt: Format | None, factor: float) -> Operand:
+    array = codes.detach().cpu().numpy()
+    return Operand(array.view(np.uint16) if array.dtype == np.int16 else array, fmt, factor)
 
 
 def _is_repeated() -> bool:
@@ -106,24 +299,6 @@ def _is_repeated() -> bool:
     activation checkpointing.
     """
     return bool(torch._C._current_graph_task_id() != -1)
-
-
-@torch._disable_dynamo  # NumPy and Numba compute: a compiled graph ends before a product and goes on after it
-def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch.Tensor:
-    """Return x w^T for x (..., in) and w (out, in), in x's dtype. The product can be differentiated once.
-
-    Raises ValueError for tensors that are not on the CPU, for shapes that do not fit, and under transforms of
-    torch.func. Also raises it if activation checkpointing repeats a pass with other operands.
-    """
-    if torch._C._are_functorch_transforms_active():
-        raise ValueError("a transform of torch.func given; differentiate by backward() or torch.autograd.grad")
-    for name, tensor in (("x", x), ("weight", w)):
-        if tensor.device.type != "cpu":
-            raise ValueError(f"{name} on {tensor.device} given; fp9 computes on the CPU: move model and data there")
-    if use.instead is not None:
-        return torch.from_numpy(use.instead(_numbers(x), _numbers(w))).to(x.dtype)
-    result: torch.Tensor = _Product.apply(x, w, recipe, use)
-    return result
 
 
 def _random(recipe: Recipe) -> np.random.Generator | None:
@@ -139,5 +314,13 @@ def generator() -> np.random.Generator:
 
 
 def _numbers(tensor: torch.Tensor) -> Numbers:
-    array: Numbers = tensor.detach().to(torch.float32).numpy()
+    array: Numbers = tensor.detach().to("cpu", torch.float32).numpy()
     return array
+
+
+Instead: TypeAlias = Callable[[int, Numbers, Numbers], Numbers]
+
+
+def replaced(x: torch.Tensor, w: torch.Tensor, instead: Instead, group: int) -> torch.Tensor:
+    """Return the product that a function of NumPy arrays computes, in x's dtype and without gradients."""
+    return torch.from_numpy(instead(group, _numbers(x), _numbers(w))).to(x.device, x.dtype)

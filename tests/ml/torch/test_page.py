@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "use-with-pytorch.md"
 
 
 def test_the_example_of_the_page_runs() -> None:
-    (example,) = [part.split("```")[0] for part in PAGE.read_text().split("```python\n")[1:]]
+    example, *_ = [part.split("```")[0] for part in PAGE.read_text().split("```python\n")[1:]]
     names: dict[str, Any] = {}
     torch.manual_seed(0)
     exec(compile(example, str(PAGE), "exec"), names)
