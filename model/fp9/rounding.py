@@ -200,9 +200,9 @@ PUBLISHED = Hybrid()
 
 
 class Flags(IntFlag):
-    """Exceptions of IEEE 754-2019 section 7. Tininess is detected after rounding. Division by zero cannot occur.
+    """Exceptions of IEEE 754-2019 section 7. Tininess is detected after rounding.
 
-    The bits are the same as in Berkeley TestFloat and RISC-V `fflags`.
+    Only division raises `DIVIDE_BY_ZERO`. The bits are the same as in Berkeley TestFloat and RISC-V `fflags`.
     """
 
     INEXACT = 1

@@ -89,6 +89,8 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
                 exact[here] = from_integers(unit, inputs["a"][here], integer[here])
             case _Op.TO_INTEGER:
                 codes[here], flags[here] = to_integers(unit, some["a"].numbers, integer[here], rounding[here])
+            case _Op.DIV | _Op.SQRT as other:
+                exact[here], flags[here] = _divided(other, some)
             case other if other in DOTS:
                 lanes = [_lane_operands(unit, inputs, formats, lane, here) for lane in range(DOTS[other])]
                 exact[here], flags[here] = dot_sum(lanes, some["c"], minus[here])
@@ -139,6 +141,26 @@ def _operation(
         return _injected(op, a, operands["c"]), 0, 0
     codes, flags = (_extremum if op in EXTREMA else _compared)(op, a, operands["c"])
     return codes, flags, 0
+
+
+def _divided(op: MultiFpuOp, operands: dict[str, Operand]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return the quotient or square root in float64, and the flags `invalid` and `divide_by_zero`.
+
+    Operands and results have at most 15 significand bits. An inexact quotient or root is then at least 2^-32 away from
+    every number and midpoint of the result format, relative to its size. So the rounding to float64 does no harm.
+    """
+    a = operands["a"]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if op is _Op.SQRT:
+            exact, by_zero, signaling = np.sqrt(a.numbers), np.zeros(len(a.codes), np.bool_), a.signaling
+        else:
+            b = operands["b"]
+            exact, signaling = a.numbers / b.numbers, a.signaling | b.signaling
+            by_zero = (b.numbers == 0) & (a.numbers != 0) & np.isfinite(a.numbers)
+    quiet = a.nan | operands["b"].nan if op is _Op.DIV else a.nan
+    invalid = signaling | (np.isnan(exact) & ~quiet)
+    flags = np.where(invalid, Flags.INVALID, np.where(by_zero, Flags.DIVIDE_BY_ZERO, 0))
+    return exact, flags.astype(np.uint8)
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _LANE = 8
 _LANE_MASK = 0xFF
+_ROOT_BITS = 64
+"""Fraction bits of a square root before it is rounded."""
 
 _SIGNS = {  # of the product and of the addend
     Op.FMADD: (False, False),
@@ -89,6 +91,8 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
         return _to_integer(unit, row, x["a"])
     if op in DOTS:
         code, flags = _dot(unit, row, DOTS[op], x["c"], formats["result"])
+    elif op in (Op.DIV, Op.SQRT):
+        code, flags = _divided(unit, row, op, x, formats["result"])
     elif op in ROUNDED:
         code, flags = _arithmetic(unit, row, op, x, formats["result"])
     elif op is Op.CLASSIFY:
@@ -143,6 +147,43 @@ def _dot(unit: MultiFpu, row: Row, products: int, c: _Number, result: Format) ->
     policy = unit.policy(result, rounding, chosen(unit.overflow, row, "overflow"))
     code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy)
     return code, Flags.INVALID if invalid else flags
+
+
+def _divided(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
+    """Return the exact quotient, or the square root, rounded once. Division by zero raises no other flag."""
+    a, b = x["a"], x["b"] if op is Op.DIV else None
+    read = [a] if b is None else [a, b]
+    value = _root(a.exact) if b is None else _quotient(a.exact, b.exact)
+    policy = unit.policy(result, chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow"))
+    code, flags = casts.encode(value, result, policy)
+    if any(each.signals for each in read) or (value.kind is Kind.NAN and not any(each.is_nan for each in read)):
+        return code, Flags.INVALID
+    if b is not None and b.exact.kind is Kind.ZERO and a.exact.kind is Kind.FINITE:
+        return code, Flags.DIVIDE_BY_ZERO
+    return code, flags
+
+
+def _quotient(a: Exact, b: Exact) -> Exact:
+    negative = a.negative != b.negative
+    if Kind.NAN in (a.kind, b.kind) or (a.kind is b.kind and a.kind in (Kind.ZERO, Kind.INF)):
+        return Exact(Kind.NAN)
+    if a.kind is Kind.INF or b.kind is Kind.ZERO:
+        return Exact(Kind.INF, negative)
+    if a.kind is Kind.ZERO or b.kind is Kind.INF:
+        return Exact(Kind.ZERO, negative)
+    return Exact(Kind.FINITE, negative, a.magnitude / b.magnitude)
+
+
+def _root(a: Exact) -> Exact:
+    """Return the square root. A number just beside an irrational root takes its place."""
+    if a.kind is Kind.NAN or (a.negative and a.kind is not Kind.ZERO):
+        return Exact(Kind.NAN)
+    if a.kind is not Kind.FINITE:
+        return a
+    square = a.magnitude * 4**_ROOT_BITS
+    root = math.isqrt(square.numerator // square.denominator)
+    exact = Fraction(root) if root * root == square else root + Fraction(1, 2)
+    return Exact(Kind.FINITE, False, exact / 2**_ROOT_BITS)
 
 
 def _integer(unit: MultiFpu, row: Row) -> Exact:

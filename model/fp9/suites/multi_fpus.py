@@ -29,6 +29,8 @@ BLOCKS = 40
 ROWS = 24
 """Number of operations in a block."""
 
+_LAST = {MultiFpuOp.CONVERT: "a", MultiFpuOp.SQRT: "a", MultiFpuOp.MUL: "b", MultiFpuOp.DIV: "b"}
+"""The operand that is computed from a wanted result, if it is not c."""
 _SHARE_UNBOXED = 1 / 16
 _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
 """Offsets from a code or midpoint, as fractions of the distance between two codes."""
@@ -96,7 +98,7 @@ def _operands(
         led = encode(_near_integers(unit, rows, rng), formats["a"], "rne")
         codes["a"] = np.where(chosen, led, codes["a"]).astype(np.uint32)
     elif op in ROUNDED:
-        last = "a" if op is MultiFpuOp.CONVERT else "b" if op is MultiFpuOp.MUL else "c"
+        last = _LAST.get(op, "c")
         led = encode(_leading(op, formats, codes, last, rng), formats[last], "rne")
         codes[last] = np.where(chosen, led, codes[last]).astype(np.uint32)
     elif op not in SINGLES:
@@ -163,9 +165,9 @@ def _leading(
     with np.errstate(all="ignore"):
         wanted = _wanted(result, rows, rng)
         if last == "a":
-            return wanted
+            return wanted**2 if op is MultiFpuOp.SQRT else wanted
         if last == "b":
-            return np.asarray(wanted / numbers["a"])
+            return np.asarray(wanted / numbers["a"] if op is MultiFpuOp.MUL else numbers["a"] / wanted)
         product = numbers["a"] * numbers["b"] if op in PRODUCTS else numbers["a"]
         if op in (MultiFpuOp.FNMSUB, MultiFpuOp.FNMADD):
             product = -product

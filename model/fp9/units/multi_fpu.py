@@ -33,8 +33,10 @@ class FpuGroup(Enum):
     """sign injection, minimum, maximum, comparison, classification"""
     INTCONV = "intconv"
     """conversion to integers and from integers"""
+    DIVSQRT = "divsqrt"
+    """division and square root"""
     DOT = "dot"
-    """exact dot products of 8-bit operands, with addend"""
+    """exact dot products of 8-bit operands, with addend; last, as lanes have the numbers of all other operations"""
 
 
 class Integer(NamedTuple):
@@ -111,6 +113,10 @@ class MultiFpuOp(Enum):
     """result = round(a0 * b0 + a1 * b1 + c), for the 8-bit operands in the low 16 bits of a and b"""
     DOT4 = "dot4"
     """result = round(a0 * b0 + ... + a3 * b3 + c), for the 8-bit operands in the 32 bits of a and b"""
+    DIV = "div"
+    """result = round(a / b)"""
+    SQRT = "sqrt"
+    """result = round(square root of a)"""
 
 
 _O = MultiFpuOp
@@ -124,9 +130,11 @@ DOTS = {_O.DOT2: 2, _O.DOT4: 4}
 """The number of products of each dot product."""
 PRODUCTS = (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.MUL)
 """Operations with one product of two operands."""
-SINGLES = (_O.MUL, _O.CONVERT, _O.CLASSIFY, _O.TO_INTEGER, _O.FROM_INTEGER)
+PAIRS = (*PRODUCTS, _O.DIV)
+"""Operations that read one operand a and one operand b."""
+SINGLES = (_O.MUL, _O.CONVERT, _O.CLASSIFY, _O.TO_INTEGER, _O.FROM_INTEGER, _O.DIV, _O.SQRT)
 """Operations that do not read the operand c."""
-ROUNDED = (*PRODUCTS, *DOTS, _O.ADD, _O.SUB, _O.CONVERT, _O.FROM_INTEGER)
+ROUNDED = (*PAIRS, *DOTS, _O.ADD, _O.SUB, _O.CONVERT, _O.FROM_INTEGER, _O.SQRT)
 """Operations whose result is a number, rounded to the selected format."""
 
 GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
@@ -134,6 +142,7 @@ GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
     FpuGroup.CONV: (_O.CONVERT,),
     FpuGroup.NONCOMP: (*SIGN_INJECTIONS, *EXTREMA, *COMPARISONS, _O.CLASSIFY),
     FpuGroup.INTCONV: (_O.TO_INTEGER, _O.FROM_INTEGER),
+    FpuGroup.DIVSQRT: (_O.DIV, _O.SQRT),
     FpuGroup.DOT: tuple(DOTS),
 }
 """The operations of each group, in the order of their numbers."""
@@ -161,6 +170,9 @@ class MultiFpu(Unit):
     The group `dot` sums products of 8-bit operands exactly. Their formats are those that `a_format` and `b_format`
     select; a select beyond the 8-bit formats selects the last 8-bit format. The unit offers `dot4` if its word has 32
     bits.
+
+    The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. Its
+    result is infinity, or what the overflow policy puts in its place.
 
     `overflow` lists the policies for 8-bit results. The port `overflow` selects one. Wider results overflow as in
     IEEE 754-2019 section 7.4. NaN results are canonical and positive. In formats with IEEE 754's special codes, a
@@ -209,7 +221,7 @@ class MultiFpu(Unit):
             raise ValueError(f"{self.name}: tag={self.tag} given; give 0 to {MAX_TAG} bits")
         self._check_order()
         self._check_lanes()
-        self._check_dots()
+        self._check_groups()
         check_shared(self)
 
     def _check_format(self, fmt: Format) -> None:
@@ -240,11 +252,16 @@ class MultiFpu(Unit):
         if self.nan_boxing and self.lanes != 1:
             raise ValueError(f"{self.name}: nan_boxing=true given with lanes={self.lanes}; give one of them")
 
-    def _check_dots(self) -> None:
+    def _check_groups(self) -> None:
         if FpuGroup.DOT in self.groups and (not self.narrow or self.word < 2 * NARROW_BITS):
             raise ValueError(
                 f"{self.name}: groups=dot given with formats={value_words(self.formats)}; give an 8-bit format and one "
                 "of at least 16 bits"
+            )
+        if FpuGroup.DIVSQRT in self.groups and self.word > 2 * NARROW_BITS:
+            raise ValueError(
+                f"{self.name}: groups=divsqrt given with formats={value_words(self.formats)}; give formats of at most "
+                "16 bits"
             )
         if self.lanes != 1 and self.groups == (FpuGroup.DOT,):
             raise ValueError(f"{self.name}: lanes={self.lanes} given with groups=dot alone; give 1 lane")
@@ -300,7 +317,7 @@ class MultiFpu(Unit):
     @property
     def operands(self) -> tuple[str, ...]:
         """Return the names of the operands that at least one operation reads."""
-        reads_b = any(op in (*PRODUCTS, *DOTS) for op in self.operations)
+        reads_b = any(op in (*PAIRS, *DOTS) for op in self.operations)
         reads_c = any(op not in SINGLES for op in self.operations)
         return ("a", *("b" for _ in range(reads_b)), *("c" for _ in range(reads_c)))
 

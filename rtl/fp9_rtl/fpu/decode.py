@@ -12,8 +12,8 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.rounding import Overflow
-from fp9.units import MultiFpu, MultiFpuOp
-from fp9.units.multi_fpu import COMPARISONS, EXTREMA, NARROW_BITS, PRODUCTS, SIGN_INJECTIONS, SINGLES
+from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
+from fp9.units.multi_fpu import COMPARISONS, EXTREMA, NARROW_BITS, PAIRS, SIGN_INJECTIONS, SINGLES
 from fp9_rtl.fpu.choices import is_operation, overflows, targets
 from fp9_rtl.fpu.dot import dot_layout, dot_operands
 from fp9_rtl.fpu.integers import integer_terms
@@ -45,6 +45,8 @@ class DecodeMulti(Step):
         o |= {name: i[name].shape for name in self._passed}
         if unit.dot_products:
             o["dot"] = dot_layout(unit)
+        if FpuGroup.DIVSQRT in unit.groups:
+            o |= {"divide": 1, "root": 1}
         if targets(unit) > 1:
             o["target"] = range(targets(unit)) if unit.integers else i[unit.format_port("result")].shape
         if len(overflows(unit)) > 1:
@@ -64,6 +66,8 @@ class DecodeMulti(Step):
             self._integer(m)
         if unit.dot_products:
             dot_operands(m, unit, self.i, o.dot)
+        if FpuGroup.DIVSQRT in unit.groups:
+            m.d.comb += [o.divide.eq(self._is(_Op.DIV)), o.root.eq(self._is(_Op.SQRT))]
         forward(m, self.i, o, *self._passed)
         self._target(m)
         if "overflow" in o.shape().members:
@@ -92,7 +96,7 @@ class DecodeMulti(Step):
         one = Signal(self._scale.layout)
         m.d.comb += [one.significand.eq(1 << self._scale.precision - 1), one.exponent.eq(self._scale.bias)]
         b = operands.get("b", one)
-        m.d.comb += self.o.b.eq(Mux(self._is(*PRODUCTS), b.as_value(), one.as_value()))
+        m.d.comb += self.o.b.eq(Mux(self._is(*PAIRS), b.as_value(), one.as_value()))
 
     def _addend(self, m: Module, c: View) -> None:
         o, single = self.o, self._is(*SINGLES)

@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import fixed_format
-from fp9.rounding import NanSign
+from fp9.rounding import Flags, NanSign
 from fp9.units import MultiFpu
 from fp9.units.multi_fpu import ResultCast
 from fp9_rtl.casts.cast_steps import Place
@@ -79,6 +79,9 @@ class Finish(Step):
                 flags.eq(i.flags.as_value() & (rounded & ~i.invalid).replicate(len(flags))),
                 self.o.flags.eq(flags | Mux(i.invalid, invalid, 0)),
             ]
+            if "by_zero" in members:
+                with m.If(i.by_zero & rounded & ~i.invalid):
+                    m.d.comb += self.o.flags.eq(Flags.DIVIDE_BY_ZERO)
         if unit.tag:
             m.d.comb += self.o.result_tag.eq(i.tag)
         return m

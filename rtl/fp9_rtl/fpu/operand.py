@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Format, Specials, floor_log2
-from fp9.units import MultiFpu
+from fp9.units import FpuGroup, MultiFpu
 from fp9.units.multi_fpu import NARROW_BITS, Integer
 from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.operands.decode import OperandDecoder
@@ -24,25 +24,25 @@ class Scale:
 
     Subnormal numbers of 8-bit formats are normalised. Those of a wide format are not if leading zeros cost no
     precision there. This needs two properties. The format's last place is below the last place of every result. The
-    product of two of its subnormal numbers is below every operand.
+    product of two of its subnormal numbers is below every operand. Division needs normalised operands.
     """
 
-    def __init__(self, formats: Sequence[Format], integers: Sequence[Integer] = ()) -> None:
-        self._formats = formats
+    def __init__(self, formats: Sequence[Format], integers: Sequence[Integer] = (), divides: bool = False) -> None:
+        self._formats, self._divides = formats, divides
         self._integer_bits = max((integer.bits for integer in integers), default=0)
         self.precision = max((self._integer_bits + 1) // 2, *(fmt.precision for fmt in formats))
 
     @classmethod
     def of(cls, unit: MultiFpu) -> Scale:
         """Return the scale of a unit's operands."""
-        return cls(unit.formats, unit.integers)
+        return cls(unit.formats, unit.integers, FpuGroup.DIVSQRT in unit.groups)
 
     def normalises(self, fmt: FixedFormat) -> bool:
         """Return whether the decoder normalises the subnormal numbers of a wide format."""
         last_place = fmt.lowest_exponent - fmt.fraction_bits
         places = [each.quantum(floor_log2(each.value_of(each.smallest_code))) for each in self._formats]
         smallest = [floor_log2(each.value_of(each.smallest_code)) for each in self._formats]
-        return fmt.subnormals and (min(places) < last_place or min(smallest) < 2 * fmt.lowest_exponent)
+        return fmt.subnormals and (self._divides or min(places) < last_place or min(smallest) < 2 * fmt.lowest_exponent)
 
     @cached_property
     def exponents(self) -> range:

@@ -15,7 +15,8 @@ from typing import TypeAlias
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.units import MultiFpu
+from fp9.units import FpuGroup, MultiFpu
+from fp9_rtl.fpu.divide import quotient_bits, quotient_exponents, quotient_term
 from fp9_rtl.fpu.dot import DotField, dot_term
 from fp9_rtl.fpu.operand import Scale
 from fp9_rtl.parts.layouts import product_layout
@@ -27,7 +28,7 @@ from fp9_rtl.sums.terms import signed_sum
 
 View: TypeAlias = "data.View[data.StructLayout]"
 
-CHOICES = ("rounding", "target", "overflow", "integer_format", "tag", "others")
+CHOICES = ("rounding", "target", "overflow", "integer_format", "by_zero", "tag", "others")
 """Fields that bypass the sum. The rounder and the last stage use these fields."""
 
 
@@ -52,6 +53,11 @@ class MultiplyMulti(Step):
             own, width = dot.exponents(self._bias), max(width, dot.bits)
             exponents = range(min(exponents.start, own.start), max(exponents.stop, own.stop))
             o["both_infinities"] = 1
+        if FpuGroup.DIVSQRT in unit.groups:
+            own = self._quotients = quotient_exponents(field, self._bias)
+            width = max(width, quotient_bits(i["a"].shape["significand"].width))
+            exponents = range(min(exponents.start, own.start), max(exponents.stop, own.stop))
+            o["by_zero"] = 1
         o = {"product": product_layout(exponents, width), **o}
         super().__init__(i, data.StructLayout({**o, **choices_of(i)}))
 
@@ -75,17 +81,26 @@ class MultiplyMulti(Step):
         if self._unit.dot_products:
             with m.If(self.i.dot.selected):
                 self._dot(m)
+        if FpuGroup.DIVSQRT in self._unit.groups:
+            term, by_zero = quotient_term(m, self.i, self._bias, self._quotients)
+            with m.If(self.i.divide | self.i.root):
+                self._replace(m, term)
+                m.d.comb += self.o.by_zero.eq(by_zero)
         return m
+
+    def _replace(self, m: Module, term: View) -> None:
+        product = self.o.product
+        m.d.comb += [
+            *(product[name].eq(term[name]) for name in ("exponent", "sign", "zero", "inf", "nan", "invalid")),
+            product.significand.eq(Cat(Const(0, len(product.significand) - len(term.significand)), term.significand)),
+        ]
 
     def _dot(self, m: Module) -> None:
         """Replace the product by the sum of several products."""
         o = self.o
         term, both_infinities, signaling = dot_term(m, self._unit, self.i.dot, o.c.sign, self._bias)
+        self._replace(m, term)
         m.d.comb += [
-            *(o.product[name].eq(term[name]) for name in ("exponent", "sign", "zero", "inf", "nan", "invalid")),
-            o.product.significand.eq(
-                Cat(Const(0, len(o.product.significand) - len(term.significand)), term.significand)
-            ),
             o.both_infinities.eq(both_infinities),
             o.signaling.eq(signaling | self.i.c.signaling),
         ]
@@ -193,7 +208,7 @@ class NormaliseMulti(Step):
         self.beside: dict[str, data.ShapeLike] = {"invalid": 1}
         if others.members:
             self.beside |= {"rounded": 1, "other": unit.word}
-        self.beside |= {name: i[name].shape for name in ("integer_format", "tag") if name in i.members}
+        self.beside |= {name: i[name].shape for name in ("integer_format", "by_zero", "tag") if name in i.members}
         if unit.nan_boxing and "target" in i.members:
             self.beside |= {"result_target": i["target"].shape}
         super().__init__(i, data.StructLayout({**o, **self.beside}))

@@ -13,7 +13,7 @@ import numpy as np
 from fp9.formats import Format
 from fp9.rounding import Overflow
 from fp9.units import Columns, FpuGroup, MultiFpu
-from fp9.units.multi_fpu import DOTS, PRODUCTS, ROUNDED, SINGLES, MultiFpuOp
+from fp9.units.multi_fpu import DOTS, PAIRS, ROUNDED, SINGLES, MultiFpuOp
 from fp9_sim.coverage.model import FLAGS, SIGNS, Bin, Facts, Group, Model, class_of, classes_of, flags_of
 
 
@@ -79,7 +79,7 @@ def _operands(
     unit: MultiFpu, op: MultiFpuOp, picked: dict[str, Bin], codes: dict[str, int], result: int
 ) -> Iterator[Facts]:
     formats = {fmt.name: fmt for fmt in unit.formats}
-    reads = {"a": op not in (MultiFpuOp.FROM_INTEGER, *DOTS), "b": op in PRODUCTS, "c": op not in SINGLES}
+    reads = {"a": op not in (MultiFpuOp.FROM_INTEGER, *DOTS), "b": op in PAIRS, "c": op not in SINGLES}
     chosen = {name: formats[str(picked.get(unit.format_port(name), unit.formats[0].name))] for name in "abc"}
     if op.value.startswith(("sgnj", "min", "max")):
         chosen["c"] = chosen["a"]

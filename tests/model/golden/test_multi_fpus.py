@@ -23,9 +23,16 @@ OTHERS = [
     MultiFpu("p3109", (format("binary8p3se"), format("binary8p4se")), overflow=tuple(Overflow)[:3], roundings=MODES),
     MultiFpu("integers", (format("e4m3"), format("fp16")), tuple(FpuGroup), MODES, nan_boxing=True),
     MultiFpu("integers_8", (format("e5m2"), format("binary8p3se")), (FpuGroup.INTCONV,), MODES),
-    MultiFpu("integers_32", (format("hif8"), format("bf16"), format("fp32")), tuple(FpuGroup), lanes=4),
+    MultiFpu("integers_32", (format("hif8"), format("bf16"), format("fp32")), tuple(FpuGroup)[:4], lanes=4),
     MultiFpu("dots", (format("e4m3"), format("e5m2"), format("fp16")), (FpuGroup.DOT,), MODES),
     MultiFpu("dots_4", (format("hif8"), format("hfp8_143"), format("fp32")), (FpuGroup.ADDMUL, FpuGroup.DOT), lanes=4),
+    MultiFpu("divide", (format("e4m3"), format("e5m2"), format("fp16")), (FpuGroup.CONV, FpuGroup.DIVSQRT), MODES),
+    MultiFpu(
+        "divide_8", (format("hfp8_143"), format("hif8")), (FpuGroup.DIVSQRT,), MODES, overflow=tuple(Overflow)[:3]
+    ),
+    MultiFpu(
+        "divide_2", (format("e4m3fnuz"), format("f161"), format("bf16")), tuple(FpuGroup), lanes=2, nan_boxing=False
+    ),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
 ]
@@ -56,6 +63,7 @@ def test_golden_results_are_those_of_the_reference_model(unit: MultiFpu, suite: 
 
 
 _PAIRS = list(itertools.product(("add", "mul"), [("e4m3", "e5m2", "e4m3"), ("hif8", "hif8", "hif8")]))
+_PAIRS += [("div", ("e4m3", "e5m2", "e4m3"))]
 
 
 @pytest.mark.slow
@@ -63,7 +71,7 @@ _PAIRS = list(itertools.product(("add", "mul"), [("e4m3", "e5m2", "e4m3"), ("hif
 @pytest.mark.parametrize(("name", "names"), _PAIRS, ids=[f"{name}-{names[0]}" for name, names in _PAIRS])
 def test_every_pair_of_8_bit_operands(name: str, names: tuple[str, str, str], rounding: str) -> None:
     formats = tuple(dict.fromkeys(format(each) for each in names))
-    unit = MultiFpu("pairs", formats, (FpuGroup.ADDMUL,), (Rounding(rounding),), (Overflow.INF,))
+    unit = MultiFpu("pairs", formats, (FpuGroup.ADDMUL, FpuGroup.DIVSQRT), (Rounding(rounding),), (Overflow.INF,))
     codes = np.arange(1 << 16, dtype=np.uint32)
     columns = {port.name: np.zeros(len(codes), np.uint32) for port in unit.inputs}
     columns["op"] += unit.operations.index(MultiFpuOp(name))

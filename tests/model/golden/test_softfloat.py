@@ -27,6 +27,7 @@ _FLAGS = {
     softfloat.ExceptionFlag.INEXACT: 1,
     softfloat.ExceptionFlag.UNDERFLOW: 2,
     softfloat.ExceptionFlag.OVERFLOW: 4,
+    softfloat.ExceptionFlag.INFINITE: 8,
     softfloat.ExceptionFlag.INVALID: 16,
 }
 _TYPES = {"fp16": (softfloat.Float16, "f16"), "fp32": (softfloat.Float32, "f32")}
@@ -59,8 +60,10 @@ class _Peer:
                 return self._named("mul_add")(-a, b, c)
             case MultiFpuOp.FNMADD:
                 return self._named("mul_add")(-a, b, -c)
-            case MultiFpuOp.MUL:
-                return self._named("mul")(a, b)
+            case MultiFpuOp.MUL | MultiFpuOp.DIV:
+                return self._named(op.value)(a, b)
+            case MultiFpuOp.SQRT:
+                return self._named("sqrt")(a)
             case MultiFpuOp.LT | MultiFpuOp.LE | MultiFpuOp.EQ:
                 return self._named(op.value)(a, c)
             case MultiFpuOp.ADD | MultiFpuOp.SUB | MultiFpuOp.EQ_SIGNALING | MultiFpuOp.LT_QUIET | MultiFpuOp.LE_QUIET:
@@ -108,6 +111,24 @@ def _nans(fmt: FixedFormat, *codes: int) -> set[int]:
 def test_operations_are_those_of_softfloat(name: str) -> None:
     unit = MultiFpu(name, (fixed_format(name),), roundings=tuple(_MODES))
     assert not list(_differences(unit, _operations(unit, 1, 4000)))[:5]
+
+
+def test_quotients_and_roots_are_those_of_softfloat() -> None:
+    groups = (FpuGroup.ADDMUL, FpuGroup.DIVSQRT)
+    unit = MultiFpu("divide", (fixed_format("fp16"),), groups, tuple(_MODES))
+    columns = _operations(unit, 1, 40_000)
+    here = columns["op"] >= unit.operations.index(MultiFpuOp.DIV)
+    assert not list(_differences(unit, {name: column[here] for name, column in columns.items()}))[:5]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", _MODES, ids=lambda mode: mode.value)
+def test_every_root_is_that_of_softfloat(mode: Rounding) -> None:
+    unit = MultiFpu("roots", (fixed_format("fp16"),), (FpuGroup.DIVSQRT,), (mode,))
+    codes = np.arange(1 << 16, dtype=np.uint32)
+    columns = {port.name: np.zeros_like(codes) for port in unit.inputs} | {"a": codes}
+    columns["op"] = columns["op"] + unit.operations.index(MultiFpuOp.SQRT)
+    assert not list(_differences(unit, columns | {"c": codes, "rounding": columns["op"] * 0}))[:5]
 
 
 @pytest.mark.slow

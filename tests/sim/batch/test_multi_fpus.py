@@ -17,9 +17,16 @@ UNITS = [
     MultiFpu("p3109", (format("binary8p3se"), format("f134")), overflow=tuple(Overflow)[:3], lanes=1),
     MultiFpu("integers", (format("e4m3"), format("fp16")), tuple(FpuGroup), MODES, nan_boxing=True),
     MultiFpu("integers_8", (format("e5m2"), format("binary8p3se")), (FpuGroup.INTCONV,), MODES),
-    MultiFpu("integers_32", (format("hif8"), format("bf16"), format("fp32")), tuple(FpuGroup), lanes=4),
+    MultiFpu("integers_32", (format("hif8"), format("bf16"), format("fp32")), tuple(FpuGroup)[:4], lanes=4),
     MultiFpu("dots", (format("e4m3"), format("e5m2"), format("fp16")), (FpuGroup.DOT,), MODES),
     MultiFpu("dots_4", (format("hif8"), format("hfp8_143"), format("fp32")), (FpuGroup.ADDMUL, FpuGroup.DOT), lanes=4),
+    MultiFpu("divide", (format("e4m3"), format("e5m2"), format("fp16")), (FpuGroup.CONV, FpuGroup.DIVSQRT), MODES),
+    MultiFpu(
+        "divide_8", (format("hfp8_143"), format("hif8")), (FpuGroup.DIVSQRT,), MODES, overflow=tuple(Overflow)[:3]
+    ),
+    MultiFpu(
+        "divide_2", (format("e4m3fnuz"), format("f161"), format("bf16")), tuple(FpuGroup), lanes=2, nan_boxing=False
+    ),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
     MultiFpu("two_lanes", (format("e5m2"), format("fp16")), lanes=2, stages=2, tag=3),

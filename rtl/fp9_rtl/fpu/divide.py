@@ -1,0 +1,79 @@
+"""Division and square root in a multi-format FPU. The result takes the place of the product in the exact sum.
+
+One row computes one bit, by trial subtraction from the partial remainder w. Both operations share the rows:
+
+    row 0      w - b             w - 1
+    row j    2 w - b           2 w - (2 Q + 2^-j)      Q: the root so far
+
+A row's bit is 1 if the difference is not negative. The difference is then the next remainder. A last bit says whether
+the final remainder is not zero.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9_rtl.parts.layouts import product_layout
+
+View: TypeAlias = "data.View[data.StructLayout]"
+
+_INTEGER_BITS = 3
+"""Bits of a partial remainder above the point. Twice the remainder of a square root is below 8."""
+
+
+def quotient_bits(precision: int) -> int:
+    """Return the number of bits of a quotient: the precision, one leading zero, guard and sticky bit."""
+    return precision + 3
+
+
+def quotient_exponents(field: range, bias: int) -> range:
+    """Return the range of a quotient's exponent with a bias. `field` is the range of the operands' biased exponents."""
+    return range(bias - field.stop, bias + field.stop)
+
+
+def quotient_term(m: Module, i: View, bias: int, exponents: range) -> tuple[View, Value]:
+    """Return the quotient or square root as one product, and whether a finite number is divided by zero."""
+    a, b, root = i.a, i.b, i.root
+    precision = len(a.significand)
+    exponent = Signal.like(a.exponent - bias, name="root_exponent")
+    m.d.comb += exponent.eq(a.exponent - bias)
+    term = Signal(product_layout(exponents, quotient_bits(precision)), name="quotient")
+    negative = a.sign & ~a.zero
+    digits = _digits(m, a.significand, b.significand, root, exponent[0])
+    m.d.comb += [
+        term.significand.eq(digits & ~term.zero.replicate(len(digits))),
+        term.exponent.eq(Mux(root, (exponent >> 1) + bias, a.exponent - b.exponent + bias)),
+        term.sign.eq(a.sign ^ (b.sign & ~root)),
+        term.zero.eq(a.zero | (b.inf & ~root)),
+        term.inf.eq(a.inf | (b.zero & ~root)),
+        term.nan.eq(a.nan | (b.nan & ~root)),
+        term.invalid.eq(Mux(root, negative & ~a.nan, (a.zero & b.zero) | (a.inf & b.inf))),
+    ]
+    return term, ~root & b.zero & ~(a.zero | a.inf | a.nan)
+
+
+def _digits(m: Module, a: Value, b: Value, root: Value, odd: Value) -> Value:
+    """Return the bits of the result, from the weight 1 down, and a sticky bit. Both operands are normalised.
+
+    The radicand of an odd exponent is doubled.
+    """
+    fraction = len(a) + 1
+    width = fraction + _INTEGER_BITS
+    remainder: Value = Signal(width, name="dividend")
+    m.d.comb += remainder.eq(Cat(Const(0, 2), Mux(root & odd, a << 1, a)))
+    divisor = Cat(Const(0, 2), b)
+    digits: list[Value] = []
+    for row in range(fraction + 1):
+        root_trial = Cat(Const(0, fraction - row), Const(1, 2), *reversed(digits)) if row else Const(1 << fraction)
+        difference, after = Signal(width + 1, name=f"difference{row}"), Signal(width, name=f"remainder{row}")
+        shifted = Cat(Const(0, 1), remainder)[:width] if row else remainder
+        m.d.comb += [
+            difference.eq(shifted - Mux(root, root_trial, divisor)),
+            after.eq(Mux(difference[-1], shifted, difference)),
+        ]
+        digits.append(~difference[-1])
+        remainder = after
+    return Cat(remainder.any(), *reversed(digits))
