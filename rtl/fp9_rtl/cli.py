@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,9 @@ from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
     from fp9.units import Unit
+    from fp9_rtl.synthesis.libraries import Library
+    from fp9_rtl.synthesis.records import Synthesis
+    from fp9_rtl.synthesis.run import Progress
 
 _PATH = click.Path(path_type=Path)
 _LIBRARY = "Standard cells; repeat for more."
@@ -102,45 +105,64 @@ def synth(
         with recomputing(force):
             return _place([load_unit(name, settings) for name in names], fpga, as_json)
     with extra("rtl"):
-        from fp9_rtl.studies import submodules as study_submodules  # slow to load
-        from fp9_rtl.synthesis import libraries as cells  # slow to load
-        from fp9_rtl.synthesis import report as synth_report  # slow to load
-        from fp9_rtl.synthesis import run as library_synth  # slow to load
+        from fp9_rtl.synthesis import libraries as cells  # optional, slow to load
+    if repeat is not None and out is not None:
+        raise UserError("--repeat prints its figures; leave out --out, or take them with --json")
     units = [load_unit(name, settings) for name in names]
     reference = load_unit(other) if other else None
     chosen = cells.chosen(libraries, liberty, leave_out)
     keeps(MEASURED)
-    if repeat is not None:
-        if out is not None:
-            raise UserError("--repeat prints its figures; leave out --out, or take them with --json")
-        with recomputing(force), progress_bar() as progress:
-            repeats, medians = library_synth.repeated_side_by_side(units, reference, repeat, chosen, progress)
-        record = {"repeats": [r.to_dict() for r in repeats], "ratios": [dataclasses.asdict(m) for m in medians]}
-        tables = [synth_report.repeats_table(repeats), *([synth_report.medians_table(medians)] if medians else [])]
-        return show(record, as_json, *tables)
-    with recomputing(force), progress_bar() as progress:
-        results = [
-            library_synth.synthesise_unit(u, library=library, progress=progress) for library in chosen for u in units
-        ]
+    with recomputing(force):
+        if repeat is not None:
+            return _repeated(units, reference, repeat, chosen, as_json)
+        _synthesised(units, reference, chosen, out, as_json)
+
+
+def _repeated(
+    units: list[Unit], reference: Unit | None, repeat: int, libraries: Sequence[Library], as_json: bool
+) -> None:
+    from fp9_rtl.synthesis import report  # slow to load
+    from fp9_rtl.synthesis.run import repeated_side_by_side  # slow to load
+
+    with progress_bar() as progress:
+        repeats, medians = repeated_side_by_side(units, reference, repeat, libraries, progress)
+    record = {"repeats": [r.to_dict() for r in repeats], "ratios": [dataclasses.asdict(m) for m in medians]}
+    show(record, as_json, report.repeats_table(repeats), *([report.medians_table(medians)] if medians else []))
+
+
+def _synthesised(
+    units: list[Unit], reference: Unit | None, libraries: Sequence[Library], out: Path | None, as_json: bool
+) -> None:
+    from fp9_rtl.synthesis import report, run  # slow to load
+
+    with progress_bar() as progress:
+        results = [run.synthesise_unit(u, library=library, progress=progress) for library in libraries for u in units]
         ratios = [
             ratio
-            for library in chosen
+            for library in libraries
             for unit in units
             if reference is not None
-            for ratio in library_synth.compare(unit, reference, library=library, progress=progress)
+            for ratio in run.compare(unit, reference, library=library, progress=progress)
         ]
         if out is not None:
-            for library in chosen:
-                folder = out if len(chosen) == 1 else out / library.name
-                synth_report.write([result for result in results if result.library == library.name], folder)
-                parts = study_submodules.measure(units, (library,), progress=progress)
-                study_submodules.write_chart(parts, folder)
+            _write(units, results, libraries, out, progress)
     record = {
         "results": [result.to_dict() for result in results],
         "ratios": [dataclasses.asdict(ratio) for ratio in ratios],
     }
-    tables = [synth_report.table(results), *([synth_report.ratio_table(ratios)] if ratios else [])]
-    show(record, as_json, *tables)
+    show(record, as_json, report.table(results), *([report.ratio_table(ratios)] if ratios else []))
+
+
+def _write(
+    units: list[Unit], results: list[Synthesis], libraries: Sequence[Library], out: Path, progress: Progress | None
+) -> None:
+    from fp9_rtl.studies import submodules  # slow to load
+    from fp9_rtl.synthesis import report  # slow to load
+
+    for library in libraries:
+        folder = out if len(libraries) == 1 else out / library.name
+        report.write([result for result in results if result.library == library.name], folder)
+        submodules.write_chart(submodules.measure(units, (library,), progress=progress), folder)
 
 
 @click.command(cls=Command, page="how-to/area-and-energy.md")

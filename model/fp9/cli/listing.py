@@ -43,20 +43,29 @@ def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_js
         return show_papers(out, as_json)
     if out is not None:
         raise UserError("--out is the folder for the pictures of --papers; give --papers as well")
+    if name is not None:
+        return _one(name, codes, as_json)
+    if codes:
+        raise UserError("--codes lists one format; name it, as in: fp9 formats hif8 --codes")
+    return _all(as_json)
+
+
+def _all(as_json: bool) -> None:
     from fp9.cli import records  # slow to load
 
-    if name is None:
-        if codes:
-            raise UserError("--codes lists one format; name it, as in: fp9 formats hif8 --codes")
-        single = [records.format_record(fmt) for fmt in fp9.formats()]
-        rows = [
-            [r["name"], r["bits"], r["layout"], _plain(r["bias"]), *map(_short, _limits(r)), r["rounding"]]
-            for r in single
-        ]
-        columns = ["format", "bits", "layout", "bias", "smallest", "smallest normal", "max", "rounding"]
-        blocks = [block_record(block) for block in fp9.block_formats()]
-        tables = [table("Formats", columns, rows, numbers=columns[3:7]), _blocks_table(blocks)]
-        return show(single + blocks, as_json, *tables)
+    single = [records.format_record(fmt) for fmt in fp9.formats()]
+    rows = [
+        [r["name"], r["bits"], r["layout"], _plain(r["bias"]), *map(_short, _limits(r)), r["rounding"]] for r in single
+    ]
+    columns = ["format", "bits", "layout", "bias", "smallest", "smallest normal", "max", "rounding"]
+    blocks = [block_record(block) for block in fp9.block_formats()]
+    tables = [table("Formats", columns, rows, numbers=columns[3:7]), _blocks_table(blocks)]
+    show(single + blocks, as_json, *tables)
+
+
+def _one(name: str, codes: bool, as_json: bool) -> None:
+    from fp9.cli import records  # slow to load
+
     if (block := _block(name)) and not codes:
         return show(block_record(block), as_json, _properties(block_record(block)))
     record = records.format_record(name) | ({"codes": records.code_records(name)} if codes else {})
@@ -65,7 +74,7 @@ def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_js
         digits = (record["bits"] + 3) // 4
         rows = [[f"0x{c['code']:0{digits}X}", f"{c['code']:0{record['bits']}b}", c["value"]] for c in record["codes"]]
         tables.append(table("Codes", ["code", "bits", "value"], rows, numbers=["value"]))
-    return show(record, as_json, *tables)
+    show(record, as_json, *tables)
 
 
 def _block(name: str) -> BlockFormat | None:

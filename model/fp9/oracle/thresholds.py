@@ -77,6 +77,13 @@ class ThresholdTable:
         return Flags.INEXACT | (Flags.UNDERFLOW if pattern < self.tiny_below else Flags(0))
 
 
+def _steps(cast: Callable[[int], tuple[int, Flags]], candidates: list[int]) -> tuple[Step, ...]:
+    """Return the candidates at which the code of the result changes."""
+    codes = [cast(first)[0] for first in candidates]
+    changes = zip(candidates, codes, [None, *codes], strict=False)
+    return tuple(Step(first, code) for first, code, before in changes if code != before)
+
+
 @functools.lru_cache(maxsize=256)
 def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> ThresholdTable:
     """Return the threshold table of a cast for one sign.
@@ -97,18 +104,12 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
     specials = [first_special] if infinity is None else [infinity, infinity + 1]
     firsts, overflow_from = _rank_thresholds(source, target, policy.rounding_for(target), negative)
     candidates = sorted({0, 1, *firsts, *specials})
-    codes = [cast(first)[0] for first in candidates]
-    steps = [
-        Step(first, code)
-        for first, code, before in zip(candidates, codes, [None, *codes], strict=False)
-        if code != before
-    ]
     table = ThresholdTable(
         source,
         target,
         policy,
         negative,
-        tuple(steps),
+        _steps(cast, candidates),
         exact_patterns(source, target),
         _tiny_below(cast, first_special),
         overflow_from,

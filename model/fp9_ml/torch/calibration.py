@@ -5,7 +5,7 @@ The algorithm finds powers of two for the activations and weights of each layer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from fp9_ml.recipes import Calibrated, Product, Role, SearchedScaler
+from fp9_ml.recipes import Calibrated, Product, Role, Scaler, SearchedScaler
 from fp9_ml.recipes.calibration import EXPONENTS, best_pair, pairs_of
 from fp9_ml.torch.layers import ByRecipe
 from fp9_ml.torch.products import Numbers
@@ -58,13 +58,17 @@ def calibrate(
         for module, training in modes.items():
             module.training = training
     for (name, group), found in search.found.items():
-        scalers = layers[name].scales[group].scalers
-        for role, exponent in ((Role.ACTIVATIONS, found.activation), (Role.WEIGHTS, found.weight)):
-            scaler = scalers[role]
-            assert isinstance(scaler, SearchedScaler)
-            scaler.set(exponent)
+        _set_scales(layers[name].scales[group].scalers, found)
     grouped = {name: len(layer.scales) > 1 for name, layer in layers.items()}
     return {f"{name}.{group}" if grouped[name] else name: found for (name, group), found in search.found.items()}
+
+
+def _set_scales(scalers: Mapping[Role, Scaler], found: Calibrated) -> None:
+    """Set the scales of activations and weights to the exponents that were found."""
+    for role, exponent in ((Role.ACTIVATIONS, found.activation), (Role.WEIGHTS, found.weight)):
+        scaler = scalers[role]
+        assert isinstance(scaler, SearchedScaler)
+        scaler.set(exponent)
 
 
 def _is_searched(layer: ByRecipe) -> bool:

@@ -13,7 +13,7 @@ when the last operation of the previous block leaves. The new scale then replace
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.units import Quantiser
@@ -49,12 +49,7 @@ class Block(StreamComponent):
         enters = i.valid & i.ready
         leaves = o.valid & o.ready
         m.d.comb += [given.eq(taken + lead), i.ready.eq(~o.valid | (lead != 0) | o.ready)]
-        with m.If(leaves & (given == last)):
-            m.d.sync += [o.valid.eq(0), lead.eq(0)]
-        with m.Elif(leaves & ~enters):
-            m.d.sync += lead.eq(lead + 1)
-        with m.Elif(o.valid & enters & ~leaves):
-            m.d.sync += lead.eq(lead - 1)
+        self._count(m, lead, enters, leaves, given == last)
 
         reached = Signal.like(amax)
         m.d.comb += reached.eq(largest(m, [amax, i.payload.amax]))
@@ -74,3 +69,12 @@ class Block(StreamComponent):
         for lane, x in enumerate(unit.lane_names("x")):
             m.d.comb += o.payload[x].eq(places[given][lane])
         return m
+
+    def _count(self, m: Module, lead: Signal, enters: Value, leaves: Value, ends: Value) -> None:
+        """Count by how many operations the output is ahead of the input. `ends` marks the last one of a block."""
+        with m.If(leaves & ends):
+            m.d.sync += [self.o.valid.eq(0), lead.eq(0)]
+        with m.Elif(leaves & ~enters):
+            m.d.sync += lead.eq(lead + 1)
+        with m.Elif(self.o.valid & enters & ~leaves):
+            m.d.sync += lead.eq(lead - 1)

@@ -41,6 +41,14 @@ Progress = Callable[[str, int, int], None]
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 
 
+def _check(mappings: Sequence[str], top: str, clock: str) -> None:
+    if not mappings or not set(mappings) <= set(MAPPINGS):
+        raise ValueError(f"mappings {', '.join(mappings) or 'none'} given; choose from {', '.join(MAPPINGS)}")
+    for what, name in (("top module", top), ("clock port", clock)):
+        if not _IDENTIFIER.fullmatch(name):
+            raise ValueError(f"{what} {name!r} given; give a plain Verilog name")
+
+
 def synthesise(
     verilog: str,
     top: str,
@@ -59,14 +67,9 @@ def synthesise(
     ABC reads them. If `order` is 0, cells are not shuffled. Without `share`, Yosys does not look for operators to
     share. `cache` is the folder for results, by default `cache_folder()`. Raises ValueError for unreadable
     Verilog, an unknown name, or a wrong clock port. Raises MissingTool for a missing library or Yosys, and OSError
-    if the cache cannot
-    be written.
+    if the cache cannot be written.
     """
-    if not mappings or not set(mappings) <= set(MAPPINGS):
-        raise ValueError(f"mappings {', '.join(mappings) or 'none'} given; choose from {', '.join(MAPPINGS)}")
-    for what, name in (("top module", top), ("clock port", clock)):
-        if not _IDENTIFIER.fullmatch(name):
-            raise ValueError(f"{what} {name!r} given; give a plain Verilog name")
+    _check(mappings, top, clock)
     cells = find_library(library)
     blank = Synthesis(
         top=top,

@@ -122,10 +122,9 @@ def score(
     verilog = fp9_rtl.verilog(unit)
     made = {suite: library.generate(unit, suite) for suite in suites}
     scored = _Scored(kind, timeout, proven, set(), {suite: set() for suite in made}, {})
-    counts = [(drawn + levels - 1 - place) // levels for place in range(levels)]
     drawings = [
-        kind.draw(unit, circuit(unit, verilog), level, count, seeds)
-        for level, count in zip(kind.levels, counts, strict=True)
+        kind.draw(unit, circuit(unit, verilog), level, (drawn + levels - 1 - place) // levels, seeds)
+        for place, level in enumerate(kind.levels)
     ]
     for number, seed in enumerate(seeds):
         tell(f"{unit.name}: seed {seed}", number, len(seeds))

@@ -93,6 +93,36 @@ def _separated(line: str, *, last: bool) -> str:
     return f"{declared}{'' if last else ';'}{dash}{doc}"
 
 
+_FIND_BENCHES = [
+    ".PHONY: all check icarus verilator model lint yosys dpi clean",
+    "# The benches of the simulators that are installed; without any of them make fails.",
+    "FOUND = $(shell command -v $(1) 2>/dev/null)",
+    "BENCHES := $(strip $(if $(call FOUND,$(IVERILOG)),icarus) $(if $(call FOUND,$(VERILATOR)),verilator))",
+    "all: $(BENCHES)",
+    "\t@$(if $(BENCHES),echo 'benches run: $(BENCHES)',echo 'install Icarus or Verilator' >&2; exit 1)",
+    "",
+]
+"""Lines of the Makefile that find the simulators."""
+
+_RUN_ICARUS = [
+    "icarus: $(BUILD)/$(TOP).vvp",
+    '\tvvp -n $< "+vectors=$(CURDIR)/vectors/$(TOP).memh" > $(BUILD)/icarus.log; \\',
+    "\t  status=$$?; cat $(BUILD)/icarus.log; exit $$status",
+    "\t@grep -q '^PASS' $(BUILD)/icarus.log",
+    "",
+    "$(BUILD)/$(TOP).vvp: $(RTL) tb/$(TOP)_tb.v",
+    "\tmkdir -p $(BUILD)",
+    "\t$(IVERILOG) -g2005 -Wall -o $@ -s $(TOP)_tb $^",
+    "",
+    "verilator: $(BUILD)/bench",
+    "\t$(BUILD)/bench vectors/$(TOP).vec",
+    "",
+    "$(BUILD)/bench: $(RTL) tb/$(TOP)_tb.cpp",
+    "\tmkdir -p $(BUILD)",
+]
+"""Lines of the Makefile that run Icarus, and the first lines for Verilator."""
+
+
 def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: str) -> str:
     """Return a Makefile that lints and simulates the unit with Icarus and Verilator. The Makefile does not need
     Python.
@@ -115,29 +145,10 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "BUILD ?= build",
             "CC ?= cc",
             "",
-            ".PHONY: all check icarus verilator model lint yosys dpi clean",
-            "# The benches of the simulators that are installed; without any of them make fails.",
-            "FOUND = $(shell command -v $(1) 2>/dev/null)",
-            "BENCHES := $(strip $(if $(call FOUND,$(IVERILOG)),icarus) $(if $(call FOUND,$(VERILATOR)),verilator))",
-            "all: $(BENCHES)",
-            "\t@$(if $(BENCHES),echo 'benches run: $(BENCHES)',echo 'install Icarus or Verilator' >&2; exit 1)",
-            "",
+            *_FIND_BENCHES,
             f"check: all{' model' if has_model(unit) else ''}",
             "",
-            "icarus: $(BUILD)/$(TOP).vvp",
-            '\tvvp -n $< "+vectors=$(CURDIR)/vectors/$(TOP).memh" > $(BUILD)/icarus.log; \\',
-            "\t  status=$$?; cat $(BUILD)/icarus.log; exit $$status",
-            "\t@grep -q '^PASS' $(BUILD)/icarus.log",
-            "",
-            "$(BUILD)/$(TOP).vvp: $(RTL) tb/$(TOP)_tb.v",
-            "\tmkdir -p $(BUILD)",
-            "\t$(IVERILOG) -g2005 -Wall -o $@ -s $(TOP)_tb $^",
-            "",
-            "verilator: $(BUILD)/bench",
-            "\t$(BUILD)/bench vectors/$(TOP).vec",
-            "",
-            "$(BUILD)/bench: $(RTL) tb/$(TOP)_tb.cpp",
-            "\tmkdir -p $(BUILD)",
+            *_RUN_ICARUS,
             f"\t$(VERILATOR) --cc --exe --build $(CHECKS) --top-module $(TOP) {bound}--Mdir $(BUILD)/verilated \\",
             "\t  -o ../bench $^",
             "",

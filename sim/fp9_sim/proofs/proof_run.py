@@ -99,9 +99,8 @@ def prove(
 
     `timeout` is the time limit of a case in seconds. Cases that have not begun after `budget` seconds are
     unfinished. `values_only` leaves out claims about sequences of clock cycles. `jobs` is the number of solvers that
-    run in parallel. Verdicts
-    in the cached journal are reused, except within `fp9.system.cache.recomputing`. A case that timed out under a
-    shorter limit is decided again.
+    run in parallel. Verdicts in the cached journal are reused, except within `fp9.system.cache.recomputing`. A case
+    that timed out under a shorter limit is decided again.
 
     Raises ValueError for a unit without claims and for unreadable Verilog. Raises MissingTool if Yosys is not
     installed.
@@ -109,9 +108,8 @@ def prove(
     claims = [claim for claim in claims_of(unit) if not (values_only and claim.name in CLOCKED)]
     deadline = time.monotonic() + budget
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
-    total = sum(len(claim.cases) for claim in claims)
-    records: dict[str, list[CaseRecord]] = {claim.name: [] for claim in claims}
     kept = journal(unit, text)
+    records: dict[str, list[CaseRecord]] = {claim.name: [] for claim in claims}
     with ThreadPoolExecutor(jobs) as pool:
         ends = [
             (claim, pool.submit(_in_time, deadline, timeout, unit, claim, case, text, kept))
@@ -122,7 +120,7 @@ def prove(
             for done, (claim, end) in enumerate(ends, start=1):
                 records[claim.name].append(end.result())
                 if progress:
-                    progress(f"{unit.name}: {records[claim.name][-1].name}", done, total)
+                    progress(f"{unit.name}: {records[claim.name][-1].name}", done, len(ends))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

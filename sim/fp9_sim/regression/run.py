@@ -119,11 +119,7 @@ def regress(
     result.
     """
     started = time.perf_counter()
-    checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
-    if checked.unit != unit:
-        raise ValueError(f"vectors of {checked.unit.name} given for {unit.name}; give vectors of the same spec")
-    if not len(checked):
-        raise ValueError(f"no vectors given for {unit.name}; a run that checks nothing would prove nothing")
+    checked = _vectors(unit, vectors)
     found = tools.find(simulator)
     kind = waves_kind(waves, found.name)
     text = fp9_rtl.verilog(unit) if verilog is None else any_style(verilog, unit.name)
@@ -171,14 +167,17 @@ def waves_kind(waves: Path | str | None, simulator: str) -> str | None:
     return kind
 
 
-def _run(
-    built: Build, order: Order, waves: Path | None, report: Path | None
-) -> tuple[Outcome, FunctionalCoverage | None]:
-    """Run the test bench in a separate folder. The folder is removed unless the run ended without a result."""
-    folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
-    order.write(folder)
-    log = folder / "run.log"
-    dumped = folder / f"waves.{built.waves}"
+def _vectors(unit: Unit, vectors: VectorSet | Path | str) -> VectorSet:
+    checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
+    if checked.unit != unit:
+        raise ValueError(f"vectors of {checked.unit.name} given for {unit.name}; give vectors of the same spec")
+    if not len(checked):
+        raise ValueError(f"no vectors given for {unit.name}; a run that checks nothing would prove nothing")
+    return checked
+
+
+def _job(built: Build, order: Order, folder: Path, dumped: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the settings of the cocotb runner, and its environment variables. Waves go to the file `dumped`."""
     settings: dict[str, Any] = {
         "test_module": BENCH,
         "hdl_toplevel": built.top,
@@ -186,7 +185,7 @@ def _run(
         "build_dir": str(built.folder),
         "test_dir": str(folder),
         "results_xml": str(folder / "results.xml"),
-        "log_file": str(log),
+        "log_file": str(folder / "run.log"),
         "seed": order.seed,
         "waves": built.waves is not None,
     }
@@ -199,6 +198,17 @@ def _run(
         variables["SIM_CMD_SUFFIX"] = f"-{built.waves}"
     elif built.waves:
         settings["test_args"] = ["--trace-file", str(dumped)]
+    return settings, variables
+
+
+def _run(
+    built: Build, order: Order, waves: Path | None, report: Path | None
+) -> tuple[Outcome, FunctionalCoverage | None]:
+    """Run the test bench in a separate folder. The folder is removed unless the run ended without a result."""
+    folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
+    order.write(folder)
+    dumped = folder / f"waves.{built.waves}"
+    settings, variables = _job(built, order, folder, dumped)
     status = run_job("test", settings, built.simulator, folder, variables)
     outcome = _outcome(built, order, folder, status)
     if waves is not None:

@@ -80,14 +80,11 @@ def check_rtl(
     """Run a DUT's operations on a simulator and return the verdict.
 
     If a DUT has few possible operations, all of them run. Otherwise Verilator runs the corner suite and `count`
-    random
-    operations. Icarus is slower, so it runs the smoke suite and `count` random operations. For Icarus, `count`
-    operations or fewer are few. A unit with a clock is also run with stalls and resets. With Verilator, this is a
-    second
-    run. Messages of the design go to standard error. Raises SimulatorError if the simulator rejects the design, and
-    MissingTool if it is not installed. Raises ValueError for an unknown simulator, and for ports that differ from
-    the
-    mapping.
+    random operations. Icarus is slower, so it runs the smoke suite and `count` random operations. For Icarus,
+    `count` operations or fewer are few. A unit with a clock is also run with stalls and resets. With Verilator, this
+    is a second run. Messages of the design go to standard error. Raises SimulatorError if the simulator rejects the
+    design, and MissingTool if it is not installed. Raises ValueError for an unknown simulator, and for ports that
+    differ from the mapping.
     """
     started = time.perf_counter()
     found = tools.find(simulator)
@@ -107,17 +104,27 @@ def check_rtl(
     if answers is None:
         ended = Check("values", found.name, "a violation ended the run", State.NOT_RUN, seconds)
         return Verdict(design.top, found.name, told, 0, 0, (), NOTHING, violations, checks=(ended, *clocked))
-    accepted = _accepted(design, made, answers)
-    first, total = mismatches(made, accepted, SHOWN)
-    # Results of a stream that loses or repeats some are those of other operations: nothing explains their values.
-    sound = total and not violations
-    explained = explain(made, accepted.values, any_nan=design.any_nan, flag_bits=design.flag_bits) if sound else NOTHING
-    first = [mismatch(made, accepted, index) for index in explained.first_unexplained] or first
+    first, total, explained = _differences(design, made, answers, sound=not violations)
     shown = tuple(str(each) for each in first)
     state = State.FAILED if total else State.PASSED
     values = Check("values", found.name, f"{len(made):,} operations", state, seconds, shown)
     checks = (values, *clocked)
     return Verdict(design.top, found.name, told, len(made), total, tuple(first), explained, violations, again, checks)
+
+
+def _differences(
+    design: Design, made: VectorSet, answers: Answers, *, sound: bool
+) -> tuple[list[Mismatch], int, Explained]:
+    """Return the first differences, their number, and their explanation.
+
+    A stream that is not `sound` loses or repeats results. Nothing explains their values.
+    """
+    accepted = _accepted(design, made, answers)
+    first, total = mismatches(made, accepted, SHOWN)
+    if not total or not sound:
+        return first, total, NOTHING
+    explained = explain(made, accepted.values, any_nan=design.any_nan, flag_bits=design.flag_bits)
+    return [mismatch(made, accepted, index) for index in explained.first_unexplained] or first, total, explained
 
 
 _Ran = tuple[Answers | None, tuple[str, ...], Protocol | None, tuple[Check, ...]]
