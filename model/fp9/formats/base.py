@@ -249,6 +249,9 @@ class Format(abc.ABC):
             )
         return _table(self)
 
+    def _all_numbers(self) -> NDArray[np.float64]:
+        return np.array([self.to_float(code) for code in range(1 << self.bits)])
+
     def to_float(self, code: int) -> float:
         """Return the number of one code as a float. Infinities and NaN keep the code's sign."""
         kind = self.kind_of(code)
@@ -270,7 +273,7 @@ def _max_magnitude(fmt: Format) -> Fraction:
 
 @functools.lru_cache(maxsize=256)
 def _table(fmt: Format) -> NDArray[np.float64]:
-    table = np.array([fmt.to_float(code) for code in range(1 << fmt.bits)])
+    table = fmt._all_numbers()
     table.flags.writeable = False
     return table
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,10 +127,30 @@ class FixedFormat(Format):
             magnitude = ((1 << self.fraction_bits) + fraction) * pow2(exponent - self.bias - self.fraction_bits)
         return -magnitude if code & self.sign_mask else magnitude
 
+    def numbers(self, codes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the float64 numbers of codes, in their shape. NaN keep the sign of their codes if zeros do."""
+        ordinals = (codes.astype(np.int64) & self.magnitude_mask) >> self.padding
+        fields, fractions = ordinals >> self.fraction_bits, ordinals & ((1 << self.fraction_bits) - 1)
+        subnormal = (fields == 0) & self.subnormals
+        significands = fractions + np.where(subnormal, 0, 1 << self.fraction_bits)
+        numbers = np.ldexp(significands.astype(np.float64), fields + subnormal - (self.bias + self.fraction_bits))
+        top = self.max_code >> self.padding
+        numbers = np.where(ordinals == 0, 0.0, np.where(ordinals > top, np.nan, numbers))
+        if self.has_inf:
+            numbers = np.where(ordinals == top + 1, np.inf, numbers)
+        negative = (codes & self.sign_mask) != 0
+        if self.nan_code(False) == self.sign_mask:
+            numbers = np.where(negative & (ordinals == 0), np.nan, numbers)
+        signed = self.signed_zero | ~(np.isnan(numbers) | (numbers == 0))
+        return np.where(negative & signed, -numbers, numbers)
+
     def is_negative(self, code: int) -> bool:
         if self.kind_of(code) in (Kind.FINITE, Kind.INF) or self.signed_zero:
             return bool(code & self.sign_mask)
         return False
+
+    def _all_numbers(self) -> NDArray[np.float64]:
+        return self.numbers(np.arange(1 << self.bits)) if self.bits > 8 else super()._all_numbers()
 
     @cached_property
     def lowest_exponent(self) -> int:

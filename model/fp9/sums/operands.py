@@ -257,8 +257,9 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
     values = np.abs(fmt.table)
     finite = np.isfinite(values) & (values > 0)
     _, exponents = np.frexp(np.where(finite, values, 1.0))
-    aligned = [alignment_exponent(fmt, e - 1) for e in exponents.tolist()]
-    powers: NDArray[np.float64] = np.where(finite, np.ldexp(1.0, aligned), 0.0)
+    distinct, which = np.unique(exponents, return_inverse=True)
+    aligned = np.ldexp(1.0, [alignment_exponent(fmt, e - 1) for e in distinct.tolist()])
+    powers: NDArray[np.float64] = np.where(finite, aligned[which], 0.0)
     return powers
 
 

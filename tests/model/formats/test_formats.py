@@ -94,6 +94,27 @@ def test_every_code_means_what_the_other_package_says(name: str) -> None:
     assert np.array_equal(fp9.decode(codes, fmt).astype(np.float64), theirs, equal_nan=True)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fp9",
+        "dlfloat16",
+        "e8m13",
+        "1.4.7,b=3,specials=nan_only",
+        "1.5.6,specials=p3109",
+        "1.3.7,specials=none",
+        "1.5.5",
+    ],
+)
+def test_numbers_of_wide_codes_are_those_of_single_codes(name: str) -> None:
+    fmt = fp9.formats.fixed_format(name)
+    codes = np.arange(0, 1 << fmt.bits, max(1, 1 << fmt.bits >> 12))
+    codes = np.concatenate([codes, codes + (fmt.smallest_code if codes[1] > 1 else 0)])
+    single = np.array([fmt.to_float(code) for code in codes.tolist()])
+    assert np.array_equal(fmt.numbers(codes), single, equal_nan=True)
+    assert np.array_equal(np.signbit(fmt.numbers(codes)), np.signbit(single))
+
+
 def test_a_code_of_tf32_is_the_upper_part_of_an_fp32_pattern() -> None:
     patterns = np.arange(1 << 19, dtype=np.uint32) << np.uint32(13)
     with np.errstate(invalid="ignore"):  # signalling NaN
