@@ -65,10 +65,11 @@ records-check: $(READY) ## list stale and missing records, and the hours that th
 records: $(READY) ## update stale records by proof, and measure missing ones for HOURS
 	$(BIN)/fp9 records update $(if $(HOURS),--hours $(HOURS))
 
-nightly: $(READY) ## check what has no record: RTL source, reference model, coverage, area; an hour
+nightly: $(READY) ## check what has no record: RTL source, reference model, coverage, area, and every kind x preset x operands; 90 minutes
 	for unit in $$($(BIN)/python -c 'from fp9.units import CATALOGUE; print(*CATALOGUE)'); do \
 	  $(BIN)/fp9 prove $$unit --source && $(BIN)/fp9 records verify $$unit --whole && $(BIN)/fp9 coverage $$unit \
 	    && $(BIN)/fp9 synth $$unit --library osu018 || exit; done
+	$(BIN)/python -m tests.units.cells $(OUT)/cells.json
 
 comparable: $(READY) ## measure third-party DESIGNS, cloned in docs/comparable/clones, beside fp9's units
 	for design in $(DESIGNS); do $(BIN)/fp9 check-rtl docs/comparable/$$design.toml --area records/third-party/areas.json || exit; done

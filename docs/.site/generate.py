@@ -23,6 +23,14 @@ from fp9_ml.recipes import Recipe
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "records/accumulators/sources_of_truth.json"
 """Each preset's independent sources, with the number of rows or dot products that were compared."""
+CELLS = ROOT / "records/accumulators/cells.json"
+"""For each kind of unit, preset and pair of operands: the operations that agree, or why there is no circuit."""
+MATRIX = """# Kinds, presets and operands
+
+Every number is a cell: the unit was built as Verilog, and so many random operations gave the bits of the golden
+model on Icarus. Cells have at most 4 products a step and 2 steps a chunk. A letter says why a circuit makes no
+sense. `{command}` makes the table.
+"""
 HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 
 
@@ -99,6 +107,22 @@ def default_text(field: dataclasses.Field) -> str:
     return "none" if value in (None, "") else f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
+def matrix(record: dict) -> str:
+    """A table for each kind of unit, and the reasons for empty cells."""
+    page, pairs = MATRIX.format(command=record["command"]), record["pairs"]
+    for kind, rows in record["rows"].items():
+        some = {preset: row for preset, row in rows.items() if any(isinstance(cell, int) for cell in row)}
+        reasons = dict.fromkeys(cell for row in rows.values() for cell in row if isinstance(cell, str))
+        letters = dict(zip(reasons, "abcdefgh", strict=False))
+        page += f"\n## `{kind}`\n\n| preset | {' | '.join(pairs)} |\n|{'---|' * (len(pairs) + 1)}\n"
+        for preset, row in some.items():
+            page += f"| `{preset}` | {' | '.join(str(letters.get(cell, cell)) for cell in row)} |\n"
+        for reason, letter in letters.items():
+            whole = [f"`{preset}`" for preset, row in rows.items() if set(row) == {reason}]
+            page += f"\n{letter}: {reason}{'; no circuit by ' if whole else ''}{', '.join(whole)}.\n"
+    return page
+
+
 def compared(sources: list[tuple[str, int | None, str]]) -> str:
     """The sources of a preset, with what was compared."""
     return "; ".join(name if count is None else f"{name} ({count:,} {what})" for name, count, what in sources)
@@ -115,6 +139,9 @@ with mkdocs_gen_files.open("reference/fields.md", "a") as page:
 with mkdocs_gen_files.open("reference/engines.md", "a") as page:
     page.write("\n| preset | compared with |\n|---|---|\n")
     page.writelines(f"| `{name}` | {compared(found)} |\n" for name, found in json.loads(SOURCES.read_text()).items())
+
+with mkdocs_gen_files.open("reference/operand-matrix.md", "w") as page:
+    page.write(matrix(json.loads(CELLS.read_text())))
 
 with mkdocs_gen_files.open("contributing/index.md", "w") as page:
     text = (ROOT / "CONTRIBUTING.md").read_text()
