@@ -104,6 +104,9 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
         fmt, mode = divmod(rest, len(unit.roundings))
         cast = unit.policy(unit.formats[fmt], unit.roundings[mode], unit.overflow[policy])
         codes[here], raised = encode_numbers(exact[here], unit.formats[fmt], cast, Hybrid(), flags=True)
+        if unit.tiny_before_rounding:
+            tiny = np.abs(exact[here]) < 2.0 ** unit.formats[fmt].min_normal_exponent
+            raised |= np.where(tiny & (raised & Flags.INEXACT != 0), Flags.UNDERFLOW, 0).astype(np.uint8)
         flags[here] = np.where(flags[here], flags[here], raised)
     if unit.nan_boxing:
         above = np.array([(1 << unit.word) - (1 << fmt.bits) for fmt in unit.formats], np.uint32)[formats["result"]]

@@ -19,6 +19,7 @@ from fp9.units.multi_fpu import MultiFpuOp as Op
 
 if TYPE_CHECKING:
     from fp9.formats import Format
+    from fp9.policy import CastPolicy
     from fp9.units.multi_fpu import MultiFpu
 
 _LANE = 8
@@ -127,8 +128,16 @@ def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result:
         value = total(terms, rounding)
         invalid |= value.kind is Kind.NAN and all(term.kind is not Kind.NAN for term in terms)
     invalid |= any(each.signals for each in read)
-    code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy)
+    code, flags = _encoded(unit, value, result, policy)
     return code, Flags.INVALID if invalid else flags
+
+
+def _encoded(unit: MultiFpu, value: Exact, result: Format, policy: CastPolicy) -> tuple[int, Flags]:
+    code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy)
+    below_normal = value.kind is Kind.FINITE and value.magnitude < pow2(result.min_normal_exponent)
+    if unit.tiny_before_rounding and below_normal and Flags.INEXACT in flags:
+        flags |= Flags.UNDERFLOW
+    return code, flags
 
 
 def _dot(unit: MultiFpu, row: Row, products: int, c: _Number, result: Format) -> tuple[int, Flags]:
@@ -145,7 +154,7 @@ def _dot(unit: MultiFpu, row: Row, products: int, c: _Number, result: Format) ->
     invalid |= value.kind is Kind.NAN and all(term.kind is not Kind.NAN for term in terms)
     invalid |= any(each.signals for each in read)
     policy = unit.policy(result, rounding, chosen(unit.overflow, row, "overflow"))
-    code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy)
+    code, flags = _encoded(unit, value, result, policy)
     return code, Flags.INVALID if invalid else flags
 
 
@@ -155,7 +164,7 @@ def _divided(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Fo
     read = [a] if b is None else [a, b]
     value = _root(a.exact) if b is None else _quotient(a.exact, b.exact)
     policy = unit.policy(result, chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow"))
-    code, flags = casts.encode(value, result, policy)
+    code, flags = _encoded(unit, value, result, policy)
     if any(each.signals for each in read) or (value.kind is Kind.NAN and not any(each.is_nan for each in read)):
         return code, Flags.INVALID
     if b is not None and b.exact.kind is Kind.ZERO and a.exact.kind is Kind.FINITE:

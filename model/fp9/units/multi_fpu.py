@@ -185,6 +185,9 @@ class MultiFpu(Unit):
     these bits set (RISC-V unprivileged specification, NaN boxing of narrower values).
 
     `tag` is the number of bits that pass unchanged from input to output.
+
+    With `tiny_before_rounding`, the flag `underflow` is raised by every inexact result whose exact value is below the
+    normal numbers. Otherwise the value is first rounded with unbounded exponent (IEEE 754-2019 section 7.5).
     """
 
     kind: ClassVar[str] = "multi_fpu"
@@ -199,6 +202,7 @@ class MultiFpu(Unit):
     lanes: int = field(default=1, metadata=OMIT_IF_DEFAULT)
     nan_boxing: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     tag: int = field(default=0, metadata=OMIT_IF_DEFAULT)
+    tiny_before_rounding: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
@@ -296,7 +300,16 @@ class MultiFpu(Unit):
     def lane_unit(self) -> MultiFpu:
         """Return the unit of one lane. It has the same operations on the 8-bit formats alone, but no dot product."""
         groups = tuple(group for group in self.groups if group is not FpuGroup.DOT)
-        return MultiFpu(f"{self.name}_lane", self.narrow, groups, self.roundings, self.overflow, self.mixed, self.flags)
+        return MultiFpu(
+            f"{self.name}_lane",
+            self.narrow,
+            groups,
+            self.roundings,
+            self.overflow,
+            self.mixed,
+            self.flags,
+            tiny_before_rounding=self.tiny_before_rounding,
+        )
 
     @cached_property
     def narrow_unit(self) -> MultiFpu:

@@ -109,7 +109,7 @@ def _multi_fpu_policies(unit: MultiFpu) -> dict[str, Any]:
         "overflow": [overflow.value for overflow in unit.overflow],
         "overflow of wide results": "directed",
         "nan": "canonical, positive",
-        "tininess": "after rounding",
+        "tininess": "before rounding" if unit.tiny_before_rounding else "after rounding",
     }
 
 

@@ -16,7 +16,7 @@ from fp9.units.multi_fpu import ResultCast
 from fp9_rtl.casts.cast_steps import Place
 from fp9_rtl.casts.encode import Encode
 from fp9_rtl.casts.round import RoundKept
-from fp9_rtl.casts.target import cast_target
+from fp9_rtl.casts.target import CastTarget, cast_target
 from fp9_rtl.fpu.choices import overflows
 from fp9_rtl.fpu.decode import DecodeMulti
 from fp9_rtl.fpu.integers import EncodeIntegers, IntegerTarget
@@ -39,13 +39,22 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
     return [decode, multiply, align, add, normalise, *rounded, Finish(unit, rounded[-1].o.shape())]
 
 
+class PlaceBefore(Place):
+    """The stage `Place` for tininess before rounding: no number below the normal numbers counts as rounded to one."""
+
+    def _near_normal(self, m: Module, target: CastTarget) -> None:
+        pass
+
+
 def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeLike]) -> list[Step]:
     cast = ResultCast(
         unit.name, fixed_format("fp32"), unit.formats, unit.roundings, overflows(unit), nan_sign=NanSign.LOST
     )
     bias = Scale.of(unit).bias
     targets = [cast_target(fmt, bias, 1) for fmt in unit.formats]
-    place = Place(cast, [*targets, *(IntegerTarget(unit, bias) for _ in unit.integers[:1])], i)
+    place = (PlaceBefore if unit.tiny_before_rounding else Place)(
+        cast, [*targets, *(IntegerTarget(unit, bias) for _ in unit.integers[:1])], i
+    )
     rounded = RoundKept(cast, place.o.shape())
     encode = Encode(cast, targets, rounded.o.shape())
     last = EncodeIntegers(unit, encode, beside) if unit.integers else Beside(encode, beside)

@@ -33,6 +33,7 @@ OTHERS = [
     MultiFpu(
         "divide_2", (format("e4m3fnuz"), format("f161"), format("bf16")), tuple(FpuGroup), lanes=2, nan_boxing=False
     ),
+    MultiFpu("tiny", (format("e5m2"), format("hif8"), format("fp16")), lanes=2, tiny_before_rounding=True),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
 ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import softfloatpy as softfloat
+from tests.support.tininess import beside_smallest_normal
 
 from fp9.formats import FixedFormat, fixed_format
 from fp9.golden import evaluate
@@ -36,10 +38,11 @@ _TYPES = {"fp16": (softfloat.Float16, "f16"), "fp32": (softfloat.Float32, "f32")
 class _Peer:
     """SoftFloat's operations on codes of one format."""
 
-    def __init__(self, fmt: FixedFormat) -> None:
+    def __init__(self, fmt: FixedFormat, tiny_before_rounding: bool) -> None:
         self._kind, self._prefix = _TYPES[fmt.name]
         self._bytes = fmt.bits // 8
-        softfloat.set_tininess_mode(softfloat.TininessMode.AFTER_ROUNDING)
+        modes = softfloat.TininessMode
+        softfloat.set_tininess_mode(modes.BEFORE_ROUNDING if tiny_before_rounding else modes.AFTER_ROUNDING)
 
     def run(self, op: MultiFpuOp, mode: Rounding, a: int, b: int, c: int) -> tuple[int, int]:
         """Code and flags."""
@@ -92,7 +95,7 @@ def _operations(unit: MultiFpu, seed: int, count: int) -> Inputs:
 def _differences(unit: MultiFpu, columns: Inputs) -> Iterator[str]:
     fmt = unit.formats[0]
     assert isinstance(fmt, FixedFormat)
-    peer, made = _Peer(fmt), evaluate(unit, columns)
+    peer, made = _Peer(fmt, unit.tiny_before_rounding), evaluate(unit, columns)
     for row, (code, flags) in enumerate(zip(made["result"].tolist(), made["flags"].tolist(), strict=True)):
         op = unit.operations[min(int(columns["op"][row]), len(unit.operations) - 1)]
         mode = unit.roundings[min(int(columns["rounding"][row]), len(unit.roundings) - 1)]
@@ -105,6 +108,16 @@ def _differences(unit: MultiFpu, columns: Inputs) -> Iterator[str]:
 
 def _nans(fmt: FixedFormat, *codes: int) -> set[int]:
     return {code for code in codes if fmt.kind_of(code).value == "nan"}
+
+
+@pytest.mark.parametrize("name", _TYPES)
+@pytest.mark.parametrize("before", [False, True], ids=["tiny_after", "tiny_before"])
+def test_tininess_beside_the_smallest_normal_number_is_that_of_softfloat(name: str, before: bool) -> None:
+    unit = MultiFpu(name, (fixed_format(name),), roundings=tuple(_MODES), tiny_before_rounding=before)
+    columns = beside_smallest_normal(unit)
+    assert not list(_differences(unit, columns))[:5]
+    other = evaluate(replace(unit, tiny_before_rounding=not before), columns)
+    assert (evaluate(unit, columns)["flags"] != other["flags"]).any()
 
 
 @pytest.mark.parametrize("name", _TYPES)

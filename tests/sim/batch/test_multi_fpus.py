@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.tininess import beside_smallest_normal
 
 from fp9.formats import format
 from fp9.rounding import Overflow, Rounding
@@ -27,6 +28,7 @@ UNITS = [
     MultiFpu(
         "divide_2", (format("e4m3fnuz"), format("f161"), format("bf16")), tuple(FpuGroup), lanes=2, nan_boxing=False
     ),
+    MultiFpu("tiny", (format("e5m2"), format("hif8"), format("fp16")), lanes=2, tiny_before_rounding=True),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
     MultiFpu("two_lanes", (format("e5m2"), format("fp16")), lanes=2, stages=2, tag=3),
@@ -40,3 +42,11 @@ def test_circuits_give_the_golden_results(unit: MultiFpu) -> None:
     for suite in ("corner", "random"):
         first, count = check(unit, inputs_of(unit, suite, None, 11), dut=dut, limit=3)
         assert not count, first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("before", [False, True], ids=["tiny_after", "tiny_before"])
+def test_circuits_detect_tininess_beside_the_smallest_normal_number(before: bool) -> None:
+    unit = MultiFpu("tiny", (format("fp16"),), (FpuGroup.ADDMUL,), tiny_before_rounding=before)
+    first, count = check(unit, beside_smallest_normal(unit), limit=3)
+    assert not count, first
