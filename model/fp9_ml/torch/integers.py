@@ -1,0 +1,401 @@
+"""Matrix products of codes in integer operations of torch alone, on whatever device the tensors are.
+
+No operation is a float one, so that no compiler can fuse or reorder a rounding. Numbers of a sum are triples: a
+signed significand, the exponent of its last place, and a kind (finite, infinite or NaN).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from fp9.engines import Addend, Engine, Truncation
+from fp9.engines import engine as find_engine
+from fp9.formats import FixedFormat, Format, floor_log2, format
+from fp9.rounding import Overflow, Rounding
+from fp9.sums.operands import lowest_bits, power_table
+
+Tensor = torch.Tensor
+_FINITE, _PLUS, _MINUS, _NAN = range(4)
+_NOTHING = -(1 << 12)
+"""Alignment exponent of zeros, which count for no maximum."""
+_WIDE = 58
+"""Bits of a significand before it is rounded. Its last bit is sticky."""
+_LIMB = 36
+
+
+class _Sum(NamedTuple):
+    """Numbers m * 2^e of a kind. `minus` marks the zeros that are negative."""
+
+    m: Tensor
+    e: Tensor
+    kind: Tensor
+    minus: Tensor
+
+
+@dataclass(frozen=True)
+class _Table:
+    """What every code of an operand means: m * 2^(top - fraction) for finite numbers, and kinds of others."""
+
+    m: Tensor
+    top: Tensor
+    kind: Tensor
+    minus: Tensor
+    fraction: int
+    lowest: int
+    highest: int
+    infinite: bool
+
+
+@functools.lru_cache(maxsize=32)
+def _table(fmt: Format, device: torch.device) -> _Table:
+    values, powers = fmt.table, power_table(fmt)
+    some = powers > 0
+    tops = np.where(some, np.frexp(np.where(some, powers, 1.0))[1] - 1, _NOTHING)
+    fraction = int((tops - lowest_bits(np.where(some, values, 1.0)))[some].max())
+    m = np.where(some, np.ldexp(np.where(some, values, 0.0), fraction - np.where(some, tops, 0)), 0.0)
+    kind = np.where(np.isnan(values), _NAN, np.where(np.isinf(values), np.where(values > 0, _PLUS, _MINUS), _FINITE))
+    arrays = (m.astype(np.int64), tops, kind, np.signbit(values))
+    made = [torch.from_numpy(np.ascontiguousarray(each)).to(device) for each in arrays]
+    used = tops[some]
+    reach = int(used.min()), int(used.max())
+    m, top, kinds = (each.to(torch.int64) for each in made[:3])
+    return _Table(m, top, kinds, made[3], fraction, *reach, fmt.has_inf)
+
+
+def _length(x: Tensor) -> Tensor:
+    """Return the number of bits of integers, 0 and more."""
+    length = torch.zeros_like(x)
+    for bits in (32, 16, 8, 4, 2, 1):
+        large = x >= 1 << bits
+        x = torch.where(large, x >> bits, x)
+        length = length + large * bits
+    return length + (x > 0)
+
+
+def _right(x: Tensor, by: Tensor) -> Tensor:
+    """Return integers, 0 and more, shifted right, with a last bit of 1 if a bit of 1 is lost."""
+    by = by.clamp(0, 62)
+    kept = x >> by
+    return kept | ((kept << by) != x).to(x.dtype)
+
+
+def _rounded(total: Tensor, e: Tensor, fmt: FixedFormat, rounding: Rounding) -> _Sum:
+    """Return total * 2^e rounded to a format. Numbers above the largest one become infinite."""
+    size, minus = total.abs(), total < 0
+    length, fraction, lowest = _length(size), fmt.fraction_bits, fmt.min_normal_exponent
+    drop = length - fraction - 1
+    if fmt.subnormals:
+        drop = torch.maximum(drop, lowest - fraction - e)
+    down = drop.clamp(0, 62)
+    kept = torch.where(drop > 0, size >> down, size << (-drop).clamp(0, 62))
+    rest, half = size - ((size >> down) << down), (torch.ones_like(size) << down) >> 1
+    kept = _AWAY[rounding](kept, rest, half, drop > 0)
+    carried = kept >> (fraction + 1)
+    kept, last = torch.where(carried > 0, kept >> 1, kept), e + drop + carried
+    if not fmt.subnormals:  # the smallest number is next to zero, and above the power of two of its binade
+        tiny = (last + fraction < lowest) | ((last + fraction == lowest) & (kept <= 1 << fraction))
+        exponent = e + length - 1
+        near = (exponent > lowest - 1) | ((exponent == lowest - 1) & (kept > 1 << fraction))
+        smallest = torch.where(near & (size > 0), (1 << fraction) + 1, 0)
+        kept, last = torch.where(tiny, smallest, kept), torch.where(tiny, lowest - fraction, last)
+    top = floor_log2(fmt.max_magnitude)
+    limit = int(fmt.max_magnitude * Fraction(2) ** (fraction - top))
+    normal = kept >> fraction > 0
+    above = normal & ((last + fraction > top) | ((last + fraction == top) & (kept > limit)))
+    kind = torch.where(above, torch.where(minus, _MINUS, _PLUS), _FINITE)
+    return _Sum(torch.where(minus, -kept, kept), last, kind, minus & (size > 0))
+
+
+def _nearest(kept: Tensor, rest: Tensor, half: Tensor, some: Tensor) -> Tensor:
+    return kept + (some & ((rest > half) | ((rest == half) & (kept & 1 == 1))))
+
+
+_AWAY: dict[Rounding, Any] = {
+    Rounding.RNE: _nearest,
+    Rounding.RNA: lambda kept, rest, half, some: kept + (some & (rest >= half)),
+    Rounding.RTZ: lambda kept, rest, half, some: kept,
+    Rounding.RTO: lambda kept, rest, half, some: kept | (some & (rest > 0)),
+}
+"""Rounding of a magnitude: from its kept bits, the dropped ones, half a place, and whether any are dropped."""
+_CUT: dict[Truncation, Any] = {
+    Truncation.ZERO: lambda size, minus, by: _signed(size >> by.clamp(0, 62), minus),
+    Truncation.FLOOR: lambda size, minus, by: _signed(size, minus) >> by.clamp(0, 62),
+    Truncation.JAM: lambda size, minus, by: _signed(_right(size, by), minus),
+}
+
+
+def _signed(size: Tensor, minus: Tensor) -> Tensor:
+    return torch.where(minus, -size, size)
+
+
+def _moved(m: Tensor, by: Tensor) -> Tensor:
+    """Return m * 2^by, rounded down."""
+    return torch.where(by >= 0, m << by.clamp(0, 62), m >> (-by).clamp(0, 62))
+
+
+def _added(m: Tensor, e: Tensor, n: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
+    """Return m * 2^e + n * 2^d as a significand with a sticky last bit, and its exponent."""
+    sizes = [(x.abs(), x < 0, torch.where(x == 0, _NOTHING, y), _WIDE - _length(x.abs())) for x, y in ((m, e), (n, d))]
+    scaled = [(size << up.clamp(0, 62), minus, last - up) for size, minus, last, up in sizes]
+    top = torch.maximum(scaled[0][2], scaled[1][2])
+    parts = [_signed(_right(size, top - last), minus) for size, minus, last in scaled]
+    return parts[0] + parts[1], top
+
+
+def _kinds(a: Tensor, b: Tensor) -> Tensor:
+    """Return the kind of a sum of numbers of two kinds."""
+    opposed = (a != b) & (a != _FINITE) & (b != _FINITE)
+    return torch.where(opposed, _NAN, torch.maximum(a, b))
+
+
+def _ended(given: Tensor, found: Tensor) -> Tensor:
+    """Return the kind of a result: that of its terms, or of a finite sum that overflows."""
+    return torch.where(given == _FINITE, found, given)
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Products of a step: operands a (m, 1, g) and b (1, n, g) as tables' entries."""
+
+    a: tuple[Tensor, ...]
+    b: tuple[Tensor, ...]
+    tables: tuple[_Table, _Table]
+
+    def some(self, begin: int, stride: int) -> _Step:
+        """Return every `stride`-th product."""
+        cut = slice(begin, None, stride)
+        return _Step(tuple(x[..., cut] for x in self.a), tuple(x[..., cut] for x in self.b), self.tables)
+
+    @property
+    def size(self) -> Tensor:
+        """Return magnitudes of products, in units of their alignment exponent's last place."""
+        return self.a[0] * self.b[0]
+
+    @property
+    def top(self) -> Tensor:
+        """Return alignment exponents of products."""
+        return self.a[1] + self.b[1]
+
+    @property
+    def minus(self) -> Tensor:
+        """Return which products are negative."""
+        return self.a[3] ^ self.b[3]
+
+    @property
+    def zero(self) -> Tensor:
+        """Return whether any product is zero, (m, n)."""
+        return (self.a[0] == 0).any(-1) | (self.b[0] == 0).any(-1)
+
+    @property
+    def fraction(self) -> int:
+        """Return the fraction bits of a product's significand."""
+        return self.tables[0].fraction + self.tables[1].fraction
+
+    def kind(self) -> Tensor:
+        """Return the kind of the sum of all products that are infinite or NaN."""
+        nan = (self.a[2] == _NAN).any(-1) | (self.b[2] == _NAN).any(-1)
+        if all(not table.infinite for table in self.tables):
+            return torch.where(nan, _NAN, _FINITE)
+        endless = (self.a[2] != _FINITE) | (self.b[2] != _FINITE)
+        zero = ((self.a[0] == 0) & (self.a[2] == _FINITE)) | ((self.b[0] == 0) & (self.b[2] == _FINITE))
+        plus, minus = (endless & ~self.minus).any(-1), (endless & self.minus).any(-1)
+        invalid = nan | (endless & zero).any(-1) | (plus & minus)
+        return torch.where(invalid, _NAN, torch.where(plus, _PLUS, torch.where(minus, _MINUS, _FINITE)))
+
+
+def _cut_sum(engine: Engine, step: _Step, largest: Tensor) -> Tensor:
+    """Return the sum of products, cut below 2^(largest - window), in these units."""
+    assert engine.window.width is not None
+    wide = engine.window.width - step.fraction
+    by = largest[..., None] - step.top + max(-wide, 0)
+    found: Tensor = _CUT[engine.window.truncation](step.size << max(wide, 0), step.minus, by).sum(-1)
+    return found
+
+
+def _exponent(c: _Sum, lowest: int) -> Tensor:
+    return torch.where(c.m == 0, _NOTHING, (c.e + _length(c.m.abs()) - 1).clamp(min=lowest))
+
+
+def _window(engine: Engine, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
+    window, result = engine.window, engine.result.format
+    assert window.width is not None
+    largest, zero = step.top.amax(-1), step.zero
+    if window.addend is Addend.INSIDE:
+        largest = torch.maximum(largest, _exponent(c, result.min_normal_exponent))
+        zero = zero | (c.m == 0)
+    if window.zero_exponent is not None:
+        largest = torch.where(zero, largest.clamp(min=window.zero_exponent), largest)
+    unit, nothing = largest - window.width, largest < _NOTHING // 2
+    total = _cut_sum(engine, step, largest)
+    if window.addend is Addend.OUTSIDE:
+        total, unit = _added(total, unit, c.m, c.e)
+    else:
+        up = (c.e - unit).clamp(0, 40)
+        total = total + _CUT[window.truncation](c.m.abs() << up, c.m < 0, unit - c.e)
+    return torch.where(nothing, c.m, total), torch.where(nothing, c.e, unit)
+
+
+def _joined(engine: Engine, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
+    """Return the sum of an engine that sums even and odd products apart (`engine_steps.join_halves`)."""
+    n, wide, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
+    assert n is not None and wide is not None
+    halves = [half for half in (step.some(0, 2), step.some(1, 2)) if half.a[0].shape[-1]]
+    tops = [half.top.amax(-1) for half in halves]
+    products = tops[0] if len(tops) == 1 else torch.maximum(*tops)
+    of_c = _exponent(c, lowest).clamp(min=lowest)
+    top = torch.maximum(products, of_c)
+    dot = torch.zeros_like(c.m)
+    for half, own in zip(halves, tops, strict=True):
+        dot = dot + _moved(_cut_sum(engine, half, own), own - products)
+    total = torch.where(products < _NOTHING // 2, 0, _moved(dot, (products - top + wide + 1 - n).clamp(min=-62)))
+    cut = torch.where(of_c + n + 1 >= top, _moved(c.m, (c.e + n - top).clamp(-62, 62)), 0)
+    total, unit = total + (cut << (wide + 1 - n)), top - wide - 1
+    places = ((unit + _length(total.abs()) - 1).clamp(min=lowest) - wide - unit).clamp(0, 62)
+    return total >> places, unit + places
+
+
+def _exact(step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
+    """Return the exact sum of products and C, with a sticky last bit."""
+    lowest = sum(table.lowest for table in step.tables) - step.fraction
+    place = (step.top - step.fraction - lowest).clamp(min=0)
+    size = _signed(step.size, step.minus)
+    if sum(table.highest - table.lowest for table in step.tables) + step.fraction < _LIMB:
+        m = (size << place).sum(-1)
+        return _added(m, torch.full_like(m, lowest), c.m, c.e)
+    low = torch.where(place < _LIMB, size << place.clamp(0, _LIMB), 0).sum(-1)
+    high = torch.where(place < _LIMB, 0, size << (place - _LIMB).clamp(0, 46)).sum(-1)
+    high, low = high + (low >> _LIMB), low & ((1 << _LIMB) - 1)
+    minus = high < 0
+    high, low = (
+        torch.where(minus, -high - (low > 0).to(high.dtype), high),
+        torch.where(minus, -low & ((1 << _LIMB) - 1), low),
+    )
+    drop = (_length(high) - (_WIDE - _LIMB)).clamp(0, _LIMB)
+    m = (high << (_LIMB - drop)) | _right(low, drop)
+    return _added(_signed(m, minus), lowest + drop, c.m, c.e)
+
+
+def _stepped(engine: Engine, step: _Step, c: _Sum) -> _Sum:
+    if engine.window.interleaved is not None:
+        total, e = _joined(engine, step, c)
+    elif engine.window.width is not None:
+        total, e = _window(engine, step, c)
+    else:
+        total, e = _exact(step, c)
+    found = _rounded(total, e, engine.result.format, engine.result.rounding)
+    minus = found.minus
+    if engine.window.width is None:  # -0 + -0 alone is -0
+        zeros = (c.m == 0) & c.minus & (step.size == 0).all(-1) & step.minus.all(-1)
+        minus = torch.where(total == 0, zeros, minus)
+    else:
+        minus = minus & (found.m != 0)
+    return found._replace(kind=_ended(_kinds(step.kind(), c.kind), found.kind), minus=minus)
+
+
+def _zeros(m: int, n: int, like: Tensor) -> _Sum:
+    zero = torch.zeros((m, n), dtype=torch.int64, device=like.device)
+    return _Sum(zero, zero, zero, zero > 0)
+
+
+def _code(total: _Sum, engine: Engine, quiet: Tensor) -> Tensor:
+    fmt = engine.output
+    size = total.m.abs()
+    field = ((total.e + fmt.fraction_bits + fmt.bias) << fmt.fraction_bits) + size - (1 << fmt.fraction_bits)
+    code = torch.where(size == 0, 0, field << fmt.padding)
+    code = code | ((total.minus & (total.kind == _FINITE)).to(torch.int64) << (fmt.bits - 1))
+    nan = _nan(fmt) if engine.nan.code is None else engine.nan.code
+    invalid = nan if engine.nan.invalid_code is None else engine.nan.invalid_code
+    for kind, value in ((_PLUS, fmt.inf_code(False)), (_MINUS, fmt.inf_code(True))):
+        code = torch.where(total.kind == kind, _nan(fmt) if value is None else value, code)
+    return torch.where(total.kind == _NAN, torch.where(quiet, nan, invalid), code)
+
+
+def _nan(fmt: Format) -> int:
+    code = fmt.nan_code(False)
+    assert code is not None, "a result format has a NaN"
+    return code
+
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+
+def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> None:
+    missing = {
+        f"rounding {engine.result.rounding.value}": engine.result.rounding not in _AWAY,
+        f"overflow {engine.result.overflow.value}": engine.result.overflow is not Overflow.INF,
+        "scaled groups": engine.step.group is not None,
+        "zero_bypass": engine.nan.zero_bypass,
+        "infinities that cancel": engine.nan.infinity_run is not None and (a.has_inf or b.has_inf),
+        f"operands {a.name} x {b.name}": a.bits > 8
+        or b.bits > 8
+        or (engine.window.width is None and reach > _LIMB + 46),
+        "results that are flushed": engine.result.flush and lowest < engine.result.format.min_normal_exponent,
+    }
+    for what, is_missing in missing.items():
+        if is_missing:
+            raise ValueError(
+                f"engine {engine.name} has {what}, which no integer path computes; give fp9.matmul the codes"
+            )
+
+
+def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
+    """Return codes of a (M, K) x b (K, N) in the engine's output format, as int64, on the tensors' device.
+
+    `a` and `b` are codes of 8-bit formats, of any integer type. Only integer operations of torch are used, so the
+    bits are the same on every device and under `torch.compile`. The bits are those of `fp9.matmul`.
+
+    Raises ValueError for engines with scaled groups, stochastic rounding or `zero_bypass`.
+    """
+    chosen, fmt_a, fmt_b = find_engine(engine), format(format_a), format(format_b)
+    tables = _table(fmt_a, a.device), _table(fmt_b, b.device)
+    fraction = tables[0].fraction + tables[1].fraction
+    reach = sum(table.highest - table.lowest for table in tables) + fraction
+    _check(chosen, fmt_a, fmt_b, reach, sum(table.lowest for table in tables) - fraction)
+    codes = _ordered(chosen, a.to(torch.int64), b.to(torch.int64).t(), (fmt_a, fmt_b))
+    left, right = (_entries(table, each) for table, each in zip(tables, codes, strict=True))
+    depth, (m, n) = codes[0].shape[1], (a.shape[0], b.shape[1])
+    length = chosen.chunk.length or depth
+    products = depth if chosen.step.exact else chosen.step.products
+    total, quiet = _zeros(m, n, a), torch.zeros((m, n), dtype=torch.bool, device=a.device)
+    for begin in range(0, depth, max(length, 1)):
+        end = min(begin + length, depth)
+        part = total if chosen.chunk.length is None else _zeros(m, n, a)
+        for first in range(begin, end, products):
+            some = slice(first, min(first + products, end))
+            step = _Step(tuple(x[:, None, some] for x in left), tuple(x[None, :, some] for x in right), tables)
+            quiet = (part.kind == _NAN) | (step.a[2] == _NAN).any(-1) | (step.b[2] == _NAN).any(-1)
+            part = _stepped(chosen, step, part)
+        if chosen.chunk.length is None:
+            total = part
+        else:
+            joined = _rounded(*_added(total.m, total.e, part.m, part.e), chosen.output, chosen.output_rounding)
+            quiet = (total.kind == _NAN) | (part.kind == _NAN)
+            kind = _ended(_kinds(total.kind, part.kind), joined.kind)
+            both = (joined.m == 0) & (total.m == 0) & (part.m == 0) & total.minus & part.minus
+            total = joined._replace(kind=kind, minus=(joined.minus & (joined.m != 0)) | both)
+    return _code(total, chosen, quiet)
+
+
+def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, Format]) -> tuple[Tensor, Tensor]:
+    """Return codes (rows, k) in the order of the engine's steps, with zeros at the end of an incomplete chunk."""
+    if engine.chunk.interleave is None or engine.chunk.length is None:
+        return a, b
+    missing = -a.shape[1] % engine.chunk.length
+    fill = [fmt.code_of(Fraction(0)) for fmt in formats]
+    padded = [torch.nn.functional.pad(x, (0, missing), value=code) for x, code in zip((a, b), fill, strict=True)]
+    order = torch.tensor(engine.order(a.shape[1] + missing), device=a.device)
+    return padded[0][:, order], padded[1][:, order]
+
+
+def _entries(table: _Table, codes: Tensor) -> tuple[Tensor, ...]:
+    m = table.m[codes]
+    return m.abs(), table.top[codes], table.kind[codes], table.minus[codes]

@@ -1,0 +1,62 @@
+"""Products in integer operations of torch have the bits of the kernels, for every preset and special number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import fp9  # noqa: E402
+from fp9.engines import ENGINES  # noqa: E402
+from fp9_ml.torch.integers import matmul  # noqa: E402
+
+GROUPED = [name for name, engine in ENGINES.items() if engine.step.group is not None]
+PAIRS = [("e5m2", "e4m3"), ("e5m2", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"), ("e4m3fnuz", "e5m2fnuz")]
+
+
+def operands(kind: str, shape: tuple[int, ...], fmt: str, seed: int) -> Any:
+    """Codes of near numbers with a row of zeros, of numbers far apart, or any codes."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 256, shape).astype(np.uint8)
+    far = 2.0 ** rng.integers(-8, 4, shape) if kind == "far" else 1.0
+    return codes if kind == "any" else np.asarray(fp9.encode(rng.normal(size=shape) * far * (codes > 20), fmt))
+
+
+def check(engine: str, formats: tuple[str, str], depths: tuple[int, ...]) -> None:
+    for depth in depths:
+        for kind in ("near", "far", "any"):
+            a, b = operands(kind, (7, depth), formats[0], depth), operands(kind, (depth, 6), formats[1], depth + 1)
+            want = fp9.matmul(a, b, *formats, engine)
+            found = matmul(torch.from_numpy(a), torch.from_numpy(b), *formats, engine)
+            assert np.array_equal(found.numpy(), want.astype(np.int64)), (kind, depth)
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name not in GROUPED])
+def test_every_preset_has_the_bits_of_the_kernels(engine: str) -> None:
+    check(engine, ("e4m3", "e4m3"), (1, 37))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formats", PAIRS, ids="-".join)
+def test_other_formats_have_the_bits_of_the_kernels(formats: tuple[str, str]) -> None:
+    infinities = fp9.format(formats[0]).has_inf or fp9.format(formats[1]).has_inf
+    for engine, record in ENGINES.items():
+        if engine not in GROUPED and not (infinities and record.nan.infinity_run is not None):
+            check(engine, formats, (67,))
+
+
+@pytest.mark.parametrize(
+    ("engine", "sentence"),
+    [
+        ("blackwell_nvfp4", "has scaled groups"),
+        ("fma_fp32(rounding=sr)", "has rounding sr"),
+        ("amx_fp8", "has infinities that cancel"),
+    ],
+)
+def test_what_the_integer_path_does_not_compute_is_refused(engine: str, sentence: str) -> None:
+    a = torch.zeros((1, 4), dtype=torch.uint8)
+    with pytest.raises(ValueError, match=sentence):
+        matmul(a, a.t(), "e5m2", "e5m2", engine)
