@@ -17,6 +17,7 @@ The families for the register are:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -178,6 +179,7 @@ def power_products(unit: Mac) -> dict[int, Product]:
     return found
 
 
+@functools.lru_cache(maxsize=64)  # a format of 16 bits has 32,768 codes to look at, for every power of the other one
 def _powers_of_two(fmt: Format) -> list[int]:
     return [
         code
