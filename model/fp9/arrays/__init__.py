@@ -5,7 +5,7 @@ The public interface is `Array`, `array`, `quantise`, `dequantise`, `fake_quanti
 """
 
 from fp9.arrays.array import Array
-from fp9.arrays.blocks import BlockArray
+from fp9.arrays.block_arrays import BlockArray
 from fp9.arrays.making import array, dequantise, fake_quantise, quantise
 from fp9.arrays.products import dot, matmul
 from fp9.arrays.stated import accumulator

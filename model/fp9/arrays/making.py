@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from fp9.arrays.array import Array
-from fp9.arrays.blocks import BlockArray
+from fp9.arrays.block_arrays import BlockArray
 from fp9.blocks import BlockFormat, block_format, blocks_of
 from fp9.blocks import dequantise as dequantise_codes
 from fp9.blocks import quantise as quantise_codes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fp9.arrays.array import Array
-from fp9.arrays.blocks import BlockArray
+from fp9.arrays.block_arrays import BlockArray
 from fp9.arrays.functions import Held
 from fp9.arrays.stated import required_accumulator, stated_accumulator
 from fp9.casts.arrays import decode, encode

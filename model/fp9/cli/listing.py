@@ -51,9 +51,9 @@ def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_js
 
 
 def _all(as_json: bool) -> None:
-    from fp9.cli import records  # slow to load
+    from fp9.cli import format_records  # slow to load
 
-    single = [records.format_record(fmt) for fmt in fp9.formats()]
+    single = [format_records.format_record(fmt) for fmt in fp9.formats()]
     rows = [
         [r["name"], r["bits"], r["layout"], _plain(r["bias"]), *map(_short, _limits(r)), r["rounding"]] for r in single
     ]
@@ -64,11 +64,11 @@ def _all(as_json: bool) -> None:
 
 
 def _one(name: str, codes: bool, as_json: bool) -> None:
-    from fp9.cli import records  # slow to load
+    from fp9.cli import format_records  # slow to load
 
     if (block := _block(name)) and not codes:
         return show(block_record(block), as_json, _properties(block_record(block)))
-    record = records.format_record(name) | ({"codes": records.code_records(name)} if codes else {})
+    record = format_records.format_record(name) | ({"codes": format_records.code_records(name)} if codes else {})
     tables = [_properties({key: value for key, value in record.items() if key != "codes"})]
     if codes:
         digits = (record["bits"] + 3) // 4

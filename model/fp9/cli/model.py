@@ -46,14 +46,14 @@ def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ..
     \b
       fp9 units fma_dlfloat16 --set stages=3 --toml > mine.toml
     """
-    from fp9.cli import records  # slow to load
+    from fp9.cli import format_records  # slow to load
     from fp9.units import CATALOGUE
     from fp9.units import toml as unitfile
 
     if name is None:
         if settings or toml:
             raise UserError("--set and --toml are for one unit; name it, as in: fp9 units fma_fp32 --set stages=2")
-        every = [records.unit_record(unit) for unit in CATALOGUE.values()]
+        every = [format_records.unit_record(unit) for unit in CATALOGUE.values()]
         rows = [[r["name"], r["kind"], r["stages"], r["input_bits"], r["output_bits"], r["summary"]] for r in every]
         columns = ["unit", "kind", "stages", "bits in", "bits out", "formats"]
         if certified:
@@ -67,7 +67,7 @@ def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ..
     if toml:
         echo(unitfile.dumps(unit))
         return
-    record = records.unit_record(unit) | {"other_fields": records.other_fields(unit)}
+    record = format_records.unit_record(unit) | {"other_fields": format_records.other_fields(unit)}
     every = [*record["control_ports"], *record["ports"]]
     ports = [[p["direction"], p["name"], p["width"], p["doc"], ", ".join(p["choices"])] for p in every]
     columns = ["direction", "port", "bits", "meaning", "0, 1, ... mean"]
@@ -135,9 +135,9 @@ def cast(
       fp9 cast 0x7F 0x80 --from e4m3 --to fp16
       fp9 cast 0.3 --to e4m3 --rounding sr --random-bits 0x1234
     """
-    from fp9.cli import records  # slow to load
+    from fp9.cli import format_records  # slow to load
 
-    record = records.cast_records(
+    record = format_records.cast_records(
         values,
         target,
         source,

@@ -8,7 +8,7 @@ import numpy as np
 
 from fp9.casts.arrays import decode_to
 from fp9.golden.selects import factor_values, variants
-from fp9.golden.terms import terms_of
+from fp9.golden.step_terms import terms_of
 from fp9.kernels import accumulator_steps as mac_kernels
 from fp9.kernels import fused as dot_kernels
 from fp9.kernels import kulisch_steps as kulisch_kernels

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fp9.engines import MacOp
 from fp9.formats import Kind, pow2
-from fp9.oracle import blocks, casts, sums
+from fp9.oracle import block_scales, casts, sums
 from fp9.oracle.terms import Term
 from fp9.reference.choices import Row, chosen
 from fp9.reference.operations import outputs, products, scales
@@ -108,13 +108,13 @@ def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> 
         return block.scale.nan_code(False) or 0, [0] * len(codes)
     sizes = [x.magnitude / whole for x in xs]
     if rule == "4over6":
-        code, magnitudes = blocks.four_over_six(sizes, block)
+        code, magnitudes = block_scales.four_over_six(sizes, block)
     else:
-        code = blocks.scale_code(max(sizes), block, rule)
+        code = block_scales.scale_code(max(sizes), block, rule)
         scale = block.scale.value_of(code)
-        magnitudes = [blocks.element_code(size, scale, block.element) if scale else 0 for size in sizes]
+        magnitudes = [block_scales.element_code(size, scale, block.element) if scale else 0 for size in sizes]
     signed = zip(magnitudes, xs, strict=True)
-    return code, [blocks.with_sign(magnitude, x.negative, block.element) for magnitude, x in signed]
+    return code, [block_scales.with_sign(magnitude, x.negative, block.element) for magnitude, x in signed]
 
 
 def _tensor_scale(code: int) -> Fraction | None:

@@ -25,6 +25,15 @@ from fp9.system.files import write_whole
 _PATH = click.Path(path_type=Path)
 
 
+def _check_wrapper(wrapper: str | None, user_bits: int, other_style: bool) -> None:
+    if wrapper not in (None, "axis"):
+        raise UserError(f"unknown wrapper {wrapper!r}; choose axis")
+    if user_bits and not wrapper:
+        raise UserError("--user-bits belongs to a wrapper; give --wrapper axis too")
+    if wrapper and other_style:
+        raise UserError("--wrapper is plain Verilog of several modules; leave out --flat and --sv")
+
+
 @click.command(cls=Command, page="explanation/generated-verilog.md")
 @click.argument("name", metavar="UNIT", type=UNIT)
 @click.option("-o", "--out", type=OUT_FILE, help="File to write; without it the Verilog is printed.")
@@ -57,14 +66,9 @@ def rtl(
       fp9 rtl mac_dlfloat16 --set stages=4 --wrapper axis
       fp9 rtl cast_fp32 --out build/cast.v --sv-package build/cast_pkg.sv --c-header build/cast.h
     """
-    if wrapper not in (None, "axis"):
-        raise UserError(f"unknown wrapper {wrapper!r}; choose axis")
-    if user_bits and not wrapper:
-        raise UserError("--user-bits belongs to a wrapper; give --wrapper axis too")
+    _check_wrapper(wrapper, user_bits, flat or sv)
     if folder is not None and (out or wrapper or flat):
         raise UserError("--modules stands alone; leave out --out, --wrapper and --flat")
-    if wrapper and (flat or sv):
-        raise UserError("--wrapper is plain Verilog of several modules; leave out --flat and --sv")
     with extra("rtl"):
         import fp9_rtl  # slow to load
         from fp9_rtl.export import axis, interfaces  # slow to load

@@ -94,6 +94,13 @@ def _separated(line: str, *, last: bool) -> str:
 
 
 _FIND_BENCHES = [
+    "IVERILOG ?= iverilog",
+    "VERILATOR ?= verilator",
+    "# A file holds all modules of its design, not the one that it is named after.",
+    "CHECKS := -Wall -Wno-DECLFILENAME",
+    "BUILD ?= build",
+    "CC ?= cc",
+    "",
     ".PHONY: all check icarus verilator model lint yosys dpi clean",
     "# The benches of the simulators that are installed; without any of them make fails.",
     "FOUND = $(shell command -v $(1) 2>/dev/null)",
@@ -102,7 +109,7 @@ _FIND_BENCHES = [
     "\t@$(if $(BENCHES),echo 'benches run: $(BENCHES)',echo 'install Icarus or Verilator' >&2; exit 1)",
     "",
 ]
-"""Lines of the Makefile that find the simulators."""
+"""Lines of the Makefile that name the tools and find the simulators."""
 
 _RUN_ICARUS = [
     "icarus: $(BUILD)/$(TOP).vvp",
@@ -138,13 +145,6 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             f"# {unit.name}: make runs both benches; make lint reads every file with every tool. No Python is needed.",
             f"TOP := {unit.name}",
             f"RTL := {rtl}",
-            "IVERILOG ?= iverilog",
-            "VERILATOR ?= verilator",
-            "# A file holds all modules of its design, not the one that it is named after.",
-            "CHECKS := -Wall -Wno-DECLFILENAME",
-            "BUILD ?= build",
-            "CC ?= cc",
-            "",
             *_FIND_BENCHES,
             f"check: all{' model' if has_model(unit) else ''}",
             "",

@@ -10,7 +10,7 @@ import numpy as np
 
 from fp9.formats import Format, Kind
 from fp9.golden.selects import factor_values
-from fp9.golden.terms import terms_of
+from fp9.golden.step_terms import terms_of
 from fp9.units import Columns, Dot, Mac, Mul, Unit
 from fp9.units.hooks import Hook
 

@@ -12,7 +12,7 @@ import pytest
 import fp9
 from fp9.blocks import BLOCK_FORMATS
 from fp9.formats import pow2
-from fp9.oracle import blocks as oracle
+from fp9.oracle import block_scales as oracle
 
 RULED = [(name, rule) for name, block in BLOCK_FORMATS.items() for rule in block.rules if rule != "4over6"]
 

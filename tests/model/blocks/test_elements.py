@@ -15,7 +15,7 @@ from tests.model.formats.test_formats import OUTSIDE_TABLES
 import fp9
 from fp9.blocks import BLOCK_FORMATS, BlockFormat, arrays, block_format, dequantise, quantise, tensor_scale
 from fp9.formats import floor_log2
-from fp9.oracle import blocks as oracle
+from fp9.oracle import block_scales as oracle
 
 FLOATS = [block for block in BLOCK_FORMATS.values() if block.powers_of_two and block.element.name in OUTSIDE_TABLES]
 ALL = list(BLOCK_FORMATS.values())

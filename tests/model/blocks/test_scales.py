@@ -11,7 +11,7 @@ import pytest
 from tests.support.rosters import thinned
 
 from fp9.blocks import BLOCK_FORMATS, RULES, BlockFormat, block_format, quantise, tensor_scale
-from fp9.oracle import blocks as oracle
+from fp9.oracle import block_scales as oracle
 
 SINGLE = [(block, rule) for block in BLOCK_FORMATS.values() for rule in block.rules if not RULES[rule].tries]
 """Every format with every rule that takes one scale for the block's amax alone."""
