@@ -12,6 +12,7 @@ import numpy as np
 from fp9.rounding import FLAG_BITS
 from fp9.vectors.sets import VectorSet
 from fp9_compare.diagnosis.classes import flag_ports, is_nan
+from fp9_compare.diagnosis.clusters import Cluster, clusters
 from fp9_compare.diagnosis.difference import Difference, Topic, changed, results_under
 from fp9_compare.diagnosis.hypotheses import differences, flag_differences
 
@@ -46,13 +47,15 @@ class Explanation:
 class Explained:
     """Explanations of wrong results and flags, with the number of mismatches and of unexplained mismatches.
 
-    `first_unexplained` holds the indices of the first operations with an unexplained mismatch.
+    `clusters` groups the operations with an unexplained mismatch, largest group first. `first_unexplained` holds
+    the indices of a few of them: the simplest of each group, then the first ones.
     """
 
     explanations: tuple[Explanation, ...]
     mismatches: int
     unexplained: int
     first_unexplained: tuple[int, ...] = ()
+    clusters: tuple[Cluster, ...] = ()
 
 
 def explain(
@@ -93,7 +96,10 @@ def explain(
             unlike + int(left_flags.sum()),
             remaining | left_flags & flags.wrong(()),
         )
-    return Explained(tuple(explanations), total, unlike, tuple(np.flatnonzero(remaining)[:SHOWN].tolist()))
+    groups = tuple(clusters(made, remaining))
+    shown = [group.simplest for group in groups[:SHOWN]] + np.flatnonzero(remaining)[:SHOWN].tolist()
+    first = tuple(dict.fromkeys(shown))[:SHOWN]
+    return Explained(tuple(explanations), total, unlike, first, groups)
 
 
 class _Case:

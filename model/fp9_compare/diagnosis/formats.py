@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fp9.formats import FAMILIES, NAMED, FixedFormat, Format, Specials
@@ -68,6 +68,7 @@ def _one_fact_changed(fmt: Format) -> Iterator[Format]:
     changes: list[dict[str, Any]] = [{"subnormals": not fmt.subnormals}]
     if fmt.bits < 16:
         changes += [{"specials": specials} for specials in Specials]
+        changes += [{"subnormals": False, "specials": Specials.FINITE}]
         changes += [{"bias": fmt.bias + step} for step in _OTHER_BIASES]
     for change in changes:
         try:
@@ -76,14 +77,15 @@ def _one_fact_changed(fmt: Format) -> Iterator[Format]:
             continue
 
 
-def _changed_name(fmt: FixedFormat, change: dict[str, Any]) -> str:
-    field, value = next(iter(change.items()))
-    words = {
-        "subnormals": "with subnormals" if value else "without subnormals",
-        "specials": f"with specials {value.name.lower()}" if isinstance(value, Specials) else "",
-        "bias": f"with bias {value}",
-    }
-    return f"{fmt.name} {words[field]}"
+def _changed_name(fmt: FixedFormat, change: Mapping[str, Any]) -> str:
+    return f"{fmt.name} {' and '.join(_WORDS[field](value) for field, value in change.items())}"
+
+
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "subnormals": lambda value: "with subnormals" if value else "without subnormals",
+    "specials": lambda value: f"with specials {value.name.lower()}",
+    "bias": lambda value: f"with bias {value}",
+}
 
 
 def in_words(expected: Format, seen: Format) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fp9.units import Unit
-from fp9_compare.diagnosis import flags, formats, roundings, specials
+from fp9_compare.diagnosis import exponents, flags, formats, roundings, specials
 from fp9_compare.diagnosis import sum_differences as sums
 from fp9_compare.diagnosis.difference import Difference, changed
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
     """Yield the differences of results that a unit's specification can express, likeliest first."""
-    for source in (roundings, sums, specials, formats):
+    for source in (roundings, sums, specials, exponents, formats):
         for difference in source.differences(unit):
             if _possible(unit, difference):
                 yield difference

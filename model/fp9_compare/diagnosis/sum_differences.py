@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from fp9.casts.arrays import decode_to
+from fp9.casts.arrays import decode_to, encode_numbers
 from fp9.engines import ENGINES, Addend, Engine, Truncation
+from fp9.formats import FixedFormat
 from fp9.golden.selects import factor_values
 from fp9.kernels import fused as kernels
+from fp9.rounding import Hybrid
 from fp9.sums.products import EngineKernel
 from fp9.units import Columns, Dot, Results, Unit
+from fp9.units.hooks import Hook
 from fp9.units.views import stateless_sum_of
+from fp9_compare.diagnosis.conversions import Narrowed
 from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import engine_of, replaced, with_engine
 
@@ -32,6 +36,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
     Other orders are tried only for units in which each operation is independent of earlier operations.
     """
+    yield from early(unit)
     engine = engine_of(unit)
     if engine is None:
         return
@@ -148,3 +153,43 @@ def _tree(step: Step, a: Any, b: Any, c: Any) -> Any:
         pairs = [_sum(step, x, y) for x, y in zip(terms[::2], terms[1::2], strict=False)]
         terms = pairs + terms[len(pairs) * 2 :]
     return _sum(step, terms[0], c)
+
+
+# --- sums that are rounded too early ----------------------------------------------------------------------------------
+
+
+def _too_early(unit: Narrowed) -> Iterator[Difference]:
+    """Yield differences of adders that round at the last place of the larger operand, before they normalise."""
+    if unit.inner.products == 1 or not isinstance(unit.target, FixedFormat):
+        return
+    says = "it rounds at the last place of the larger operand, before it normalises the sum"
+    yield Difference(Topic.SUM, says, results=functools.partial(_rounded_early, None))
+    for guard in range(1, _MOST_GUARDS + 1):
+        cut = f"{says}; of the smaller operand it keeps {guard} bits more"
+        yield Difference(Topic.SUM, cut, results=functools.partial(_rounded_early, guard))
+
+
+_MOST_GUARDS = 4
+
+early: Hook[[], Iterator[Difference]] = Hook(
+    "sums rounded before they are normalised", {Narrowed: _too_early}, otherwise=lambda unit: iter(()), every_kind=False
+)
+
+
+def _rounded_early(guard: int | None, unit: Narrowed, inputs: Columns, golden: Results) -> Results:
+    """Return the sums of operands that keep `guard` bits below the last place of the largest one, or all bits."""
+    a, b = factor_values(unit.inner, inputs)
+    terms = np.column_stack([a * b, decode_to(inputs["c"], unit.inner.engine.output, np.float64)])
+    sound = np.isfinite(terms).all(axis=1)
+    terms = np.where(sound[:, None], terms, 0.0)
+    target = unit.target
+    lowest = int(np.log2(target.smallest_normal))
+    exponents = np.where(terms == 0, lowest, np.frexp(terms)[1] - 1)
+    place = np.exp2(np.maximum(exponents.max(axis=1), lowest) - (target.precision - 1))[:, None]
+    if guard is not None:
+        terms = np.trunc(terms / place * 2.0**guard) * place / 2.0**guard
+    total = terms.sum(axis=1)
+    rounded = np.copysign(np.rint(total / place[:, 0]) * place[:, 0], total)
+    codes, _ = encode_numbers(rounded, target, unit.policy, Hybrid())
+    codes = np.where(sound & (rounded != 0), codes, golden["result"])
+    return {"result": codes.astype(golden["result"].dtype)}

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NOT_COMPARED = "not compared"
 """Text shown instead of the number of mismatches if a run ended before any comparison."""
 
+SHOWN = 5
+"""Largest number of mismatches, and of groups of mismatches, that are printed. The JSON holds more."""
+
 _OPTIONS = (
     click.option("--prove", "seconds", type=Seconds(), metavar="SECONDS", help="Also prove it, within this time."),
     click.option("--junit", type=OUT_FILE, help="File for a report in JUnit XML."),

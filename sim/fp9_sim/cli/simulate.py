@@ -20,15 +20,12 @@ from fp9.cli.support import (
 )
 from fp9.cli.words import OUT_FILE, SIMULATOR, UNIT
 from fp9_sim.cli.operations import Wanted, edited, operation_options
-from fp9_sim.cli.reports import NOT_COMPARED, Reports, checks_table, report_options
+from fp9_sim.cli.reports import NOT_COMPARED, SHOWN, Reports, checks_table, report_options
 from fp9_sim.cli.trace import index_command, trace_command
 
 if TYPE_CHECKING:
     from fp9.units import Unit
     from fp9_sim import Regression
-
-_SHOWN = 5
-"""Largest number of mismatches that are printed. The JSON holds more."""
 
 
 @click.command(cls=Command, page="how-to/verify-a-unit.md")
@@ -97,7 +94,7 @@ def sim(name: str, settings: tuple[str, ...], as_json: bool, reports: Reports, *
 def _sentences(runs: list[Regression]) -> list[str]:
     """Return the violations and the first mismatches, each once."""
     said = [text for run in runs for text in run.violations]
-    said += [str(mismatch) for run in runs for mismatch in run.mismatches[:_SHOWN]]
+    said += [str(mismatch) for run in runs for mismatch in run.mismatches[:SHOWN]]
     return list(dict.fromkeys(said))
 
 

@@ -12,7 +12,7 @@ from fp9.cli.support import Command, UserError, doing, extra, show, table
 from fp9.cli.words import OUT_FILE, SIMULATOR
 from fp9.system.files import write_whole
 from fp9_rtl.cli import library_options
-from fp9_sim.cli.reports import NOT_COMPARED, Reports, checks_table, report_options
+from fp9_sim.cli.reports import NOT_COMPARED, SHOWN, Reports, checks_table, report_options
 from fp9_sim.cli.trace import trace_command
 
 if TYPE_CHECKING:
@@ -116,6 +116,10 @@ def check_rtl(
     said = [*verdict.violations, *reasons, *(str(mismatch) for mismatch in verdict.mismatches)]
     if verdict.explained.unexplained:
         said.insert(0, f"{verdict.explained.unexplained} of {total} mismatches: no known difference explains them")
+        groups = verdict.explained.clusters[:SHOWN]
+        said[1:1] = [
+            f"  {group.operations} of them: {group.says}; operation {group.simplest} is one" for group in groups
+        ]
     said += [text for check in proven for text in check.findings]
     said += _command(paths[0], design, verdict)
     show(record, as_json, *_tables(verdict), checks_table(checks), *said)

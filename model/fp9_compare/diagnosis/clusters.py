@@ -1,0 +1,61 @@
+"""Groups of unexplained operations by the classes of their operands and of the expected result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fp9.units import Columns, Port
+from fp9.vectors.sets import VectorSet
+from fp9_compare.diagnosis.classes import limits, numbers, operands_of, results_of
+
+_WORDS = ("zero", "subnormal", "normal", "infinity", "NaN")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Unexplained operations of the same classes. `simplest` is the index of the simplest one."""
+
+    says: str
+    operations: int
+    simplest: int
+
+
+def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
+    """Return the groups of the operations in the mask `unexplained`, largest first.
+
+    Held operands, which have one class in every operation, are not named. The simplest operation has the fewest set
+    bits in its operands, and among these the smallest codes.
+    """
+    chosen = np.flatnonzero(unexplained)
+    inputs = {name: np.asarray(column)[chosen] for name, column in made.inputs.items()}
+    outputs = [(port, np.asarray(made.expected[port.name])[chosen]) for port in results_of(made.unit)]
+    operands = [port for port in operands_of(made.unit) if len(np.unique(made.inputs[port.name])) > 1]
+    ports = [(port, inputs[port.name]) for port in operands] + outputs
+    if not len(chosen) or not ports:
+        return []
+    table = np.stack([_classes(port, codes, inputs) for port, codes in ports])
+    kinds, places = np.unique(table, axis=1, return_inverse=True)
+    effort = _effort([inputs[port.name] for port in operands], len(chosen))
+    found = []
+    for number in range(kinds.shape[1]):
+        members = np.flatnonzero(places.ravel() == number)
+        names = [port.name for port in operands] + [f"expected {port.name}" for port, _ in outputs]
+        says = ", ".join(f"{name} {_WORDS[kind]}" for name, kind in zip(names, kinds[:, number], strict=True))
+        found.append(Cluster(says, len(members), int(chosen[members[np.argmin(effort[members])]])))
+    return sorted(found, key=lambda cluster: -cluster.operations)
+
+
+def _classes(port: Port, codes: Any, inputs: Columns) -> Any:
+    """Return the index in `_WORDS` of each code's class."""
+    values = np.abs(numbers(port, codes, inputs))
+    smallest, _ = limits(port, inputs)
+    return np.select([np.isnan(values), np.isinf(values), values == 0, values < smallest], [4, 3, 0, 1], 2)
+
+
+def _effort(columns: list[Any], count: int) -> Any:
+    bits = sum((np.bitwise_count(column).astype(np.float64) for column in columns), np.zeros(count))
+    sizes = sum((column.astype(np.float64) for column in columns), np.zeros(count))
+    return bits + sizes / (sizes.max() + 1)

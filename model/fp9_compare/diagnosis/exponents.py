@@ -1,0 +1,93 @@
+"""Differences of the exponent field: it wraps around, misses a carry of the rounding, or 0 in it means zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fp9.formats import FixedFormat, Format
+from fp9.golden import evaluate
+from fp9.rounding import Rounding
+from fp9.units import Columns, Results, Unit
+from fp9_compare.diagnosis.classes import formats_on, results_of
+from fp9_compare.diagnosis.difference import Difference, Topic
+from fp9_compare.diagnosis.specs import targets_of, with_rounding, with_targets
+
+_FURTHER_EXPONENTS = 2
+"""Number of bits added to the exponent field. With these bits, no result of the test suites overflows."""
+
+
+def differences(unit: Unit) -> Iterator[Difference]:
+    """Yield differences in the exponent field of results with fixed fields."""
+    targets = targets_of(unit)
+    if not targets or not all(isinstance(fmt, FixedFormat) for fmt in targets):
+        return
+    yield Difference(Topic.SUBNORMALS, "its result is +0 where its exponent field is 0", results=_zero_at_zero(False))
+    yield Difference(Topic.SUBNORMALS, "its result is zero where its exponent field is 0", results=_zero_at_zero(True))
+    if with_targets.of(type(unit)) is None or any(fmt.bits > 8 for fmt in targets):
+        return
+    wraps = "its exponent wraps around on overflow and underflow"
+    lost = "a carry of the rounding does not reach its exponent"
+    yield Difference(Topic.OVERFLOW, wraps, results=_wrapped(carries=True))
+    yield Difference(Topic.OVERFLOW, f"{wraps}, and {lost}", results=_wrapped(carries=False))
+
+
+def _zero_at_zero(signed: bool) -> Callable[[Unit, Columns, Results], Results]:
+    def changed(unit: Unit, inputs: Columns, results: Results) -> Results:
+        given: Results = {}
+        for port in results_of(unit):
+            codes = np.array(results[port.name])
+            for fmt, here in formats_on(port, inputs):
+                if isinstance(fmt, FixedFormat):
+                    field = codes >> fmt.fraction_bits & ((1 << fmt.exponent_bits) - 1)
+                    zero = codes & codes.dtype.type(fmt.sign_mask if signed else 0)
+                    codes = np.where(here & (field == 0), zero, codes)
+            given[port.name] = codes
+        return given
+
+    return changed
+
+
+def _wrapped(carries: bool) -> Callable[[Unit, Columns, Results], Results]:
+    """Return a function that computes results with a wide exponent and keeps the low bits of it.
+
+    Without `carries`, the exponent is that of the truncated number.
+    """
+
+    def changed(unit: Any, inputs: Columns, results: Results) -> Results:
+        wide = {fmt: _wide(fmt) for fmt in targets_of(unit)}
+        columns = {port.name: inputs[port.name] for port in unit.inputs}
+        rounded = evaluate(with_targets(unit, wide), columns)
+        cut = evaluate(with_rounding(with_targets(unit, wide), Rounding.RTZ), columns)
+        given: Results = {}
+        for port in results_of(unit):
+            codes = np.array(results[port.name])
+            for fmt, here in formats_on(port, inputs):
+                exponents = rounded[port.name] if carries else cut[port.name]
+                other = _narrowed(fmt, wide[fmt], rounded[port.name].astype(np.int64), exponents.astype(np.int64))
+                codes = np.where(here, other, codes)
+            given[port.name] = codes
+        return given
+
+    return changed
+
+
+def _wide(fmt: Format) -> FixedFormat:
+    if not isinstance(fmt, FixedFormat):
+        raise ValueError(f"{fmt.name} has no exponent field to widen")
+    bits = fmt.exponent_bits + _FURTHER_EXPONENTS
+    bias = fmt.bias + (1 << bits - 1) - (1 << fmt.exponent_bits - 1)
+    return FixedFormat(f"{fmt.name}_wide", bits, fmt.fraction_bits, bias)
+
+
+def _narrowed(fmt: Format, wide: FixedFormat, codes: Any, exponents: Any) -> Any:
+    """Return wide codes with the exponent fields of `exponents`, of which only the low bits are kept."""
+    assert isinstance(fmt, FixedFormat), "the caller has checked it"
+    field = exponents >> fmt.fraction_bits & ((1 << wide.exponent_bits) - 1)
+    kept = field - (wide.bias - fmt.bias) & ((1 << fmt.exponent_bits) - 1)
+    sign = (codes >> wide.bits - 1 & 1) << fmt.bits - 1
+    fraction = codes & ((1 << fmt.fraction_bits) - 1)
+    zero = codes & wide.magnitude_mask == 0
+    return (sign | np.where(zero, 0, kept << fmt.fraction_bits | fraction)).astype(np.uint8)
