@@ -41,8 +41,12 @@ def test_links_of_a_page_lead_to_files(page: Path) -> None:
     assert [str(path) for path in local if not path.exists() and not built(page, path)] == []
 
 
+EXPLORER = "explorer.html"
+"""The page that `docs/.site/generate.py` builds beside those of `site`."""
+
+
 def built(page: Path, target: Path) -> bool:
     """Whether a link of a page of the documentation leads to a page that is built with it."""
     docs = ROOT / "docs"
     inside = page.is_relative_to(docs) and target.resolve().is_relative_to(docs)
-    return inside and str(target.resolve().relative_to(docs)) in site.names()
+    return inside and str(target.resolve().relative_to(docs)) in {*site.names(), EXPLORER}
