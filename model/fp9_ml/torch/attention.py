@@ -72,7 +72,8 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
 
     def _heads(self, x: torch.Tensor) -> torch.Tensor:
         """Split the last axis into heads: (time, batch, width) becomes (batch, heads, time, width of a head)."""
-        return x.unflatten(-1, (self.num_heads, self.head_dim)).permute(1, 2, 0, 3)
+        heads: torch.Tensor = x.unflatten(-1, (self.num_heads, self.head_dim))
+        return heads.permute(1, 2, 0, 3)
 
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, padding: torch.Tensor | None) -> torch.Tensor:
         """Apply a mask to scores (batch, heads, queries, keys).

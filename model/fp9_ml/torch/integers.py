@@ -29,6 +29,44 @@ _WIDE = 58
 _LIMB = 36
 
 
+class _Target(NamedTuple):
+    """A result format in integers: limits of exponents and significands, and codes of what is not finite."""
+
+    fraction: int
+    lowest: int
+    top: int
+    limit: int
+    subnormals: bool
+    bias: int
+    padding: int
+    bits: int
+    plus: int
+    minus: int
+    nan: int
+    invalid: int
+
+
+def _target(fmt: FixedFormat, nan: int | None = None, invalid: int | None = None) -> _Target:
+    top, own = floor_log2(fmt.max_magnitude), fmt.nan_code(False)
+    assert own is not None, "a result format has a NaN"
+    limit = int(fmt.max_magnitude * Fraction(2) ** (fmt.fraction_bits - top))
+    plus, minus, quiet = (own if code is None else code for code in (fmt.inf_code(False), fmt.inf_code(True), nan))
+    return _Target(
+        fmt.fraction_bits,
+        fmt.min_normal_exponent,
+        top,
+        limit,
+        fmt.subnormals,
+        fmt.bias,
+        fmt.padding,
+        fmt.bits,
+        plus,
+        minus,
+        quiet,
+        quiet if invalid is None else invalid,
+    )
+
+
 class _Sum(NamedTuple):
     """Numbers m * 2^e of a kind. `minus` marks the zeros that are negative."""
 
@@ -64,8 +102,8 @@ def _table(fmt: Format, device: torch.device) -> _Table:
     made = [torch.from_numpy(np.ascontiguousarray(each)).to(device) for each in arrays]
     used = tops[some]
     reach = int(used.min()), int(used.max())
-    m, top, kinds = (each.to(torch.int64) for each in made[:3])
-    return _Table(m, top, kinds, made[3], fraction, *reach, fmt.has_inf)
+    significands, exponents, kinds = (each.to(torch.int64) for each in made[:3])
+    return _Table(significands, exponents, kinds, made[3], fraction, *reach, fmt.has_inf)
 
 
 def _length(x: Tensor) -> Tensor:
@@ -85,10 +123,10 @@ def _right(x: Tensor, by: Tensor) -> Tensor:
     return kept | ((kept << by) != x).to(x.dtype)
 
 
-def _rounded(total: Tensor, e: Tensor, fmt: FixedFormat, rounding: Rounding) -> _Sum:
+def _rounded(total: Tensor, e: Tensor, fmt: _Target, rounding: Rounding) -> _Sum:
     """Return total * 2^e rounded to a format. Numbers above the largest one become infinite."""
     size, minus = total.abs(), total < 0
-    length, fraction, lowest = _length(size), fmt.fraction_bits, fmt.min_normal_exponent
+    length, fraction, lowest = _length(size), fmt.fraction, fmt.lowest
     drop = length - fraction - 1
     if fmt.subnormals:
         drop = torch.maximum(drop, lowest - fraction - e)
@@ -104,8 +142,7 @@ def _rounded(total: Tensor, e: Tensor, fmt: FixedFormat, rounding: Rounding) -> 
         near = (exponent > lowest - 1) | ((exponent == lowest - 1) & (kept > 1 << fraction))
         smallest = torch.where(near & (size > 0), (1 << fraction) + 1, 0)
         kept, last = torch.where(tiny, smallest, kept), torch.where(tiny, lowest - fraction, last)
-    top = floor_log2(fmt.max_magnitude)
-    limit = int(fmt.max_magnitude * Fraction(2) ** (fraction - top))
+    top, limit = fmt.top, fmt.limit
     normal = kept >> fraction > 0
     above = normal & ((last + fraction > top) | ((last + fraction == top) & (kept > limit)))
     kind = torch.where(above, torch.where(minus, _MINUS, _PLUS), _FINITE)
@@ -225,12 +262,12 @@ def _exponent(c: _Sum, lowest: int) -> Tensor:
     return torch.where(c.m == 0, _NOTHING, (c.e + _length(c.m.abs()) - 1).clamp(min=lowest))
 
 
-def _window(engine: Engine, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    window, result = engine.window, engine.result.format
+def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
+    window = engine.window
     assert window.width is not None
     largest, zero = step.top.amax(-1), step.zero
     if window.addend is Addend.INSIDE:
-        largest = torch.maximum(largest, _exponent(c, result.min_normal_exponent))
+        largest = torch.maximum(largest, _exponent(c, lowest))
         zero = zero | (c.m == 0)
     if window.zero_exponent is not None:
         largest = torch.where(zero, largest.clamp(min=window.zero_exponent), largest)
@@ -244,9 +281,9 @@ def _window(engine: Engine, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
     return torch.where(nothing, c.m, total), torch.where(nothing, c.e, unit)
 
 
-def _joined(engine: Engine, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
+def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
     """Return the sum of an engine that sums even and odd products apart (`engine_steps.join_halves`)."""
-    n, wide, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
+    n, wide = engine.window.width, engine.window.interleaved
     assert n is not None and wide is not None
     halves = [half for half in (step.some(0, 2), step.some(1, 2)) if half.a[0].shape[-1]]
     tops = [half.top.amax(-1) for half in halves]
@@ -284,14 +321,14 @@ def _exact(step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
     return _added(_signed(m, minus), lowest + drop, c.m, c.e)
 
 
-def _stepped(engine: Engine, step: _Step, c: _Sum) -> _Sum:
+def _stepped(engine: Engine, target: _Target, step: _Step, c: _Sum) -> _Sum:
     if engine.window.interleaved is not None:
-        total, e = _joined(engine, step, c)
+        total, e = _joined(engine, target.lowest, step, c)
     elif engine.window.width is not None:
-        total, e = _window(engine, step, c)
+        total, e = _window(engine, target.lowest, step, c)
     else:
         total, e = _exact(step, c)
-    found = _rounded(total, e, engine.result.format, engine.result.rounding)
+    found = _rounded(total, e, target, engine.result.rounding)
     minus = found.minus
     if engine.window.width is None:  # -0 + -0 alone is -0
         zeros = (c.m == 0) & c.minus & (step.size == 0).all(-1) & step.minus.all(-1)
@@ -306,23 +343,13 @@ def _zeros(m: int, n: int, like: Tensor) -> _Sum:
     return _Sum(zero, zero, zero, zero > 0)
 
 
-def _code(total: _Sum, engine: Engine, quiet: Tensor) -> Tensor:
-    fmt = engine.output
+def _code(total: _Sum, fmt: _Target, quiet: Tensor) -> Tensor:
     size = total.m.abs()
-    field = ((total.e + fmt.fraction_bits + fmt.bias) << fmt.fraction_bits) + size - (1 << fmt.fraction_bits)
+    field = ((total.e + fmt.fraction + fmt.bias) << fmt.fraction) + size - (1 << fmt.fraction)
     code = torch.where(size == 0, 0, field << fmt.padding)
     code = code | ((total.minus & (total.kind == _FINITE)).to(torch.int64) << (fmt.bits - 1))
-    nan = _nan(fmt) if engine.nan.code is None else engine.nan.code
-    invalid = nan if engine.nan.invalid_code is None else engine.nan.invalid_code
-    for kind, value in ((_PLUS, fmt.inf_code(False)), (_MINUS, fmt.inf_code(True))):
-        code = torch.where(total.kind == kind, _nan(fmt) if value is None else value, code)
-    return torch.where(total.kind == _NAN, torch.where(quiet, nan, invalid), code)
-
-
-def _nan(fmt: Format) -> int:
-    code = fmt.nan_code(False)
-    assert code is not None, "a result format has a NaN"
-    return code
+    code = torch.where(total.kind == _PLUS, fmt.plus, torch.where(total.kind == _MINUS, fmt.minus, code))
+    return torch.where(total.kind == _NAN, torch.where(quiet, fmt.nan, fmt.invalid), code)
 
 
 # --- products ---------------------------------------------------------------------------------------------------------
@@ -347,45 +374,74 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
             )
 
 
+class Product(torch.nn.Module):
+    """Product of codes with a fixed engine and formats, for use in a model and under `torch.compile`.
+
+    Calling it with codes a (M, K) and b (K, N) is `matmul`. `to(device)` moves its tables.
+    """
+
+    def __init__(self, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> None:
+        super().__init__()
+        chosen, formats = find_engine(engine), (format(format_a), format(format_b))
+        self._engine, self._formats = chosen, formats
+        first, second = (_table(fmt, torch.device("cpu")) for fmt in formats)
+        self._tables = first, second
+        for side, table in zip("ab", self._tables, strict=True):
+            for name in ("m", "top", "kind", "minus"):
+                self.register_buffer(f"_{side}_{name}", getattr(table, name), persistent=False)
+        fraction = sum(table.fraction for table in self._tables)
+        reach = sum(table.highest - table.lowest for table in self._tables) + fraction
+        _check(chosen, *formats, reach, sum(table.lowest for table in self._tables) - fraction)
+        nans = chosen.nan.code, chosen.nan.invalid_code
+        self._step_target = _target(chosen.result.format, *(nans if chosen.chunk.length is None else (None, None)))
+        self._target, self._rounding = _target(chosen.output, *nans), chosen.output_rounding
+
+    def _entries(self, side: str, codes: Tensor) -> tuple[Tensor, ...]:
+        m, *others = (getattr(self, f"_{side}_{name}")[codes] for name in ("m", "top", "kind", "minus"))
+        return m.abs(), *others
+
+    def _joined(self, total: _Sum, part: _Sum) -> _Sum:
+        joined = _rounded(*_added(total.m, total.e, part.m, part.e), self._target, self._rounding)
+        kind = _ended(_kinds(total.kind, part.kind), joined.kind)
+        both = (joined.m == 0) & (total.m == 0) & (part.m == 0) & total.minus & part.minus
+        return joined._replace(kind=kind, minus=(joined.minus & (joined.m != 0)) | both)
+
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        """Return codes of a (M, K) x b (K, N), as int64."""
+        codes = _ordered(self._engine, a.to(torch.int64), b.to(torch.int64).t(), self._formats)
+        left, right = (self._entries(side, each) for side, each in zip("ab", codes, strict=True))
+        depth, (m, n), chunk = codes[0].shape[1], (a.shape[0], b.shape[1]), self._engine.chunk.length
+        products = depth if self._engine.step.exact else self._engine.step.products
+        total, quiet = _zeros(m, n, a), torch.zeros((m, n), dtype=torch.bool, device=a.device)
+        for begin in range(0, depth, max(chunk or depth, 1)):
+            end = min(begin + (chunk or depth), depth)
+            part = total if chunk is None else _zeros(m, n, a)
+            for first in range(begin, end, products):
+                some = slice(first, min(first + products, end))
+                step = _Step(
+                    tuple(x[:, None, some] for x in left), tuple(x[None, :, some] for x in right), self._tables
+                )
+                quiet = (part.kind == _NAN) | (step.a[2] == _NAN).any(-1) | (step.b[2] == _NAN).any(-1)
+                part = _stepped(self._engine, self._step_target, step, part)
+            if chunk is not None:
+                quiet = (total.kind == _NAN) | (part.kind == _NAN)
+            total = part if chunk is None else self._joined(total, part)
+        return _code(total, self._target, quiet)
+
+
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
     """Return codes of a (M, K) x b (K, N) in the engine's output format, as int64, on the tensors' device.
 
     `a` and `b` are codes of 8-bit formats, of any integer type. Only integer operations of torch are used, so the
-    bits are the same on every device and under `torch.compile`. The bits are those of `fp9.matmul`.
+    bits are the same on every device. The bits are those of `fp9.matmul`. For `torch.compile`, make a `Product`.
 
     Raises ValueError for engines with scaled groups, stochastic rounding or `zero_bypass`.
     """
-    chosen, fmt_a, fmt_b = find_engine(engine), format(format_a), format(format_b)
-    tables = _table(fmt_a, a.device), _table(fmt_b, b.device)
-    fraction = tables[0].fraction + tables[1].fraction
-    reach = sum(table.highest - table.lowest for table in tables) + fraction
-    _check(chosen, fmt_a, fmt_b, reach, sum(table.lowest for table in tables) - fraction)
-    codes = _ordered(chosen, a.to(torch.int64), b.to(torch.int64).t(), (fmt_a, fmt_b))
-    left, right = (_entries(table, each) for table, each in zip(tables, codes, strict=True))
-    depth, (m, n) = codes[0].shape[1], (a.shape[0], b.shape[1])
-    length = chosen.chunk.length or depth
-    products = depth if chosen.step.exact else chosen.step.products
-    total, quiet = _zeros(m, n, a), torch.zeros((m, n), dtype=torch.bool, device=a.device)
-    for begin in range(0, depth, max(length, 1)):
-        end = min(begin + length, depth)
-        part = total if chosen.chunk.length is None else _zeros(m, n, a)
-        for first in range(begin, end, products):
-            some = slice(first, min(first + products, end))
-            step = _Step(tuple(x[:, None, some] for x in left), tuple(x[None, :, some] for x in right), tables)
-            quiet = (part.kind == _NAN) | (step.a[2] == _NAN).any(-1) | (step.b[2] == _NAN).any(-1)
-            part = _stepped(chosen, step, part)
-        if chosen.chunk.length is None:
-            total = part
-        else:
-            joined = _rounded(*_added(total.m, total.e, part.m, part.e), chosen.output, chosen.output_rounding)
-            quiet = (total.kind == _NAN) | (part.kind == _NAN)
-            kind = _ended(_kinds(total.kind, part.kind), joined.kind)
-            both = (joined.m == 0) & (total.m == 0) & (part.m == 0) & total.minus & part.minus
-            total = joined._replace(kind=kind, minus=(joined.minus & (joined.m != 0)) | both)
-    return _code(total, chosen, quiet)
+    found: Tensor = Product(format_a, format_b, engine).to(a.device)(a, b)
+    return found
 
 
-def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, Format]) -> tuple[Tensor, Tensor]:
+def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:
     """Return codes (rows, k) in the order of the engine's steps, with zeros at the end of an incomplete chunk."""
     if engine.chunk.interleave is None or engine.chunk.length is None:
         return a, b
@@ -394,8 +450,3 @@ def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, Format
     padded = [torch.nn.functional.pad(x, (0, missing), value=code) for x, code in zip((a, b), fill, strict=True)]
     order = torch.tensor(engine.order(a.shape[1] + missing), device=a.device)
     return padded[0][:, order], padded[1][:, order]
-
-
-def _entries(table: _Table, codes: Tensor) -> tuple[Tensor, ...]:
-    m = table.m[codes]
-    return m.abs(), table.top[codes], table.kind[codes], table.minus[codes]
