@@ -150,7 +150,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("units", nargs="*", metavar="UNIT")
     parser.add_argument("--count", type=int, default=10_000_000)
-    parser.add_argument("--record", type=Path, help="file of numbers of operations, such as records/cmodel.json")
+    parser.add_argument(
+        "--record", type=Path, help="file of numbers of operations, such as records/cmodel/operations.json"
+    )
     given = parser.parse_args()
     for name in given.units or CATALOGUE:
         done = checked(unit(name), given.count)

@@ -150,5 +150,16 @@ with mkdocs_gen_files.open("contributing/index.md", "w") as page:
     page.write(text)
 with mkdocs_gen_files.open("contributing/changelog.md", "w") as page:
     page.write((ROOT / "CHANGELOG.md").read_text())
+with mkdocs_gen_files.open("c-model.md", "a") as page:
+    compared_units = json.loads((ROOT / "records/cmodel/operations.json").read_text())
+    page.write(
+        "\n## Units compared with the golden model\n\nNumbers of operations that gave equal results, flags and state.\n"
+    )
+    page.write("\n| unit | smoke | corner | random |\n|---|---|---|---|\n")
+    page.writelines(
+        f"| `{name}` | " + " | ".join(f"{done[suite]:,}" for suite in ("smoke", "corner", "random")) + " |\n"
+        for name, done in compared_units.items()
+    )
+
 with mkdocs_gen_files.open("explorer.html", "w") as page:
     page.write(explorer())

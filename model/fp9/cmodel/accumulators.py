@@ -57,7 +57,7 @@ def _chunked(unit: Mac) -> ModelText:
     lines = [*term_lines(unit), *filled(_CHUNKED, _mac_words(unit)).splitlines(), *flag_lines(unit, "flags")]
     state = f"{_TOTAL}    uint32_t chunk;  /* the open chunk */\n    uint32_t filled; /* steps in it */\n"
     return model(
-        unit, functions, (*parts, "sums"), lines, state, "    state->total = state->chunk = state->filled = 0;\n"
+        unit, functions, (*parts, "add"), lines, state, "    state->total = state->chunk = state->filled = 0;\n"
     )
 
 

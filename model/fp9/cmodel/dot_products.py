@@ -47,7 +47,7 @@ def engine_text(engine: Engine, operands: Sequence[Format], scales: Sequence[For
     }
     joins = engine.chunk.length is not None or engine.step.scaling is Scaling.SUMS
     text = made.text + "\n" + (join_text(name, engine) if joins else "")
-    parts = (*made.parts, "sums", *["groups"] * bool(engine.step.group))
+    parts = (*made.parts, "sums", *["groups"] * bool(engine.step.group), *["add"] * joins)
     words |= {"after": filled(str(words["after"]), words)}
     return EngineText(text + filled(_DOT, words), formats, parts)
 

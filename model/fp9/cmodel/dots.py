@@ -57,7 +57,7 @@ def dot(unit: Dot) -> ModelText:
     functions, parts = step_text(unit, name, engine.within_chunk)
     functions += join_text(name, engine)
     lines += _chunk(unit)
-    return model(unit, functions, (*parts, "sums"), lines)
+    return model(unit, functions, (*parts, "add"), lines)
 
 
 def _joins(unit: Dot) -> bool:
@@ -119,7 +119,8 @@ def term_lines(unit: Dot) -> list[str]:
         lines += _scales(unit)
     count = count_of(unit)
     lines += [f"    fp9_number term[{count}];", "    int i;"]
-    numbers = ", ".join(f"{unit.name}_{o}({o}[i], {select(o, unit.inputs)})" for o in "ab")
+    readers = {"a": "a", "b": "a" if unit.a == unit.b else "b"}
+    numbers = ", ".join(f"{unit.name}_{readers[o]}({o}[i], {select(o, unit.inputs)})" for o in "ab")
     product = f"{'fp9_bypassed_product' if unit.engine.nan.zero_bypass else 'fp9_product'}({numbers})"
     if unit.engine.step.group is not None:
         return [*lines, *_groups(unit, product)]
@@ -218,7 +219,7 @@ def model(
     formats = [*unit.a, *unit.b, engine.result.format, engine.output, addend_format(engine)]
     if unit.scale is not None:
         formats.append(unit.scale)
-    for operand, offered in (("a", unit.a), ("b", unit.b)):
+    for operand, offered in (("a", unit.a), ("b", unit.b))[: 1 if unit.a == unit.b else 2]:
         functions += reader(f"{unit.name}_{operand}", offered, unit.bias_port, engine.nan.zero_bypass)
         parts = (*parts, *extra_parts(offered, unit.bias_port, engine.nan.zero_bypass))
     return ModelText(tuple(formats), parts, functions, "\n".join(lines) + "\n", state, reset)

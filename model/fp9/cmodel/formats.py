@@ -123,15 +123,8 @@ FP9_FN fp9_layout fp9_@{name}(void)
     fp9_layout f = {@{values}};
     return f;
 }
-
-FP9_FN fp9_number fp9_@{name}_decode(uint32_t code)
-{
-    return fp9_decode(fp9_@{name}(), code);
-}
-
+FP9_FN fp9_number fp9_@{name}_decode(uint32_t code) { return fp9_decode(fp9_@{name}(), code); }
 FP9_FN uint32_t fp9_@{name}_encode(fp9_number x, fp9_policy p, uint32_t *flags)
-{
-    return fp9_encode(fp9_@{name}(), x, p, flags);
-}
+{ return fp9_encode(fp9_@{name}(), x, p, flags); }
 #endif
 """

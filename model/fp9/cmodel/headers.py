@@ -21,7 +21,10 @@ PARTS = (
     "order",
     "hif8_order",
     "moved",
+    "flush",
     "sums",
+    "add",
+    "align",
     "window",
     "wide",
     "runs",
@@ -32,6 +35,9 @@ PARTS = (
 """Names of the shared C source files, in the order in which a header contains them. Every header also contains
 `common`.
 """
+
+_NEEDED = {"sums": ("flush",), "window": ("align",), "groups": ("align",)}
+"""Shared C source files that others call."""
 
 LICENCE = "This file is in the public domain (CC0 1.0)."
 
@@ -119,6 +125,7 @@ def shared(formats: Iterable[Format], parts: Iterable[str]) -> str:
     """Return the shared C code and the format functions that a header needs. Each has an include guard."""
     each = list(dict.fromkeys(formats))
     wanted = {*parts, "layout", *(["hif8"] if any(map(is_tapered, each)) else [])}
+    wanted |= {name for part in wanted for name in _NEEDED.get(part, ())}
     texts = [part("common"), *(part(name) for name in PARTS if name in wanted), *map(format_text, each)]
     return "\n".join(text for text in texts if text)
 

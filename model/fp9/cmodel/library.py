@@ -24,7 +24,7 @@ def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), na
     if not formats:
         raise ValueError("no formats given; give those of the operands, such as e4m3")
     made = [engine_text(engine, operand_formats(formats), scale_formats(formats)) for engine in engines]
-    parts = {"order", *(part for text in made for part in text.parts)}
+    parts = {"order", "flush", *(part for text in made for part in text.parts)}
     parts |= {"hif8_order"} if any(map(is_tapered, formats)) else set()
     needed = [_FP32, *formats, *(fmt for text in made for fmt in text.formats)]
     listing = [f"formats: {', '.join(fmt.name for fmt in formats)}"]

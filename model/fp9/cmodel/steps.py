@@ -37,7 +37,8 @@ def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool
     body = {Addend.INSIDE: _INSIDE, Addend.ALIGNED: _ALIGNED, Addend.OUTSIDE: _OUTSIDE}[engine.window.addend]
     inside = engine.window.addend is Addend.INSIDE
     words |= {"top": _top(engine, inside), "zeros": _zeros(engine, inside)}
-    return Step(filled(_HEAD + _WINDOW_TOP + body, words), ("sums", "window"))
+    parts = ("sums", "window") if inside else ("sums", "add", "window")
+    return Step(filled(_HEAD + _WINDOW_TOP + body, words), parts)
 
 
 def _words(name: str, engine: Engine) -> dict[str, object]:
@@ -89,10 +90,10 @@ def layout(engine: Engine) -> str:
 def _fused(engine: Engine, products: Weights, count: int, words: dict[str, object]) -> Step:
     runs = ("runs",) if engine.nan.infinity_run else ()
     if count == 1:
-        return Step(filled(_HEAD + _TWO + _ROUNDED, words), ("sums", *runs))
+        return Step(filled(_HEAD + _TWO + _ROUNDED, words), ("sums", "add", *runs))
     if products.bits(count) <= NARROW:
         words |= {"weight": products.lowest}
-        return Step(filled(_HEAD + _NARROW + _ROUNDED, words), ("sums", *runs))
+        return Step(filled(_HEAD + _NARROW + _ROUNDED, words), ("sums", "add", "align", *runs))
     everything = joined([products, weights([addend_format(engine)])])
     words |= {"weight": everything.lowest, "limbs": everything.limbs(count + 1)}
     return Step(filled(_HEAD + _WIDE + _ROUNDED, words), ("sums", "wide", *runs))

@@ -25,6 +25,7 @@ COMPARISONS = {
     "accumulators/instructions": "python -m tests.support.instructions records/accumulators/instructions.json",
     "accumulators/sources_of_truth": "python -m tests.support.sources_of_truth CLONE records/accumulators",
     "accumulators/cells": "python -m tests.units.cells records/accumulators/cells.json",
+    "cmodel/operations": "python -m benchmarks.cmodel --record records/cmodel/operations.json",
     "identify/presets": "python -m fp9_compare.identify.trials presets --out records/identify/presets.json",
     "identify/random": "python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json",
     "third-party/areas": "make comparable",

@@ -1,12 +1,8 @@
 #ifndef FP9_COMMON
 #define FP9_COMMON
 #if defined(__OPENCL_VERSION__) /* OpenCL C has these types under names of its own */
-typedef uchar uint8_t;
-typedef ushort uint16_t;
-typedef int int32_t;
-typedef uint uint32_t;
-typedef long int64_t;
-typedef ulong uint64_t;
+typedef uchar uint8_t; typedef ushort uint16_t; typedef uint uint32_t; typedef ulong uint64_t;
+typedef int int32_t; typedef long int64_t;
 #else
 #include <stdint.h>
 #endif
@@ -68,10 +64,8 @@ FP9_FN int fp9_bits(uint64_t x)
 #else
     int bits = 0, step;
     for (step = 32; step; step >>= 1) {
-        if (x >> step) {
-            x >>= step;
-            bits += step;
-        }
+        if (x >> step) bits += step;
+        if (x >> step) x >>= step;
     }
     return bits + (x != 0);
 #endif

@@ -28,16 +28,6 @@ FP9_FN fp9_number fp9_decode(fp9_layout f, uint32_t code)
     return x;
 }
 
-/* x, or zero of its sign where it is below 2^lowest. */
-FP9_FN fp9_number fp9_flushed(fp9_number x, int lowest)
-{
-    if (x.kind == FP9_FINITE && x.exponent + fp9_bits(x.significand) <= lowest) {
-        x.kind = FP9_ZERO;
-        x.significand = 0;
-    }
-    return x;
-}
-
 /* The code of a magnitude and a sign. */
 FP9_FN uint32_t fp9_signed_code(fp9_layout f, uint32_t magnitude, int negative)
 {

@@ -54,65 +54,6 @@ FP9_FN fp9_number fp9_zero_sum(fp9_seen seen, int rounding)
     return x;
 }
 
-/* a + b, both below 2^60 * 2^exponent and finite or zero. The last bit is 1 where smaller bits are lost; these never
-   decide a rounding to 24 bits, as they are lost only where the larger term is 4 times the other at least. */
-FP9_FN fp9_number fp9_add(fp9_number a, fp9_number b)
-{
-    fp9_number sum;
-    int top_a = a.exponent + fp9_bits(a.significand), top_b = b.exponent + fp9_bits(b.significand), lift, shift;
-    uint64_t x;
-    if (!a.significand) return b;
-    if (!b.significand) return a;
-    if (top_a < top_b) {
-        sum = a;
-        a = b;
-        b = sum;
-    }
-    sum = a;
-    lift = 61 - fp9_bits(a.significand);
-    sum.exponent -= lift;
-    sum.significand <<= lift;
-    shift = sum.exponent - b.exponent;
-    x = shift > 0 ? fp9_shift_sticky(b.significand, shift) : b.significand << -shift;
-    if (a.negative == b.negative) {
-        sum.significand += x;
-    } else if (sum.significand >= x) {
-        sum.significand -= x;
-    } else {
-        sum.significand = x - sum.significand;
-        sum.negative = b.negative;
-    }
-    if (!sum.significand) sum.kind = FP9_ZERO;
-    return sum;
-}
-
-enum { FP9_CUT_ZERO, FP9_CUT_FLOOR, FP9_CUT_JAM }; /* jam: a 1 in the last bit stands for what is cut off */
-
-/* A term in units of 2^weight; bits below are cut off. */
-FP9_FN int64_t fp9_align(fp9_number x, int weight, int cut, int *dropped)
-{
-    int shift = x.significand ? weight - x.exponent : 0;
-    uint64_t kept = shift > 63 ? 0 : shift > 0 ? x.significand >> shift : x.significand << -shift;
-    uint64_t lost = shift > 63 ? x.significand : shift > 0 ? x.significand & (((uint64_t)1 << shift) - 1) : 0;
-    if (lost) {
-        *dropped = 1;
-        if (cut == FP9_CUT_JAM) kept |= 1;
-        if (cut == FP9_CUT_FLOOR && x.negative) kept += 1;
-    }
-    return x.negative ? -(int64_t)kept : (int64_t)kept;
-}
-
-/* An integer times 2^exponent. */
-FP9_FN fp9_number fp9_integer(int64_t value, int exponent)
-{
-    fp9_number x = {FP9_FINITE, 0, 0, 0, 0};
-    x.kind = value ? FP9_FINITE : FP9_ZERO;
-    x.negative = value < 0;
-    x.significand = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    x.exponent = exponent;
-    return x;
-}
-
 /* One rounding of a sum; `flush`: results that are tiny become zero. */
 FP9_FN uint32_t fp9_round_sum(fp9_layout f, fp9_number sum, fp9_policy p, uint32_t nan, int flush, uint32_t *flags)
 {
