@@ -30,7 +30,8 @@ class Aligned(Tiled):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         assert engine.window.width is not None
-        self._numbers: Any = _numbers(engine, self.carrier, _zero_exponent(engine, a.span, b.span))
+        zero = _zero_exponent(engine, a.span, b.span)
+        self._numbers: Any = _numbers(engine, self.carrier, zero)  # type: ignore[arg-type]
         self._rounder = rounder(engine.result.format, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
         self._exponents = a.rows("exponents"), b.columns("exponents")
         fraction_bits = max(engine.result.format.precision, engine.addend_format.precision) - 1
