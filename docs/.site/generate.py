@@ -29,7 +29,7 @@ MATRIX = """# Kinds, presets and operands
 
 Every number is a cell: the unit was built as Verilog, and so many random operations gave the bits of the golden
 model on Icarus. Cells have at most 4 products a step and 2 steps a chunk. A letter says why a circuit makes no
-sense. `{command}` makes the table.
+sense. A preset that a section does not name is not simulated yet. `{command}` goes on with it.
 """
 HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 
