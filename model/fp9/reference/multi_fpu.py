@@ -19,7 +19,7 @@ from fp9.units.multi_fpu import MultiFpuOp as Op
 
 if TYPE_CHECKING:
     from fp9.formats import Format
-    from fp9.policy import CastPolicy
+    from fp9.formats.policy import CastPolicy
     from fp9.units.multi_fpu import MultiFpu
 
 _LANE = 8

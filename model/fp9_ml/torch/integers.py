@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fp9.engines import Addend, Engine, Truncation
 from fp9.engines import engine as find_engine
@@ -20,7 +21,6 @@ from fp9.formats import FixedFormat, Format, floor_log2, format
 from fp9.rounding import Overflow, Rounding
 from fp9.sums.operands import lowest_bits, power_table
 
-Tensor = torch.Tensor
 _FINITE, _PLUS, _MINUS, _NAN = range(4)
 _NOTHING = -(1 << 12)
 """Alignment exponent of zeros, which count for no maximum."""
