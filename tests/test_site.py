@@ -90,6 +90,18 @@ def test_no_link_of_the_site_is_dead(site: Path) -> None:
     assert seen > 1000 and not dead
 
 
+@pytest.mark.parametrize(
+    ("word", "page"),
+    [("quantize", "how-to/cast-and-scale.html"), ("use_fast_accum", "how-to/from-torchao.html")],
+)
+def test_the_search_finds_a_word_of_other_packages(word: str, page: str, site: Path) -> None:
+    """In the index that the page's search reads, cut into words as it does."""
+    index = json.loads((site / fp9.__version__ / "search/search_index.json").read_text())
+    separator = re.compile(index["config"]["separator"])
+    found = {entry["location"] for entry in index["docs"] if word in separator.split(entry["text"].lower())}
+    assert page in {location.partition("#")[0] for location in found}
+
+
 def test_versions_stand_side_by_side(site: Path) -> None:
     assert [entry["version"] for entry in json.loads((site / "versions.json").read_text())] == [
         fp9.__version__,

@@ -53,6 +53,11 @@ class Synonyms:
             raise ValueError(f"{self.what} {name!r} is ambiguous; choose {_or(choices)}")
         return self._found.get(key)
 
+    def choices(self, name: str) -> list[str]:
+        """Return the entries that a name may mean. The list is empty for an unknown name."""
+        key = plain(name)
+        return list(self.ambiguous.get(key, [self._found[key]] if key in self._found else []))
+
     def of(self, entry: str) -> dict[str, list[str]]:
         """Return the names of an entry, sorted by source."""
         named = {source: [n for n, e in names.items() if e == entry] for source, names in self.by_source.items()}

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from fp9.cli import main
-from fp9.cli.topics import matching, topics
+from fp9.cli.topics import FOLDERS, FRONT, matching, topics
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
@@ -136,6 +137,45 @@ def test_a_topic_is_found_by_words_of_its_title() -> None:
 def test_a_topic_is_found_by_words_of_its_text(words: str, topic: str) -> None:
     assert topic in matching(words)
     assert all(re.search(rf"\b{words}", topics()[name], re.IGNORECASE) for name in matching(words))
+
+
+@pytest.mark.parametrize(
+    ("words", "topic"),
+    [
+        ("nearest", "numerics"),
+        ("stochastic", "stochastic-rounding"),
+        ("RNE", "numerics"),
+        ("e4m3fn", "ocp-fp8-fnuz-mx"),
+        ("fp8_e4m3", "coming-from-microxcaling"),
+        ("quantize", "cast-and-scale-arrays"),
+        ("quantization", "quantisation"),
+        ("h100", "which-accumulator-does-my-gpu-have"),
+        ("wgmma", "which-accumulator-does-my-gpu-have"),
+        ("use_fast_accum", "coming-from-torchao"),
+        ("mutation testing", "mutation-testing"),
+    ],
+)
+def test_a_word_of_other_packages_finds_its_page(words: str, topic: str) -> None:
+    assert topic in "".join(asked(words)[1].split()) or matching(words) == [topic]
+
+
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [
+        ("e4m3fn", "As format, 'e4m3fn' means e4m3."),
+        ("h100", "means h100 wgmma or h100 mma."),
+        ("nearest", "means rne."),
+    ],
+)
+def test_a_synonym_is_shown_with_its_meaning(word: str, meaning: str) -> None:
+    assert meaning in " ".join(asked(word)[1].split())
+
+
+def test_the_wheel_has_the_pages_that_are_topics() -> None:
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    packed = set(wheel["force-include"])
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {FRONT}
+    assert packed == {f"docs/{name}" for name in (*FOLDERS, *pages)}
 
 
 def test_a_command_is_a_topic() -> None:

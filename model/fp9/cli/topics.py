@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 import re
+from collections.abc import Iterable, Iterator
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from fp9.cli.support import Command, UserError, show, table
 from fp9.cli.words import Words
 from fp9.names import unknown
 
-FOLDERS = ("how-to", "reference", "explanation")
+FOLDERS = ("start", "how-to", "reference", "explanation")
+"""Folders of pages. The pages beside these folders are topics, too."""
 GLOSSARY = "glossary.md"
+FRONT = "index.md"
+"""Name of the front page, which is no topic."""
 LISTED = 8
 """At most this many topics are listed if only their texts contain the words."""
 _REPOSITORY = Path(__file__).parents[3] / "docs"
@@ -31,14 +35,21 @@ def topics() -> dict[str, str]:
     Titles and terms are in lower case, with hyphens.
     """
     found = {}
-    for folder in FOLDERS:
-        for page in sorted((_home() / folder).iterdir(), key=lambda path: path.name):
-            if page.name.endswith(".md"):
-                text = page.read_text(encoding="utf-8")
-                found[_key(text.partition("\n")[0].lstrip("# "))] = text
-                if page.name == GLOSSARY:
-                    found |= _entries(text)
+    for page in _pages(_home(), FOLDERS):
+        text = page.read_text(encoding="utf-8")
+        found[_key(text.partition("\n")[0].lstrip("# "))] = text
+        if page.name == GLOSSARY:
+            found |= _entries(text)
     return found
+
+
+def _pages(folder: Traversable, inside: tuple[str, ...] | None = None) -> Iterator[Traversable]:
+    """Yield the pages of a folder, then those of the folders inside. `inside` limits these to some names, in order."""
+    entries = sorted(folder.iterdir(), key=lambda path: path.name)
+    yield from (path for path in entries if path.name.endswith(".md") and path.name != FRONT)
+    for path in entries if inside is None else map(folder.joinpath, inside):
+        if path.is_dir():
+            yield from _pages(path)
 
 
 def _entries(glossary: str) -> dict[str, str]:
@@ -54,25 +65,56 @@ def matching(words: str) -> list[str]:
     """Return the topic with exactly this name.
 
     If there is none, return the topics whose names contain all the words. If there is none either, return the
-    topics whose texts contain them, the text that contains them most often first.
+    topics whose texts contain them, first those with the words in a heading, then those that contain them most often.
+    British and American spellings match each other, and a synonym of a catalogue matches the entry's name.
     """
     key, texts = _key(words), topics()
     if key in texts:
         return [key]
     patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in key.split("-")]
     named = [name for name in texts if all(pattern.search(name) for pattern in patterns)]
-    return named or _mentioning(patterns, texts)
+    return named or mentioning(words)
+
+
+def mentioning(words: str) -> list[str]:
+    """Return the topics whose texts contain the words or, if there is none, the entries that have them as synonym."""
+    texts = topics()
+    patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in _key(words).split("-")]
+    if found := _mentioning(patterns, texts):
+        return found
+    names = [name for entries in other_names(words).values() for name in entries]
+    either = "|".join(_pattern(re.escape(name)) for name in names)
+    return _mentioning([re.compile(either, re.IGNORECASE)], texts) if names else []
+
+
+def other_names(words: str) -> dict[str, list[str]]:
+    """Return the catalogue entries that have this synonym: what they are -> their names."""
+    from fp9.engines.devices import DEVICE_NAMES  # slow to load
+    from fp9.formats import BLOCK_NAMES, FORMAT_NAMES
+    from fp9.rounding import OVERFLOW_NAMES, ROUNDING_NAMES
+
+    catalogues = (FORMAT_NAMES, BLOCK_NAMES, ROUNDING_NAMES, OVERFLOW_NAMES, DEVICE_NAMES)
+    return {names.what: found for names in catalogues if (found := names.choices(words))}
+
+
+_SPELLED = re.compile(r"i[sz](?:e[drs]?|ers?|ing|ations?)$")
+"""The end of a verb such as "quantize", or of a noun made from it."""
 
 
 def _pattern(word: str) -> str:
     """Short words, such as AXI, match whole words only. Long ones match other endings, too."""
+    if _SPELLED.search(word):
+        return rf"\b{_SPELLED.sub('i[sz]', word)}(?:e|ing|ation)\w*"
     return rf"\b{word.removesuffix('s')}\w*" if len(word) > 3 else rf"\b{word}\d*\b"
 
 
 def _mentioning(patterns: list[re.Pattern[str]], texts: dict[str, str]) -> list[str]:
+    def rank(name: str) -> tuple[bool, int]:
+        headings = "\n".join(re.findall(r"^#+ .*", texts[name], re.MULTILINE))
+        return all(pattern.search(headings) for pattern in patterns), mentions[name]
+
     mentions = {name: min(len(pattern.findall(text)) for pattern in patterns) for name, text in texts.items()}
-    ranked = sorted((name for name, count in mentions.items() if count), key=lambda name: -mentions[name])
-    return ranked[:LISTED]
+    return sorted((name for name, count in mentions.items() if count), key=rank, reverse=True)[:LISTED]
 
 
 def _words() -> list[str]:
@@ -104,19 +146,22 @@ def help_command(topic: tuple[str, ...], as_json: bool) -> None:
     found = matching(name)
     if not found:
         raise UserError(unknown("topic", name, _words(), "`fp9 help` lists all"))
+    meant = [f"As {what}, {name!r} means {' or '.join(names)}." for what, names in other_names(name).items()]
     if len(found) > 1:
-        _show_list(f"Topics with {name!r}", found, as_json)
+        _show_list(f"Topics with {name!r}", found, as_json, meant)
         return
     from rich.markdown import Markdown  # slow to load
 
     text = topics()[found[0]]
-    show({"topic": found[0], "text": text}, as_json, Markdown(text))
+    pages = [page for page in mentioning(name) if page != found[0]] if text.startswith("###") else []
+    more = [f"Other topics with {name!r}: {', '.join(pages)}"] if pages else []
+    show({"topic": found[0], "text": text}, as_json, *meant, Markdown(text), *more)
 
 
-def _show_list(title: str, names: list[str], as_json: bool) -> None:
+def _show_list(title: str, names: list[str], as_json: bool, notes: Iterable[str] = ()) -> None:
     texts = topics()
     rows = [[name, _first_sentence(texts[name])] for name in names]
-    show(names, as_json, table(title, ["topic", "begins"], rows), "A command's name is a topic, too.")
+    show(names, as_json, table(title, ["topic", "begins"], rows), *notes, "A command's name is a topic, too.")
 
 
 def _first_sentence(text: str) -> str:
