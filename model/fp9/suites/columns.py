@@ -122,7 +122,7 @@ def finite(fmt: Format) -> NDArray[np.uint32]:
     return np.array([c for c in range(1 << fmt.bits) if fmt.kind_of(c) is Kind.FINITE], dtype=np.uint32)
 
 
-_FEW_BITS = 8
+FEW_BITS = 8
 """Maximum width of formats whose codes are all crossed. Suites cross only some codes of wider formats."""
 
 _CROSSED = 512
@@ -136,7 +136,7 @@ def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
     largest, and walking fractions at evenly spaced exponents.
     """
     every = fmt.ordered_magnitudes()[1:]
-    if fmt.bits <= _FEW_BITS:
+    if fmt.bits <= FEW_BITS:
         return every
     fractions = walking_fractions(fixed(fmt))
     fields = np.arange(1 << fixed(fmt).exponent_bits)
@@ -150,7 +150,7 @@ def special_codes(fmt: Format) -> NDArray[Any]:
     """Return the codes of infinities and NaN. Formats wider than 8 bits have only some NaN payloads."""
     codes = np.arange(1 << fmt.bits)
     special = codes[~np.isfinite(fmt.table)]
-    if fmt.bits <= _FEW_BITS:
+    if fmt.bits <= FEW_BITS:
         return special
     few = [code for code in classes(fmt) if not np.isfinite(fmt.table[code])]
     return np.unique(np.concatenate([few, special[:: max(1, len(special) // 8)]]))
@@ -158,7 +158,7 @@ def special_codes(fmt: Format) -> NDArray[Any]:
 
 def signed_magnitudes(fmt: Format) -> NDArray[Any]:
     """Return `crossed_magnitudes` with both signs. For a format of at most 8 bits, return all finite codes."""
-    if fmt.bits <= _FEW_BITS:
+    if fmt.bits <= FEW_BITS:
         return finite(fmt)
     magnitudes = crossed_magnitudes(fmt)
     return np.concatenate([magnitudes, magnitudes | 1 << (fmt.bits - 1)])
@@ -170,7 +170,7 @@ def crossed_codes(fmt: Format) -> NDArray[Any]:
 
     Up to 8 bits these are all codes of the format. Wider formats have walking fractions at every exponent.
     """
-    return np.arange(1 << fmt.bits) if fmt.bits <= _FEW_BITS else np.unique(walking_codes(fixed(fmt)))
+    return np.arange(1 << fmt.bits) if fmt.bits <= FEW_BITS else np.unique(walking_codes(fixed(fmt)))
 
 
 def addend(

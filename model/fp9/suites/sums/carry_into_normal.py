@@ -16,7 +16,7 @@ import numpy as np
 
 from fp9.suites.columns import Inputs, classes, fixed
 from fp9.suites.sums import several_products
-from fp9.suites.sums.product_and_addend import by_size, product
+from fp9.suites.sums.product_and_addend import just_above, product
 from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
@@ -28,6 +28,9 @@ _BELOW, _ABOVE = 2, 1
 
 _FIRST, _APART = 2, 2
 """Distance from the sum's leading bit down to the largest product, and maximum distance to the other products below."""
+
+_NOT_ZERO = 6
+"""Maximum mean number of products of a step that are not zero: more of them would exceed the power of two."""
 
 _BEYOND = 1 / 8
 """Maximum amount by which the sum exceeds a power of two, relative to that power."""
@@ -55,13 +58,11 @@ def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generato
     leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)
     wanted = (leading - _FIRST)[:, None] - rng.integers(0, _APART + 1, (_COUNT, width))
     x, y = (codes.reshape(wanted.shape) for codes in several_products.of_exponent(*formats, wanted.reshape(-1), rng))
-    x = np.where(rng.random(x.shape) < 1 / 4, 0, x)
+    x = np.where(rng.random(x.shape) < max(1 / 4, 1 - _NOT_ZERO / width), 0, x)
     last, above = rng.integers(0, width, _COUNT), np.exp2(leading)
     x[rows, last] = 0
     lacks = above * (1 + _BEYOND * rng.random(_COUNT)) - product(x, y, *formats).sum(axis=1)
-    factors_a, factors_b, sizes = by_size(*formats)
-    at = np.minimum(np.searchsorted(sizes, lacks), len(sizes) - 1)
-    x[rows, last], y[rows, last] = factors_a[at], factors_b[at]
+    x[rows, last], y[rows, last] = just_above(*formats, lacks)
     every = np.zeros((2, _COUNT, unit.products // width, width), dtype=np.int64)
     every[:, rows, rng.integers(0, every.shape[2], _COUNT)] = x, y
     places = np.argsort(unit.engine.order(unit.products), kind="stable")

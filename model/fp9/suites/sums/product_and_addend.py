@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import decode, encode
 from fp9.formats import FixedFormat, Format
 from fp9.suites.columns import (
+    FEW_BITS,
     Codes,
     Triple,
     addend,
@@ -162,6 +163,21 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
     products = product(x, y, a, b)
     order = np.argsort(products, kind="stable")
     return x[order], y[order], products[order]
+
+
+def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
+    """Return the magnitudes of the factors of small products that are at least `least`.
+
+    With operands of at most 8 bits these are the smallest such products. A wider operand is rounded up for the other.
+    """
+    x, y, sizes = by_size(a, b)
+    at = np.minimum(np.searchsorted(sizes, least), len(sizes) - 1)
+    factors, needed = [x[at], y[at]], least > 0
+    for own, fmt in enumerate((a, b)):
+        if fmt.bits > FEW_BITS:
+            other = decode(factors[1 - own], (a, b)[1 - own]).astype(np.float64)
+            factors[own][needed] = encode(least[needed] / other[needed], fmt, "rup", "saturate")
+    return factors[0], factors[1]
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:

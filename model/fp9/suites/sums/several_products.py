@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.casts.arrays import decode
+from fp9.casts.arrays import decode, encode
 from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format, Kind
 from fp9.suites.columns import (
+    FEW_BITS,
     Codes,
     Triple,
     addend,
@@ -187,7 +188,13 @@ def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.
     x, y, exponents = by_exponent(a, b)
     first, after = np.searchsorted(exponents, wanted, "left"), np.searchsorted(exponents, wanted, "right")
     place = np.minimum(first + rng.integers(0, np.maximum(after - first, 1)), len(x) - 1)
-    return x[place], y[place]
+    x, y, above = x[place], y[place], np.maximum(exponents[place] - wanted, 0)
+    for codes, fmt in ((x, a), (y, b)):
+        if fmt.bits > FEW_BITS and above.any():  # not every exponent is among the products of wide operands
+            lowered = np.exp2(np.frexp(decode(codes, fmt))[1] - 1 - above) >= float(fixed(fmt).smallest_normal)
+            codes[lowered] = encode(decode(codes, fmt)[lowered] * np.exp2(-above[lowered]), fmt)
+            above = np.where(lowered, 0, above)
+    return x, y
 
 
 def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
