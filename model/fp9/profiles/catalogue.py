@@ -141,9 +141,11 @@ _NAMES = {plain(way): p for p in PROFILES.values() for way in (p.name, *p.names)
 
 
 def profile(name: str | Profile) -> Profile:
-    """Return the profile of a name. A `Profile` is returned unchanged. Raises ValueError for an unknown name."""
+    """Return the profile of a name. A `Profile` is returned unchanged. Raises TypeError or ValueError for others."""
     if isinstance(name, Profile):
         return name
+    if not isinstance(name, str):
+        raise TypeError(f"profile of type {type(name).__name__} given; give a name or a Profile")
     found = _NAMES.get(plain(name))
     if found is None:
         raise ValueError(unknown("profile", name, PROFILES, "`fp9.profiles.profiles()` lists all"))

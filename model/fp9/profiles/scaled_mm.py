@@ -8,6 +8,7 @@ import numpy as np
 
 from fp9.arrays.array import Array
 from fp9.casts.arrays import as_codes, decode_to, encode
+from fp9.casts.sources import check_integer, check_switches
 from fp9.engines import Engine, engine
 from fp9.formats import Format, format
 from fp9.formats.dtypes import carried, tensor_numbers
@@ -53,6 +54,7 @@ def scaled_mm(
 
     Raises ValueError for a call that the library refuses, and for a fact or choice that is missing.
     """
+    check_switches(use_fast_accum=use_fast_accum)
     found, wanted = _profile(profile), _Choices(**choices)
     x, y = as_operand("a", a, wanted.format_a), as_operand("b", b, wanted.format_b)
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
@@ -66,7 +68,7 @@ def scaled_mm(
         if call.epilogue.bias is None:
             _missing(found, "how the bias is rounded", "add it to the result")
         else:
-            numbers = call.epilogue.bias(numbers, np.float32(tensor_numbers(bias)))
+            numbers = call.epilogue.bias(numbers, _floats("bias", bias))
     return _output(numbers, output, scale_result)
 
 
@@ -135,14 +137,14 @@ def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, i
         fits = all(_has_format(fmt, scaling) for fmt in narrow)
         if fits and shapes in scaling.shapes(*sizes):
             if scaling.format is None:
-                numbers = [np.float32(tensor_numbers(_plain(scale))) for scale in (scale_a, scale_b)]
+                numbers = [_floats("scale_a", scale_a), _floats("scale_b", scale_b)]
                 return scaling, (numbers[0], numbers[1]) if scaling.block else (_one(numbers[0]), _one(numbers[1]))
             codes = [as_codes(s, fmt) for s, fmt in zip((scale_a, scale_b), narrow, strict=True) if fmt is not None]
             return scaling, (codes[0], codes[1])
     m, n, k = sizes
     raise ValueError(
-        f"scales of shapes {shapes[0]} and {shapes[1]} given for ({m}, {k}) x ({k}, {n}); give one each, ({m}, 1) and "
-        f"(1, {n}), or those of blocks along K: of 128 in FP32, of 32 in e8m0, of 16 in ue4m3"
+        f"scale_a and scale_b of shapes {shapes[0]} and {shapes[1]} given for ({m}, {k}) x ({k}, {n}); "
+        f"give one each, ({m}, 1) and (1, {n}), or those of blocks along K: of 128 in FP32, of 32 in e8m0, of 16 in ue4m3"
     )
 
 
@@ -150,8 +152,11 @@ def _has_format(fmt: Format | None, scaling: Scaling) -> bool:
     return scaling.format is None if fmt is None else fmt.name in (scaling.format, str(scaling.format).lstrip("u"))
 
 
-def _plain(scale: Any) -> Any:
-    return decode_to(scale.codes, scale.format, np.float32) if isinstance(scale, Array) else scale
+def _floats(name: str, given: Any) -> NDArray[np.float32]:
+    numbers = tensor_numbers(decode_to(given.codes, given.format, np.float32) if isinstance(given, Array) else given)
+    if numbers.dtype.kind in "OSUcb":
+        raise TypeError(f"{name} of type {type(given).__name__} given; give a number or an array of numbers")
+    return numbers.astype(np.float32)
 
 
 def _one(scale: Any) -> Any:
@@ -187,6 +192,8 @@ def _sums(
     options = {"scale_a": scales[0], "scale_b": scales[1], "block": scaling.block, "scale_format": scaling.format}
     options = options if scaling.format else {}
     parts = _split_k(found, call, wanted)
+    if wanted.split not in (None, *SPLITS):
+        raise ValueError(f"split={wanted.split} given; give one of {', '.join(SPLITS)}")
     if parts == 1:
         return _numbers(products.matmul(x, y, engine=accumulator, **options), accumulator)
     split = SPLITS[_split(found, call, wanted)]
@@ -209,8 +216,7 @@ def _split_k(found: Profile, call: Call, wanted: _Choices) -> int:
             f"split_k not given; {found.library} chooses it by shape, version and workspace: give 1 for a product "
             "that is not split, or the number of parts that its log or mmaemu.explain states"
         )
-    if isinstance(wanted.split_k, bool) or wanted.split_k < 1:
-        raise ValueError(f"split_k={wanted.split_k} given; give the number of parts of K, 1 or more")
+    check_integer("split_k", wanted.split_k, 1)
     if wanted.split_k > 1 and not call.splits:
         _missing(found, "how split sums are divided and added", "give split_k=1")
     return wanted.split_k
@@ -249,9 +255,11 @@ _NAN = {"fp32": 0x7FFFFFFF, "bf16": 0x7FFF, "fp16": 0x7FFF, "e4m3": 0x7F, "e5m2"
 
 
 def _output(numbers: NDArray[np.float32], fmt: Format, scale_result: Any) -> Array:
+    factor = np.float32(1) if scale_result is None else _floats("scale_result", scale_result)
+    if factor.size != 1:
+        raise ValueError(f"scale_result of shape {factor.shape} given; give one number")
     if fmt.bits == 8:
-        if scale_result is not None:
-            numbers = epilogues.product(numbers, np.float32(tensor_numbers(_plain(scale_result))).reshape(()))
+        numbers = epilogues.product(numbers, factor.reshape(()))
         numbers = np.clip(numbers, np.float32(-fmt.max), np.float32(fmt.max))
     codes = np.asarray(encode(numbers, fmt, "rne", overflow="inf"))
     codes = np.where(np.isnan(numbers), fmt.dtype.type(_NAN[fmt.name]), codes)

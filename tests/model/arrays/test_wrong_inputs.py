@@ -52,6 +52,15 @@ WRONG: dict[str, tuple[str, list[Any]]] = {
     "block": ("block", [1.5, "x", 0, True]),
     "scale_format": (FORMAT, [3, "x"]),
     "package": ("package", [3, "x"]),
+    "scale_b": ("scale_b", ["x", [1, 2, 3], None]),
+    "bias": ("bias", ["x", [1, 2, 3], 1j]),
+    "scale_result": ("scale_result", ["x", [1, 2]]),
+    "out_dtype": (FORMAT, [3, "nope", []]),
+    "use_fast_accum": ("use_fast_accum", [1, None, "x"]),
+    "profile": ("profile", [3, "x", None]),
+    "split_k": ("split_k", [1.5, "x", 0, -1, True]),
+    "split": ("split", [3, "x"]),
+    "scale_order": ("scale_order", [3, "x"]),
 }
 RENAMED = {"format_a": "fmt", "format_c": "scale_format", "accumulator": "engine", "scales": "scale"}
 
@@ -95,6 +104,10 @@ CALLS: dict[str, tuple[Callable[..., Any], str]] = {
     "dot": (
         lambda **given: fp9.dot(given.pop("codes", CODES), CODES, format_b="e4m3", **{"format_a": "e4m3"} | given),
         _PRODUCT,
+    ),
+    "scaled_mm": (
+        _with(fp9.scaled_mm, a=HELD, b=HELD.T, scale_a=1.0, scale_b=1.0, out_dtype="bf16", profile="h100", split_k=1),
+        "scale_b bias scale_result out_dtype use_fast_accum profile split_k split scale_order",
     ),
     "matmul of blocks": (_scaled, "block scale_format"),
     "format": (lambda fmt: fp9.format(fmt), "fmt"),

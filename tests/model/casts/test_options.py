@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import subprocess
@@ -264,11 +265,13 @@ def test_what_is_neither_true_nor_false_is_one_sentence() -> None:
         "cast": (codes, "e4m3", "e5m2"),
         "dot": operands,
         "matmul": operands,
+        "scaled_mm": (fp9.array([[1.0]], "e4m3"), fp9.array([[1.0]], "e4m3"), 1.0, 1.0),
         "blocks.quantise": (np.ones((32, 32), np.float32), "mxfp8_e4m3"),
         "blocks.dequantise": (codes, np.full((32, 1), 127, np.uint8), "mxfp8_e4m3"),
     }
+    keywords = {"scaled_mm": {"profile": "h100", "split_k": 1}}
     for name, arguments in calls.items():
-        function = operator.attrgetter(name)(fp9)
+        function = functools.partial(operator.attrgetter(name)(fp9), **keywords.get(name, {}))
         for switch in switches(function):
             for wrong in (np.array([True]), np.array([True, False]), "yes", None, 2):
                 with pytest.raises(TypeError, match=f"^{switch} of type .* given; give True or False$"):

@@ -327,7 +327,6 @@ def test_windows_of_every_kind(name: str, simulate: Simulate) -> None:
         ("cdna3(rounding=rtz)", Dot),
         ("cdna3(result=dlfloat16)", Dot),
         ("fmma(K=9, truncation=jam)", Dot),
-        ("hopper_mma", Mac),
         ("exact(nan=0x7fc00001)", Mac),
     ],
 )
