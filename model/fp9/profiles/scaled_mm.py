@@ -144,7 +144,8 @@ def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, i
     m, n, k = sizes
     raise ValueError(
         f"scale_a and scale_b of shapes {shapes[0]} and {shapes[1]} given for ({m}, {k}) x ({k}, {n}); "
-        f"give one each, ({m}, 1) and (1, {n}), or those of blocks along K: of 128 in FP32, of 32 in e8m0, of 16 in ue4m3"
+        f"give one each, ({m}, 1) and (1, {n}), or those of blocks along K: of 128 in FP32, of 32 in e8m0, of 16 in "
+        "ue4m3"
     )
 
 

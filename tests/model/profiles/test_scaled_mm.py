@@ -103,7 +103,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "with scales of kind tensor": {"profile": "deepgemm"},
     "e4m3 x e4m3 to e5m2 given; cuBLASLt": {"split_k": 1, "out_dtype": "e5m2"},
     "out_dtype=hif8 given": {"split_k": 1, "out_dtype": "hif8"},
-    r"scales of shapes \(2,\) and \(\) given": {"split_k": 1, "scale_a": np.float32([1, 2])},
+    r"scale_a and scale_b of shapes \(2,\) and \(\) given": {"split_k": 1, "scale_a": np.float32([1, 2])},
     "split_k=0 given": {"split_k": 0},
     "unknown profile 'h900'": {"profile": "h900"},
 }

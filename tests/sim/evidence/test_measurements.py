@@ -78,7 +78,10 @@ def test_the_command_of_a_comparison_exists(command: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "3", '[{"engine": "a"}, {"eng'])
-def test_a_damaged_comparison_is_refused_with_its_command(tmp_path: Path, text: str) -> None:
+def test_a_damaged_comparison_is_refused_with_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(evidence, "status", lambda units, folder, claims, progress: [])
     (tmp_path / "identify").mkdir()
     (tmp_path / "identify" / "random.json").write_text(text)
     done = CliRunner().invoke(main, ["records", "status", "--records", str(tmp_path)])
