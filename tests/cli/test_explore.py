@@ -12,11 +12,12 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.browser import answers_of
+from tests.support.browser import answers_of, overflowing
 from tests.support.rosters import EVERY_FORMAT
 
 import fp9
@@ -248,6 +249,12 @@ def test_the_server_gives_the_page_and_answers_about_units(address: str) -> None
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"{address}api/sheet?" + urllib.parse.urlencode({"unit": "fma_fp32_ocpp"}))
     assert refused.value.code == 400 and "did you mean" in json.load(refused.value)["error"]
+
+
+def test_nothing_of_the_page_is_cut_off(tmp_path: Path) -> None:
+    for width, (measured, cut) in overflowing(explorer.page(), tmp_path, ready=True).items():
+        assert measured > 10, width
+        assert cut == [], width
 
 
 # --- with a server, by keyboard --------------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ Record = dict[str, Any]
 Progress = Callable[[str, int, int], None]
 """Function called after each step with the step's name, the number of finished steps, and the total number."""
 
-ACCURACY_FORMATS = ("e4m3", "hfp8_143", "hif8")
+ACCURACY_FORMATS = ("e3m4", "e4m3", "hif8", "e5m2", "e2m1")
+"""Formats of the network's weights and activations in the comparison of accuracy."""
 STEPS = 3 + hardware.STEPS
 """Number of steps of the whole run."""
 FIGURE_BINS = range(-40, 17)
@@ -51,7 +52,7 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
         f"{len(block_products.BLOCKS)} formats of blocks"
     )
     shares = [{"format": "fp32", "engine": "float32", "accuracy": real}, *accuracies(trained, data)]
-    steps.done(f"Ran the network on {len(data.test_labels)} test digits in {len(ACCURACY_FORMATS)} 8-bit formats")
+    steps.done(f"Ran the network on {len(data.test_labels)} test digits in {len(ACCURACY_FORMATS)} formats")
     line = hardware.Line(out, seed, steps.done)
     line.prepare(tensors, products)
     built = line.measure()
@@ -84,7 +85,7 @@ class _Steps:
 
 
 def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
-    """Return the accuracy on the test digits in each 8-bit format with each accumulator."""
+    """Return the accuracy on the test digits in each format with each accumulator."""
     return [
         {
             "format": fp9.format(fmt).name,

@@ -77,7 +77,7 @@ function showNumber() {
 function row(cast) {
   const bits = cast.fields.map((f) => element("span", { class: f.name, title: f.name }, f.bits));
   const cells = ["0x" + cast.code, element("span", { class: "bits" }, ...bits), cast.value, percent(cast.relative),
-    cast.rounding, cast.flags.join(" ")];
+    roundingShown(cast.rounding), cast.flags.join(" ")];
   const choose = element("button", { type: "button", onclick: () => { set("format", cast.name); } }, cast.name);
   return element("tr", { "aria-current": cast.name === state.format, "data-format": cast.name },
     element("td", {}, choose), ...cells.map((c, i) => element("td", i === 2 || i === 3 ? { class: "n" } : {}, c)));
@@ -85,11 +85,19 @@ function row(cast) {
 
 const percent = (error) => error === null ? "" : error === 0 ? "0" : (100 * error).toPrecision(3) + " %";
 
+// Drawings have a unit a pixel, so that their text is as large as the page's.
+const width = (id) => Math.min(1100, Math.max(320, at(id).clientWidth));
+
+function roundingShown(name) {
+  const words = model.tables.roundings[name]?.words;
+  return words ? element("abbr", { title: words }, name) : name;
+}
+
 function showDecision() {
   const cast = formats.find((f) => f.name === state.format) || formats[0];
   const found = cast.decision;
   if (!found) return at("decision").replaceChildren(`${cast.name}: no rounding, the code is ${cast.value}.`);
-  const x = (place) => 60 + 680 * place;
+  const wide = width("decision"), x = (place) => 50 + (wide - 100) * place;
   const parts = [element("line", { x1: x(0), x2: x(1), y1: 50, y2: 50, class: "axis", "stroke-width": 3 })];
   for (const [place, name, up] of [[0, found.below, false], [1, found.above, true]]) {
     const won = found.up === up;
@@ -105,9 +113,9 @@ function showDecision() {
     element("text", { x: x(found.place), y: 22, "text-anchor": "middle" }, "the number"));
   const said = found.up === null ? `beyond the largest number: ${cast.value} by the overflow policy`
     : `${(100 * found.place).toFixed(2)} % of the way from ${found.below} to ${found.above} (magnitudes), ` +
-      `${cast.rounding} goes ${found.place === 0 && !found.up ? "nowhere: it is exact" : found.up ? "up" : "down"}`;
+      `${cast.rounding} (${model.tables.roundings[cast.rounding]?.words}) goes ${found.place === 0 && !found.up ? "nowhere: it is exact" : found.up ? "up" : "down"}`;
   at("decision").replaceChildren(element("p", {}, `${cast.name}: ${said}.`),
-    element("svg", { viewBox: "0 0 800 105", role: "img", "aria-label": said }, ...parts));
+    element("svg", { viewBox: `0 0 ${wide} 105`, role: "img", "aria-label": said }, ...parts));
 }
 
 function step(up) {
@@ -130,12 +138,13 @@ function showPrecision(number) {
   const exponents = chosen.flatMap((c) => c.points.map((p) => p[0]));
   const [low, high] = [Math.min(...exponents), Math.max(...exponents) + 1];
   const most = Math.max(...chosen.flatMap((c) => c.points.map((p) => p[1])));
-  const x = (e) => 50 + 730 * (e - low) / (high - low), y = (bits) => 250 - 220 * bits / most;
+  const wide = width("precision"), right = wide - 20, column = 130, columns = Math.floor((wide - 20) / column);
+  const x = (e) => 50 + (right - 50) * (e - low) / (high - low), y = (bits) => 250 - 220 * bits / most;
   const parts = [];
   for (let bits = 0; bits <= most; bits += most > 12 ? 4 : 1)
-    parts.push(element("line", { x1: 50, x2: 780, y1: y(bits), y2: y(bits), class: "axis" }),
+    parts.push(element("line", { x1: 50, x2: right, y1: y(bits), y2: y(bits), class: "axis" }),
       element("text", { x: 42, y: y(bits) + 4, "text-anchor": "end" }, String(bits)));
-  const every = Math.ceil((high - low) / 12);
+  const every = Math.ceil((high - low) / ((right - 50) / 60));
   for (let e = low; e <= high; e += every)
     parts.push(element("text", { x: x(e), y: 270, "text-anchor": "middle" }, `2^${e}`));
   chosen.forEach((curve, i) => {
@@ -143,20 +152,20 @@ function showPrecision(number) {
     const dash = i < COLOURS.length ? "" : "6 3";
     parts.push(element("polyline", { points: points.join(" "), fill: "none", stroke: COLOURS[i % COLOURS.length],
       "stroke-width": 2.5, "stroke-dasharray": dash }, element("title", {}, curve.name)));
-    parts.push(element("rect", { x: 60 + 120 * (i % 6), y: 284 + 20 * Math.floor(i / 6), width: 12, height: 12,
-      fill: COLOURS[i % COLOURS.length] }), element("text", { x: 78 + 120 * (i % 6), y: 295 + 20 * Math.floor(i / 6) },
+    parts.push(element("rect", { x: 20 + column * (i % columns), y: 284 + 20 * Math.floor(i / columns), width: 12, height: 12,
+      fill: COLOURS[i % COLOURS.length] }), element("text", { x: 38 + column * (i % columns), y: 295 + 20 * Math.floor(i / columns) },
       curve.name));
   });
   if (number) {
     const place = x(Math.log2(Math.abs(number)));
-    if (place >= 50 && place <= 780)
+    if (place >= 50 && place <= right)
       parts.push(element("line", { x1: place, x2: place, y1: 20, y2: 250, stroke: "var(--lost)" }));
   }
   const said = "Bits of significand by magnitude: " + chosen.map((c) =>
     `${c.name} up to ${Math.max(...c.points.map((p) => p[1]))}`).join(", ");
-  const height = 305 + 20 * Math.floor((chosen.length - 1) / 6);
+  const height = 305 + 20 * Math.floor((chosen.length - 1) / columns);
   at("precision").replaceChildren(element("p", { class: "hint" }, "Bits of significand; the red line is the number above."),
-    element("svg", { viewBox: `0 0 800 ${height}`, role: "img", "aria-label": said }, ...parts));
+    element("svg", { viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": said }, ...parts));
 }
 
 // --- a sum ------------------------------------------------------------------------------------------------------------
@@ -179,11 +188,12 @@ function stepShown(taken, i) {
     element("td", {}, k === taken.terms.length - 1 ? "running sum" : `${taken.term} ${k + 1}`),
     element("td", { class: "n" }, term.value), element("td", { class: "n" }, term.kept ?? term.value),
     element("td", { class: "n lost" }, term.lost)));
+  const table = element("table", {}, element("thead", {}, element("tr", {}, element("th", {}, "term"),
+    ...["value", "kept", "lost"].map((name) => element("th", { class: "n" }, name)))), element("tbody", {}, ...rows));
+  label(table);
   return element("details", i < 2 ? { open: "" } : {},
     element("summary", {}, `${i + 1}. ${taken.what}: ${taken.exact} becomes ${taken.result} (${taken.rounding}${window})`),
-    element("div", { class: "wide" }, element("table", {}, element("thead", {}, element("tr", {}, element("th", {}, "term"),
-      ...["value", "kept", "lost"].map((name) => element("th", { class: "n" }, name)))),
-      element("tbody", {}, ...rows))));
+    element("div", { class: "wide" }, table));
 }
 
 // --- beginning ----------------------------------------------------------------------------------------------------------
@@ -224,6 +234,7 @@ async function begin() {
   at("x").addEventListener("keydown", (event) => {
     if (event.key === "ArrowUp" || event.key === "ArrowDown") { event.preventDefault(); step(event.key === "ArrowUp"); }
   });
+  addEventListener("resize", showNumber);
   addEventListener("hashchange", () => { readAddress(); fill(); showNumber(); showSum(); showUnit(); });
   showNumber();
   showSum();

@@ -1,7 +1,9 @@
 "use strict";
 // Tables of class "sorts" are sorted by a column when its heading is chosen, numbers as numbers; again turns it round.
+// On a narrow page each cell shows its heading.
 function sortable(table) {
   const headings = [...table.querySelectorAll("thead th")];
+  label(table);
   headings.forEach((heading, column) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -16,8 +18,14 @@ function sortable(table) {
   });
 }
 
+function label(table) {
+  const names = [...table.querySelectorAll("thead th")].map((heading) => heading.textContent);
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.label = names[i]; });
+}
+
 // Puts the rows of a table in the order that its headings say; for a table with new rows.
 function sortAgain(table) {
+  label(table);
   const column = [...table.querySelectorAll("thead th")].findIndex((heading) => heading.hasAttribute("aria-sort"));
   if (column < 0) return;
   const down = table.tHead.rows[0].cells[column].getAttribute("aria-sort") === "descending";

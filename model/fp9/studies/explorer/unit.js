@@ -69,6 +69,7 @@ async function showArea() {
     at("rests").textContent = `Area and delay in standard cells of ${found.library}: ${found.note}`;
     at("estimates").replaceChildren(...specs.filter((s) => measured[s]).flatMap((s) => measured[s].map((e) =>
       figures(s, e, state.set && s ? measured[""] : null))));
+    label(at("estimates").closest("table"));
   }
   at("measured").textContent = "";
 }

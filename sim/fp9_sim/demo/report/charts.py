@@ -1,9 +1,10 @@
-"""Draw the charts of a report with Matplotlib. The SVG text is deterministic."""
+"""Draw the charts of a report with Matplotlib, each for a wide and for a narrow page. The SVG text is deterministic."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fp9.formats import floor_log2, format
@@ -21,7 +22,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fp9",
     "font.family": "sans-serif",
-    "font.size": 9,
+    "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": GREY,
@@ -35,13 +36,24 @@ RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
 """Formats whose ranges are drawn below the magnitudes."""
 
 
-def _svg(draw: Callable[..., None], height: float, columns: int = 1) -> str:
+WIDE, NARROW = 9.6, 3.9
+"""Widths of the two drawings of a chart in inches. The page's style shows one of them."""
+
+
+def _both(draw: Callable[..., None], height: float, panels: int = 1, narrow_height: float | None = None) -> str:
+    """Return HTML with both drawings. On a narrow page the panels are below each other."""
+    wide = _svg(draw, WIDE, height, (1, panels), "wide")
+    narrow = _svg(draw, NARROW, narrow_height or height * panels, (panels, 1), "narrow")
+    return f'<div class="chart on-wide">{wide}</div><div class="chart on-narrow">{narrow}</div>'
+
+
+def _svg(draw: Callable[..., None], width: float, height: float, grid: tuple[int, int], name: str) -> str:
     from matplotlib import rc_context  # optional
     from matplotlib.figure import Figure  # optional
 
-    with rc_context(STYLE):
-        figure = Figure(figsize=(7.2, height), layout="constrained")
-        draw(*figure.subplots(1, columns, sharey=True, squeeze=False)[0])
+    with rc_context({**STYLE, "svg.hashsalt": f"fp9 {name}"}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        draw(*figure.subplots(*grid, squeeze=False).flat)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
     drawn = text.getvalue()[text.getvalue().index("<svg") :]
@@ -50,30 +62,61 @@ def _svg(draw: Callable[..., None], height: float, columns: int = 1) -> str:
     return drawn
 
 
-def accuracy(summary: Summary) -> str:
-    """Return a chart of the accuracy on the test digits, by format and accumulator."""
-    from matplotlib.patches import Patch  # optional
+def _rows(axes: Axes, names: list[str], bars: float = 0.5) -> float:
+    """Make a row for each name and return the height of its bar. A narrow drawing has the names above the rows."""
+    axes.set_ylim(len(names) - 0.4, -0.8)
+    axes.grid(axis="y", visible=False)
+    place = axes.get_subplotspec()
+    if axes.figure.bbox.width < axes.figure.dpi * (WIDE + NARROW) / 2:
+        axes.set_yticks([])
+        for y, name in enumerate(names):
+            axes.text(0.01, y - 0.42, name, transform=axes.get_yaxis_transform(), va="center", fontsize=9)
+        return bars / 2
+    first = place is None or place.colspan.start == 0
+    axes.set_yticks(range(len(names)), names if first else [""] * len(names))
+    return bars
 
-    rows = summary["accuracy"]
+
+def _log_with_zero(axes: Axes, values: Iterable[float]) -> Callable[[float], float]:
+    """Give a chart a logarithmic x axis, with a tick "0" at its left end if a value is zero.
+
+    Return the function that places a value.
+    """
+    given = list(values)
+    positive = [value for value in given if value > 0]
+    low, high = math.floor(math.log10(min(positive, default=1e-9))), math.ceil(math.log10(max(positive, default=1)))
+    zero, exponents = 10.0 ** (low - 1 - (high - low) / 8), range(low, high + 1, 1 + (high - low) // 5)
+    ticks = {10.0**e: f"$10^{{{e}}}$" for e in exponents} | ({zero: "0"} if len(positive) < len(given) else {})
+    axes.set_xscale("log")
+    axes.set_xticks(list(ticks), list(ticks.values()))
+    axes.minorticks_off()
+    axes.set_xlim(min(ticks) / 1.5, 1.5 * 10.0**high)
+    return lambda value: value if value > 0 else zero
+
+
+def wrong_digits(summary: Summary) -> str:
+    """Return a chart of the test digits that are read wrongly, by format and accumulator."""
+    rows, tested = summary["accuracy"], summary["network"]["test"]
     groups = {name: [r for r in rows if r["format"] == name] for name in dict.fromkeys(r["format"] for r in rows)}
     colors = {"float32": GREY, "fma_fp32": BLUE, "dlfloat": ORANGE}
 
     def draw(axes: Axes) -> None:
-        for place, group in enumerate(groups.values()):
-            width = 0.8 / len(group)
-            for index, row in enumerate(group):
-                x = place + width * (index - (len(group) - 1) / 2)
-                bar = axes.bar(x, 100 * row["accuracy"], min(width, 0.4), color=colors[row["engine"]])
-                axes.bar_label(bar, fmt="%.1f", padding=2)
-        axes.set_xticks(range(len(groups)), [short(name) for name in groups])
-        axes.set_ylim(0, 112)
-        axes.set_yticks(range(0, 101, 20))
-        axes.set_ylabel("test digits right, %")
-        axes.grid(axis="x", visible=False)
-        handles = [Patch(color=color, label=engine) for engine, color in colors.items()]
-        axes.legend(handles=handles, title="accumulator", ncols=3, **ABOVE)
+        for index, group in enumerate(groups.values()):
+            width = 0.8 / max(len(group), 2)
+            for number, row in enumerate(group):
+                y = index + width * (number - (len(group) - 1) / 2)
+                bar = axes.barh(y, round(tested * (1 - row["accuracy"])), 0.9 * width, color=colors[row["engine"]])
+                axes.bar_label(bar, padding=3)
+        axes.set_yticks(range(len(groups)), [short(name) for name in groups])
+        axes.invert_yaxis()
+        axes.margins(x=0.1)
+        axes.set_xlabel(f"digits read wrongly, of {tested}")
+        axes.grid(axis="y", visible=False)
+        axes.legend([Patch(color=color) for color in colors.values()], colors, ncols=3, **ABOVE)
 
-    return _svg(draw, 2.9)
+    from matplotlib.patches import Patch  # optional
+
+    return _both(draw, 1.1 + 0.4 * len(groups))
 
 
 def short(name: str) -> str:
@@ -94,13 +137,13 @@ def magnitudes(summary: Summary) -> str:
         for row, name in enumerate(RANGES, 1):
             low, high = _binades(name)
             axes.plot([low, high], [-3.2 * row] * 2, color=GREY, linewidth=4, solid_capstyle="butt")
-            axes.text(high + 0.5, -3.2 * row, name, va="center", fontsize=8)
+            axes.text(high + 0.5, -3.2 * row, name, va="center", fontsize=9)
         axes.set_xlabel("binade: exponent of the value's leading bit")
         axes.set_ylabel("share of the non-zero values, %")
         axes.set_yticks([tick for tick in axes.get_yticks() if tick >= 0])
         axes.legend(frameon=False)
 
-    return _svg(draw, 3.6)
+    return _both(draw, 3.6, narrow_height=3.2)
 
 
 def _binades(name: str) -> tuple[int, int]:
@@ -109,21 +152,26 @@ def _binades(name: str) -> tuple[int, int]:
 
 
 def errors(summary: Summary) -> str:
-    """Return a chart of the products' relative errors, from quantisation and from accumulation."""
+    """Return charts of the products' relative errors: one of quantisation, and one of accumulation."""
     rows = summary["layer"]
-    names = [f"{r['direction']}: {short(r['a'])} x {short(r['b'])}, {r['result']}" for r in rows]
+    names = [f"{r['direction']}: {pair(r)}, {r['result']}" for r in rows]
+    kinds = {"quantisation_error": ("quantisation", BLUE), "accumulation_error": ("accumulation", ORANGE)}
 
-    def draw(axes: Axes) -> None:
-        places = range(len(rows))
-        axes.scatter([r["quantisation_error"] for r in rows], places, color=BLUE, label="quantisation", zorder=3)
-        axes.scatter([r["accumulation_error"] for r in rows], places, color=ORANGE, label="accumulation", zorder=3)
-        axes.set_yticks(list(places), names)
-        axes.invert_yaxis()
-        axes.set_xscale("log")
-        axes.set_xlabel("relative error (Frobenius norm)")
-        axes.legend(ncols=2, **ABOVE)
+    def draw(*charts: Axes) -> None:
+        for axes, (key, (label, color)) in zip(charts, kinds.items(), strict=True):
+            _rows(axes, names)
+            place = _log_with_zero(axes, (r[key] for r in rows))
+            for y, row in enumerate(rows):
+                filled = color if row[key] > 0 else "none"
+                axes.scatter(place(row[key]), y, facecolor=filled, edgecolor=color, zorder=3)
+            axes.set_xlabel(f"relative error of {label}")
 
-    return _svg(draw, 1.2 + 0.26 * len(rows))
+    return _both(draw, 0.8 + 0.24 * len(rows), len(kinds), (1 + 0.4 * len(rows)) * len(kinds))
+
+
+def pair(row: Summary) -> str:
+    """Return the formats of a product's factors without parameters, or the format if both have the same."""
+    return short(row["a"]) if row["a"] == row["b"] else f"{short(row['a'])} x {short(row['b'])}"
 
 
 def areas(summary: Summary) -> str:
@@ -139,52 +187,48 @@ def areas(summary: Summary) -> str:
     held = [estimate["flip_flop_um2"] / 1000 for _, estimate in rows]
 
     def draw(axes: Axes) -> None:
-        axes.barh(names, logic, color=BLUE, label="logic", height=0.6)
-        bars = axes.barh(names, held, left=logic, color=ORANGE, label="flip-flops", height=0.6)
+        height, places = _rows(axes, names, 0.6), range(len(rows))
+        axes.barh(places, logic, color=BLUE, label="logic", height=height)
+        bars = axes.barh(places, held, left=logic, color=ORANGE, label="flip-flops", height=height)
         axes.bar_label(bars, [f"{estimate['delay_ns']:.1f} ns" for _, estimate in rows], padding=3)
-        axes.invert_yaxis()
-        axes.margins(x=0.12)
-        axes.grid(axis="y", visible=False)
-        axes.set_xlabel("area, thousand um2 (beside it the longest path)")
+        axes.margins(x=0.2)
+        axes.set_xlabel("area, thousand um2; label: delay")
         axes.legend(ncols=2, **ABOVE)
 
-    return _svg(draw, 1.2 + 0.27 * len(rows))
+    return _both(draw, 1.2 + 0.27 * len(rows), narrow_height=1 + 0.4 * len(rows))
 
 
-COSTS = {
-    "training": ("increase in training loss over float32, nats", BLUE, "o"),
-    "conversion": ("divergence after conversion, nats", ORANGE, "s"),
-}
-"""Kinds of loss in the chart of recipes, with label, colour and marker."""
+COSTS = {"training": (BLUE, "o"), "conversion": (ORANGE, "s")}
+"""Kinds of loss in the chart of recipes, with colour and marker."""
 
 
 SILICON: dict[str, Callable[[Summary], float]] = {
-    "area of a multiply-add unit, thousand um2": lambda row: estimate(row, row["energy"]["mapping"])["area_um2"] / 1000,
-    "energy of an operation of the layer, pJ": lambda row: row["energy"]["total_fj"] / 1000,
+    "area, thousand um2": lambda row: estimate(row, row["energy"]["mapping"])["area_um2"] / 1000,
+    "energy per operation, pJ": lambda row: row["energy"]["total_fj"] / 1000,
 }
 """Functions for the area and the energy of a recipe's unit. Both come from the netlist whose energy was measured."""
 
 
 def recipes(summary: Summary) -> str:
-    """Return a chart of recipes: loss against the area and the energy of a unit that computes the recipe."""
+    """Return charts of recipes: increase in loss, and area and energy of a unit that computes the recipe."""
+    rows = summary["recipes"]
+    places = range(len(rows))
 
     def draw(*charts: Axes) -> None:
-        for axes, (label, taken) in zip(charts, SILICON.items(), strict=True):
-            for cost, (words, color, mark) in COSTS.items():
-                points = [(taken(row), row[cost]) for row in summary["recipes"]]
-                axes.scatter(*zip(*points, strict=True), color=color, marker=mark, label=words, zorder=3)
-            for number, row in enumerate(sorted(summary["recipes"], key=taken)):
-                edge, away = (min, -14) if number % 2 else (max, 7)  # neighbours' names keep clear of each other
-                place = (taken(row), edge(row[cost] for cost in COSTS))
-                axes.annotate(row["name"], place, (0, away), textcoords="offset points", ha="center", fontsize=8)
-            axes.set_yscale("log")
-            axes.margins(x=0.3, y=0.25)
+        heights = [_rows(axes, [row["name"] for row in rows]) for axes in charts]
+        for cost, (color, mark) in COSTS.items():
+            charts[0].scatter([row[cost] for row in rows], places, color=color, marker=mark, label=cost, zorder=3)
+        charts[0].axvline(0, color=GREY)
+        charts[0].set_xlabel("increase in loss, nats per character")
+        charts[0].legend(ncols=2, **ABOVE)
+        for axes, height, (label, taken) in zip(charts[1:], heights[1:], SILICON.items(), strict=True):
+            axes.bar_label(
+                axes.barh(places, [taken(row) for row in rows], color=GREY, height=height), fmt="%.1f", padding=3
+            )
+            axes.margins(x=0.2)
             axes.set_xlabel(label)
-        charts[0].set_ylabel("nats per character")
-        handles, names = charts[0].get_legend_handles_labels()
-        charts[0].figure.legend(handles, names, frameon=False, loc="outside upper center", ncols=2)
 
-    return _svg(draw, 3.4, len(SILICON))
+    return _both(draw, 1.0 + 0.35 * len(rows), 1 + len(SILICON), 3 * (0.9 + 0.4 * len(rows)))
 
 
 def estimate(row: Summary, mapping: str) -> Summary:

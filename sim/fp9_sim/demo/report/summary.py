@@ -8,11 +8,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from fp9.rounding import Rounding
 from fp9.studies.explorer import shared_text
 from fp9.system.files import write_whole
 from fp9_rtl.synthesis.records import NOTE
 from fp9_sim.demo.report import charts, waves
-from fp9_sim.demo.report.terminal import DIGITS, nearest_percent, scales
+from fp9_sim.demo.report.terminal import DIGITS, relative_error, scales
 
 Summary = Mapping[str, Any]
 
@@ -75,15 +76,17 @@ def html(summary: Summary) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     folder = Path(summary["folder"])
     environment.filters.update(
-        percent=nearest_percent,
+        pair=charts.pair,
         scales=scales,
-        waves=waves.picture,
+        error=relative_error,
+        words=lambda rounding: Rounding(rounding).words,
+        waves=waves.pictures,
         beside=lambda path: Path(path).relative_to(folder).as_posix(),
     )
     template = environment.from_string(
         files("fp9_sim.demo.report").joinpath("template.html").read_text(encoding="utf-8")
     )
-    drawn = {draw.__name__: draw(summary) for draw in (charts.accuracy, charts.magnitudes, charts.errors)}
+    drawn = {draw.__name__: draw(summary) for draw in (charts.wrong_digits, charts.magnitudes, charts.errors)}
     if any(unit["synthesis"] for unit in summary["units"]):
         drawn["areas"] = charts.areas(summary)
     if summary["recipes"]:

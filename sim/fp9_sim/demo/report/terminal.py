@@ -23,6 +23,11 @@ def nearest_percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
+def relative_error(error: float) -> str:
+    """Return a relative error with three digits."""
+    return f"{error:.2e}" if error else "0"
+
+
 def scales(row: Summary) -> str:
     """Return the scales of a product's two tensors as text.
 
@@ -67,9 +72,7 @@ def _layer(summary: Summary) -> Table:
             f"{row['a']} x {row['b']}",
             row["result"],
             scales(row),
-            f"{row['quantisation_error']:.2e}",
-            f"{row['accumulation_error']:.2e}",
-            f"{row['total_error']:.2e}",
+            *(relative_error(row[f"{kind}_error"]) for kind in ("quantisation", "accumulation", "total")),
         ]
         for row in summary["layer"]
     ]

@@ -83,8 +83,21 @@ def _hex(bits: str, port: Port) -> str:
 
 # --- the picture ---------------------------------------------------------------------------------------------------
 
-_NAME, _CELL, _ROW, _EDGE = 130, 110, 28, 5
+_NAME, _CELL, _ROW, _EDGE = 125, 105, 28, 5
 """Sizes in pixels: width of names, width of an operation, height of a row, and width of a value's edge."""
+
+
+def pictures(waves: Mapping[str, Any]) -> str:
+    """Return HTML with the picture of a record, and with a shorter one for narrow pages."""
+    return "".join(f'<div class="{name}">{picture(cut)}</div>' for name, cut in _cuts(waves))
+
+
+def _cuts(waves: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    yield "on-wide", waves
+    first = max(waves["first"], waves["index"] - 1)
+    shown = slice(first - waves["first"], waves["index"] - waves["first"] + 2)
+    rows = [row | {"values": row["values"][shown]} for row in waves["rows"]]
+    yield "on-narrow", {**waves, "first": first, "rows": rows}
 
 
 def picture(waves: Mapping[str, Any]) -> str:
