@@ -133,7 +133,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *(entry.name for entry in _of_packages())})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_")), *(e.name for e in _of_packages())})
 
 
 def _of_packages() -> Any:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any, TypeVar
 
 _FEW = 8
 
@@ -66,6 +69,31 @@ class Synonyms:
     def names(self) -> list[str]:
         """Return all known names."""
         return [name for names in self.by_source.values() for name in names]
+
+
+Record = TypeVar("Record")
+
+
+def found_by(module: str, function: str) -> Callable[[type[Record]], type[Record]]:
+    """Return a class decorator for records with a name: `repr` shows the call that finds the record by its name.
+
+    A record that the call does not find keeps the `repr` that shows all fields. `function` is a function of
+    `module` and takes a name.
+    """
+
+    def decorate(record: type[Record]) -> type[Record]:
+        fields = record.__repr__
+
+        def __repr__(self: Any) -> str:
+            with contextlib.suppress(ValueError):
+                if getattr(import_module(module), function)(self.name) == self:
+                    return f"{function}({self.name!r})"
+            return fields(self)
+
+        record.__repr__ = __repr__  # type: ignore[method-assign]
+        return record
+
+    return decorate
 
 
 def unknown(what: str, name: object, known: Iterable[str], listing: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fp9.engines.catalogue import ENGINES, engine
 from fp9.engines.devices import devices_of
@@ -66,8 +66,8 @@ class Accumulator:
 
     engine: Engine
     stands_for: str
-    source: str
-    devices: tuple[str, ...]
+    source: str = field(repr=False)
+    devices: tuple[str, ...] = field(repr=False)
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from fp9.engines.groups import Addend, Chunk, NanPolicy, Result, Scaling, Step, Truncation, Window
 from fp9.engines.parameters import PARAMETERS
 from fp9.formats import FixedFormat, Format, Kind, Specials, UnsignedFloat, fixed_format
+from fp9.names import found_by
 from fp9.rounding import Overflow, Rounding
 
 
@@ -45,6 +46,7 @@ have FP32's exponent range.
 _FP32 = fixed_format("fp32")
 
 
+@found_by("fp9.engines", "engine")
 @dataclass(frozen=True)
 class Engine:
     """An accumulator model. One step is R = round(C + sum of G products). Steps follow each other over K products.

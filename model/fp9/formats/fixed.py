@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats.base import Format, Kind, floor_log2, pow2
+from fp9.names import found_by
 from fp9.rounding import Rounding
 
 
@@ -28,6 +29,7 @@ class Specials(Enum):
     P3109_FINITE = "NaN at the code of -0, no infinity, no -0; infinite sources saturate with the others"
 
 
+@found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class FixedFormat(Format):
     """A format of 1 sign bit, `exponent_bits`, `fraction_bits` and `padding` zero bits, in this order.

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats.base import Format, Kind, pow2
+from fp9.names import found_by
 from fp9.rounding import Rounding
 
 
+@found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class HiFloat8(Format):
     """HiFloat8: sign, prefix-coded dot field, D exponent bits in sign-magnitude with a hidden leading 1, fraction.

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from fp9.formats.base import Format, Kind, pow2
 from fp9.formats.fixed import FixedFormat, Specials
+from fp9.names import found_by
 from fp9.rounding import Rounding
 
 
+@found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class ScaledInteger(Format):
     """An 8-bit two's complement integer n that means n * 2^-bias (GC 1.0.7).

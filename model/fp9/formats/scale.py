@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats.base import Format, Kind, pow2
+from fp9.names import found_by
 from fp9.rounding import Rounding
 
 
+@found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class PowerOfTwo(Format):
     """A format of 8 exponent bits. The code e means 2^(e-127), and 0xFF is NaN. There is no sign, zero or infinity.

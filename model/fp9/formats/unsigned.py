@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats.base import Format, Kind, floor_log2, pow2
+from fp9.names import found_by
 from fp9.rounding import Rounding
 
 
+@found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class UnsignedFloat(Format):
     """A float without a sign: `exponent_bits` and `fraction_bits`.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import fp9
 from fp9.blocks import BLOCK_FORMATS, block_format
+from fp9.engines import ENGINES, Engine, Window
 from fp9.formats import BLOCK_NAMES, FAMILIES, FORMAT_NAMES, NAMED
 from fp9.names import Synonyms, plain
 from fp9.rounding import OVERFLOW_NAMES, ROUNDING_NAMES, Overflow, Rounding, choice
@@ -101,3 +104,19 @@ def test_names_of_gfloat_are_found() -> None:
     for mode in gfloat.RoundMode:
         if not mode.name.startswith("Stochastic"):
             choice(Rounding, mode.name, "rounding")
+
+
+@pytest.mark.parametrize("record", [*fp9.formats(), *ENGINES.values(), *fp9.block_formats()], ids=str)
+def test_a_record_of_a_catalogue_is_shown_as_the_call_that_finds_it(record: object) -> None:
+    assert len(repr(record)) < 60
+    names = {name: getattr(fp9, name) for name in ("format", "engine", "block_format")}
+    assert eval(repr(record), names) == record
+
+
+def test_a_changed_record_shows_its_fields() -> None:
+    assert "bias=3" in repr(dataclasses.replace(fp9.format("e4m3"), bias=3))  # type: ignore[type-var]
+    assert "width=20" in repr(Engine(window=Window(20)))
+
+
+def test_the_module_lists_public_names_only() -> None:
+    assert not {"Any", "TYPE_CHECKING", "import_module"} & set(dir(fp9))
