@@ -111,7 +111,7 @@ docs: $(COMPLETE) ## run the examples of the documentation
 docs-site:        ## build the documentation site in OUT/site/VERSION
 	$(PYTHON) -m venv $(OUT)/site-env && $(OUT)/site-env/bin/pip install --quiet --disable-pip-version-check -e '.[site]'
 	$(OUT)/site-env/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements.cells
-	$(OUT)/site-env/bin/mkdocs build --quiet --site-dir $(OUT)/site
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(OUT)/site-env/bin/mkdocs build --quiet --site-dir $(OUT)/site
 
 # Of scikit-learn fp9 reads a file, of cocotb-coverage one module: what else they need is left out.
 UNUSED := $(foreach p,fp9 pip setuptools uv scipy joblib threadpoolctl narwhals python-constraint,--exclude $p)
