@@ -19,8 +19,8 @@ def has_model(unit: Unit) -> bool:
 def files(unit: Unit) -> dict[str, str]:
     """Return a unit's C files by name: the golden model's header, a bench that reads vectors, and the DPI-C import.
 
-    There is no DPI-C import if the unit computes several operations' results together. Raises ValueError for a
-    unit without a C model.
+    A unit that computes the results of several operations together has no DPI-C import. Raises ValueError for a unit
+    without a C model.
     """
     made = {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}
     if unit.group > 1:

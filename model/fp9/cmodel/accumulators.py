@@ -1,4 +1,4 @@
-"""C models of units around an accumulator register: mac."""
+"""C model of the unit `mac`, which has an accumulator register."""
 
 from __future__ import annotations
 

@@ -59,7 +59,10 @@ def function_name(engine: Engine, operands: Sequence[Format]) -> str:
 
 
 def takes(engine: Engine, fmt: Format) -> bool:
-    """Return whether an engine accepts operands of the format. One that scales groups accepts numbers alone."""
+    """Return whether an engine accepts operands of the format.
+
+    An engine that scales groups of products accepts only formats that `check_grouped` allows.
+    """
     if engine.step.group is None:
         return True
     try:

@@ -32,8 +32,9 @@ PARTS = (
     "groups",
     "divide",
 )
-"""Names of the shared C source files, in the order in which a header contains them. Every header also contains
-`common`.
+"""Names of the shared C source files, in the order in which a header contains them.
+
+Every header also contains `common`.
 """
 
 _NEEDED = {"sums": ("flush",), "window": ("align",), "groups": ("align",)}
@@ -122,7 +123,7 @@ FP9_FN void @{name}_model(@{state}const @{name}_in *in, @{name}_out *out)
 
 
 def shared(formats: Iterable[Format], parts: Iterable[str]) -> str:
-    """Return the shared C code and the format functions that a header needs. Each has an include guard."""
+    """Return the shared C code and the format functions that a header needs. Each part has an include guard."""
     each = list(dict.fromkeys(formats))
     wanted = {*parts, "layout", *(["hif8"] if any(map(is_tapered, each)) else [])}
     wanted |= {name for part in wanted for name in _NEEDED.get(part, ())}

@@ -1,4 +1,7 @@
-"""C headers for formats and engines: conversions from and to FP32, classes, neighbours, and dot products."""
+"""C headers for formats and engines.
+
+They contain conversions from and to FP32, classification, the next larger and smaller number, and dot products.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Building blocks of C text: shared parts, names, lists and comments."""
+"""Functions that build C text: shared parts, names, lists and comments."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ def comment(text: str) -> str:
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """Return a C expression in which a port selects one of the values. An index that is too large selects the last
-    value.
+    """Return a C expression in which a port selects one of the values.
+
+    An index that is too large selects the last value.
     """
     *before, last = values
     return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last

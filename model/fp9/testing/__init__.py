@@ -1,4 +1,4 @@
-"""Exact comparisons and proven tolerances for people who test kernels.
+"""Exact comparisons and proven tolerances for tests of kernels.
 
 >>> import fp9
 >>> from fp9.testing import error_bound

@@ -20,7 +20,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Differences:
-    """Codes that differ, as flat arrays, and their numbers. `whole` holds all codes in their shape."""
+    """The codes that differ, as flat arrays, and their numbers. `whole` holds the arrays of all codes."""
 
     format: Format
     actual: NDArray[Any]
@@ -33,7 +33,7 @@ class Differences:
         return decode_to(self.actual, self.format, np.float64), decode_to(self.expected, self.format, np.float64)
 
     def all(self, holds: Callable[[Any, Any], Any]) -> bool:
-        """Return whether a relation of actual and expected numbers holds for all differences."""
+        """Return whether a relation between the actual and the expected number holds for every difference."""
         with np.errstate(all="ignore"):
             return bool(np.all(holds(*self.numbers)))
 
@@ -93,10 +93,11 @@ _UNKNOWN = "another accumulator, order of additions, operand or scale; `fp9 iden
 
 
 def assert_equal_bits(actual: ArrayLike, expected: ArrayLike, format: Format | str) -> None:
-    """Raise AssertionError if two arrays of codes differ in any bit. +0 and -0 differ, and so do codes of NaN.
+    """Raise AssertionError if two arrays of codes differ in any bit. +0 differs from -0, and two codes of NaN differ
+    from each other.
 
-    The arrays are unsigned integers, or arrays of a type with the format's bits, such as float32 for `fp32`,
-    ml_dtypes, or torch tensors. The message decodes the first differences and names a likely cause.
+    Each array contains unsigned integers, or has a dtype with the format's bits. Such a dtype is float32 for `fp32`,
+    or a dtype of ml_dtypes or torch. The message decodes the first differences and names a likely cause.
 
     >>> import numpy as np
     >>> assert_equal_bits(np.float32([1.0, 2.0]), np.float32([1.0, -2.0]), "fp32")

@@ -33,10 +33,11 @@ _SLACK = 1 + 2.0**-30
 
 @dataclass(frozen=True)
 class _Weights:
-    """Roundings of a computation, each weighted by its relative error.
+    """Sums of the relative errors of a computation's roundings.
 
-    `path`: the most on the way of one product. `total`: the most of all. `growth`: by how much errors increase
-    magnitudes. `tiny`: error of all roundings together that is not relative to the numbers.
+    `path`: the sum over the roundings that one product passes, for the worst product. `total`: the sum over all
+    roundings. `growth`: how much errors can increase magnitudes. `tiny`: the absolute error of all roundings of small
+    numbers.
     """
 
     path: float
@@ -50,7 +51,7 @@ def _unit(fmt: FixedFormat, rounding: Rounding) -> float:
 
 
 def _step_unit(engine: Engine) -> float:
-    """Return the error of one step relative to its largest term. Losses of products are not included."""
+    """Return the error of one step relative to its largest term, without the errors of truncated products."""
     fraction, window = engine.result.format.fraction_bits, engine.window.width
     rounded = _unit(engine.result.format, engine.result.rounding)
     if window is None or engine.window.addend is Addend.OUTSIDE:
@@ -61,7 +62,7 @@ def _step_unit(engine: Engine) -> float:
 
 
 def _step_growth(engine: Engine, unit: float) -> float:
-    """Return by how much one step may increase the sum of magnitudes."""
+    """Return how much one step can increase the sum of magnitudes."""
     window = engine.window
     rounds_in = engine.result.rounding is Rounding.RTZ
     if window.width is None:
@@ -72,7 +73,7 @@ def _step_growth(engine: Engine, unit: float) -> float:
 
 
 def _tiny(engine: Engine) -> float:
-    """Return the error of one rounding that comes of the smallest numbers and of the exponent of zero."""
+    """Return the absolute error of one rounding that the smallest numbers and the exponent of zero cause."""
     result, window = engine.result, engine.window
     lowest = np.ldexp(1.0, result.format.min_normal_exponent)
     cut = lowest if result.flush or result.flush_addend or result.format.flushes else result.format.smallest
@@ -87,7 +88,10 @@ def _power_of_zero(engine: Engine) -> float:
 
 
 def _weights(engine: Engine, depth: int, order: str) -> _Weights:
-    """Return the weights over 1, 2, ... partial sums of at least one product each, which are added in any order."""
+    """Return the weights for each number of partial sums: 1, 2, ...
+
+    Each partial sum has at least one product, and the partial sums are added in any order.
+    """
     parts = np.arange(1, (depth if order == "any" else 1) + 1, dtype=np.float64)
     products = float(depth) if engine.step.exact else float(engine.step.products)
     longest, length = depth - parts + 1, engine.chunk.length
@@ -139,7 +143,7 @@ _LOST: dict[Truncation, Callable[[NDArray[Any], NDArray[Any]], tuple[NDArray[Any
 
 
 def _lost(engine: Engine, p: NDArray[Any], largest: NDArray[Any]) -> NDArray[Any]:
-    """Return how much the products p (..., k) lose if no term of a step is above `largest`."""
+    """Return how much truncation changes the sum of the products p (..., k) if no term exceeds `largest`."""
     if engine.window.width is None:
         return np.zeros(p.shape[:-1])
     top = np.frexp(largest)[1] - 1
@@ -155,7 +159,7 @@ def _kept_bits(engine: Engine) -> int:
 
 
 def _lowest_sum(engine: Engine) -> float:
-    """Return the magnitude below which sums may be lost as a whole."""
+    """Return the magnitude below which an engine can replace a sum by zero."""
     result, output = engine.result, engine.output
     flushes = result.flush or result.flush_addend
     return max(fmt.smallest_normal if flushes or fmt.flushes else fmt.smallest for fmt in (result.format, output))
@@ -190,12 +194,11 @@ def error_bound(
     format_a: Format | str | None = None,
     format_b: Format | str | None = None,
 ) -> NDArray[np.float64]:
-    """Return how far each sum of a (M, K) x b (K, N) may be from the exact one, shape (M, N).
+    """Return the largest possible error of each sum of a (M, K) x b (K, N), as an array of shape (M, N).
 
-    The bound is proven for every order of the products, every number of partial sums (split-K), and every order
-    in which the partial sums are added, where steps, windows and chunks are those of `engine`. With `order="k"` it
-    is proven for one sum in the accumulator's own order. It is infinite where a sum may overflow, or an operand is
-    not finite.
+    The bound holds for every order of the products, every number of partial sums (split-K), and every order in which
+    partial sums are added. Steps, windows and chunks are those of `engine`. With `order="k"` the bound holds for one
+    sum in the accumulator's own order. The bound is infinite if the sum can overflow or an operand is not finite.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
@@ -253,8 +256,8 @@ def assert_within_bound(
     """Raise AssertionError if a result is further from the exact a x b than `error_bound` allows.
 
     `actual` (M, N) holds numbers, or codes of an array that knows its format. `scale` multiplies the sums in FP32.
-    `output` is the format to which the kernel then rounds, by any rounding. The arguments are otherwise as for
-    `error_bound`.
+    `output` is the format to which the kernel then rounds, with any rounding. `error_bound` explains the other
+    arguments.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")

@@ -1,6 +1,7 @@
 """Attention under a recipe.
 
-The recipe applies to two products, scores and mixing. torch computes everything else.
+The recipe applies to the two products of attention: the scores q k^T and the weighted sum p v. torch computes
+everything else.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from fp9_ml.torch.layers import ByRecipe
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     """torch.nn.MultiheadAttention under a recipe, which computes the products q k^T and p v and their gradients.
 
-    q and p are the activations, k and v the weights. Each product has its own scales, which apply to whole tensors.
-    The queries are divided by the square root of their width before the cast. torch computes the input and output
-    projections.
+    The recipe treats q and p as activations, and k and v as weights. Each product has its own scales, which apply to
+    whole tensors. The queries are divided by the square root of their width before the cast. torch computes the input
+    and output projections.
 
     Raises ValueError if keys or values have another width than the queries, and for `add_bias_kv` and
     `add_zero_attn`.

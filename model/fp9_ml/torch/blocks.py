@@ -1,4 +1,4 @@
-"""Linear layers whose products are those of block formats."""
+"""Linear layers whose products are computed in block formats."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class BlockLinear(nn.Linear):
 
 
 def convert_blocks(model: nn.Module, recipe: str, only: Callable[[str, nn.Module], bool] | None = None) -> nn.Module:
-    """Put the Linear layers of a model under a block recipe. The parameters stay the same objects.
+    """Put the Linear layers of a model under a block recipe. The layers keep the parameter objects of the model.
 
-    `only(name, module)` says whether a layer is converted. Raises ValueError if no layer is.
+    `only(name, module)` says whether a layer is converted. Raises ValueError if no layer is converted.
     """
     chosen = block_recipe(recipe).name
     wanted = [

@@ -27,14 +27,15 @@ def calibrate(
 ) -> dict[str, Calibrated]:
     """Set the scales of a model whose recipe has `scale=searched` (Luo et al., section 4.2, Algorithm 1).
 
-    The batches are concatenated. All batches pass through the model twice, in `eval` mode and without gradients. In
-    the first pass, all layers under a recipe compute their products in FP32. In the second pass, each layer tries
-    all pairs of exponents. It uses the pair whose product is nearest to the layer's FP32 product. The layer's
-    output feeds the next layer. The `state_dict` of the model includes the pairs. Returns the pair and its error,
-    by the layer's name (NAME.0 and so on for groups).
+    The batches are concatenated, and pass through the model twice, in `eval` mode and without gradients. In the first
+    pass, all layers under a recipe compute their products in FP32. In the second pass, each layer tries all pairs of
+    exponents. The layer uses the pair whose product is nearest to its FP32 product, and the next layer gets this
+    output. The `state_dict` of the model includes the pairs. Returns the pair and its error, by the layer's name
+    (NAME.0 and so on for groups).
 
     Raises ValueError for a model without such layers, and for a layer that is called twice in a pass. Also raises
-    ValueError for no batches, no exponents, and products that are not finite. The scales are then unchanged.
+    ValueError if there are no batches or no exponents, and for products that are not finite. After an error, the
+    scales are unchanged.
     """
     layers = {name: m for name, m in model.named_modules() if isinstance(m, ByRecipe) and _is_searched(m)}
     pairs, data = pairs_of(activations, weights), list(batches)

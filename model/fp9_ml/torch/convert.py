@@ -32,11 +32,11 @@ def convert(
 ) -> nn.Module:
     """Put the Linear and Conv2d layers of a model under a recipe. The model is changed in place and returned.
 
-    Parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced
-    layer are lost. `only(name, module)` says whether a layer is converted. The first layer, the last layer and
-    depthwise convolutions use the recipe's special formats. The first and last are determined among all layers, in
-    the order of registration, even if some layers are not converted. If the model itself is a single layer, a new
-    layer is returned. With `attention`, the two products of MultiheadAttention are converted too, as inner layers.
+    Parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced layer
+    are removed. `only(name, module)` says whether a layer is converted. The first layer, the last layer and depthwise
+    convolutions use the recipe's special formats. The first and last are determined among all layers, in the order of
+    registration, even if some layers are not converted. If the model itself is a single layer, a new layer is
+    returned. With `attention`, the two products of MultiheadAttention are converted too, as inner layers.
 
     Raises ValueError, before any change, if no layer is converted, and for a layer whose weight is computed from
     other parameters.

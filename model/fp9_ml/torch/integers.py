@@ -1,7 +1,7 @@
-"""Matrix products of codes in integer operations of torch alone, on whatever device the tensors are.
+"""Matrix products of codes that use only integer operations of torch, on any device.
 
-No operation is a float one, so that no compiler can fuse or reorder a rounding. Numbers of a sum are triples: a
-signed significand, the exponent of its last place, and a kind (finite, infinite or NaN).
+Without floating-point operations, no compiler can fuse or reorder a rounding. A number is a triple: a signed
+significand, the exponent of the significand's last bit, and a kind (finite, infinite or NaN).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LIMB = 36
 
 
 class _Target(NamedTuple):
-    """A result format in integers: limits of exponents and significands, and codes of what is not finite."""
+    """A result format as integers: the limits of exponents and significands, and the codes of infinity and NaN."""
 
     fraction: int
     lowest: int
@@ -68,7 +68,7 @@ def _target(fmt: FixedFormat, nan: int | None = None, invalid: int | None = None
 
 
 class _Sum(NamedTuple):
-    """Numbers m * 2^e of a kind. `minus` marks the zeros that are negative."""
+    """Arrays of numbers m * 2^e with their kinds. `minus` marks negative zeros."""
 
     m: Tensor
     e: Tensor
@@ -78,7 +78,7 @@ class _Sum(NamedTuple):
 
 @dataclass(frozen=True)
 class _Table:
-    """What every code of an operand means: m * 2^(top - fraction) for finite numbers, and kinds of others."""
+    """Tables that map each operand code to its number m * 2^(top - fraction) and its kind."""
 
     m: Tensor
     top: Tensor
@@ -107,7 +107,7 @@ def _table(fmt: Format, device: torch.device) -> _Table:
 
 
 def _length(x: Tensor) -> Tensor:
-    """Return the number of bits of integers, 0 and more."""
+    """Return the bit length of non-negative integers."""
     length = torch.zeros_like(x)
     for bits in (32, 16, 8, 4, 2, 1):
         large = x >= 1 << bits
@@ -117,7 +117,10 @@ def _length(x: Tensor) -> Tensor:
 
 
 def _right(x: Tensor, by: Tensor) -> Tensor:
-    """Return integers, 0 and more, shifted right, with a last bit of 1 if a bit of 1 is lost."""
+    """Return non-negative integers shifted right.
+
+    The last bit is sticky: it is 1 if any bit that was shifted out is 1.
+    """
     by = by.clamp(0, 62)
     kept = x >> by
     return kept | ((kept << by) != x).to(x.dtype)
@@ -186,13 +189,13 @@ def _added(m: Tensor, e: Tensor, n: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _kinds(a: Tensor, b: Tensor) -> Tensor:
-    """Return the kind of a sum of numbers of two kinds."""
+    """Return the kind of the sum of two numbers from their kinds."""
     opposed = (a != b) & (a != _FINITE) & (b != _FINITE)
     return torch.where(opposed, _NAN, torch.maximum(a, b))
 
 
 def _ended(given: Tensor, found: Tensor) -> Tensor:
-    """Return the kind of a result: that of its terms, or of a finite sum that overflows."""
+    """Return the kind of a result: the kind of the sum, or infinite if a finite sum overflows."""
     return torch.where(given == _FINITE, found, given)
 
 
@@ -201,7 +204,7 @@ def _ended(given: Tensor, found: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Step:
-    """Products of a step: operands a (m, 1, g) and b (1, n, g) as tables' entries."""
+    """The products of one step, from the table entries of the operands a (m, 1, g) and b (1, n, g)."""
 
     a: tuple[Tensor, ...]
     b: tuple[Tensor, ...]
@@ -214,7 +217,7 @@ class _Step:
 
     @property
     def size(self) -> Tensor:
-        """Return magnitudes of products, in units of their alignment exponent's last place."""
+        """Return the magnitudes of products in units of the last bit at their alignment exponent."""
         return self.a[0] * self.b[0]
 
     @property
@@ -238,7 +241,7 @@ class _Step:
         return self.tables[0].fraction + self.tables[1].fraction
 
     def kind(self) -> Tensor:
-        """Return the kind of the sum of all products that are infinite or NaN."""
+        """Return the kind of the sum, from the products that are infinite or NaN."""
         nan = (self.a[2] == _NAN).any(-1) | (self.b[2] == _NAN).any(-1)
         if all(not table.infinite for table in self.tables):
             return torch.where(nan, _NAN, _FINITE)
@@ -250,7 +253,7 @@ class _Step:
 
 
 def _cut_sum(engine: Engine, step: _Step, largest: Tensor) -> Tensor:
-    """Return the sum of products, cut below 2^(largest - window), in these units."""
+    """Return the sum of products in units of 2^(largest - window). Each product is truncated to this unit."""
     assert engine.window.width is not None
     wide = engine.window.width - step.fraction
     by = largest[..., None] - step.top + max(-wide, 0)
@@ -282,7 +285,7 @@ def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the sum of an engine that sums even and odd products apart (`engine_steps.join_halves`)."""
+    """Return the sum of an engine that sums even and odd products separately (`engine_steps.join_halves`)."""
     n, wide = engine.window.width, engine.window.interleaved
     assert n is not None and wide is not None
     halves = [half for half in (step.some(0, 2), step.some(1, 2)) if half.a[0].shape[-1]]
@@ -377,7 +380,8 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
 class Product(torch.nn.Module):
     """Product of codes with a fixed engine and formats, for use in a model and under `torch.compile`.
 
-    Calling it with codes a (M, K) and b (K, N) is `matmul`. `to(device)` moves its tables.
+    A call with the codes a (M, K) and b (K, N) returns the same codes as `matmul`. `to(device)` moves the tables to a
+    device.
     """
 
     def __init__(self, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> None:

@@ -1,4 +1,4 @@
-"""Re-tuning of batch norm in the precision of inference."""
+"""Statistics of batch norms, measured again in the precision of inference."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def retune_bn(model: nn.Module, batches: Iterable[Any]) -> None:
     offsets do not change. Modes and momenta are restored afterwards. If anything fails, the statistics are restored
     too.
 
-    Raises ValueError for a model without batch norms that track statistics, for no batches, and for statistics
-    that are not finite.
+    Raises ValueError if no batch norm of the model tracks statistics, if there are no batches, or if a statistic is
+    not finite.
     """
     norms = [m for m in model.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
     if not norms:

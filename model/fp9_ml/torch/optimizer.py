@@ -19,10 +19,10 @@ class RoundOffOptimizer:
 
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
-    First, the inner optimiser takes a step. The FP32 number that it subtracts from a weight is the update for the
-    rule. The weight then becomes the number of its new code. `only` selects the parameters. By default, these are
-    the parameters with two or more axes. Biases and norms stay FP32. Weights are first rounded to the format.
-    Learning rate schedules apply to the inner `optimizer`.
+    First, the inner optimiser takes a step. The FP32 number that the inner optimiser subtracts from a weight is the
+    update. `RoundOff` adds the update to the code of the weight, and the weight becomes the number of the new code.
+    `only` selects the parameters. By default, these are the parameters with two or more axes. Biases and norms stay
+    FP32. Weights are first rounded to the format. Learning rate schedules apply to the inner `optimizer`.
 
     Raises ValueError for parameters that are not float32, and if `only` selects none.
     """

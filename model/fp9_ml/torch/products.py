@@ -1,7 +1,7 @@
 """Products of a layer as custom operators of torch.
 
-The operators are opaque to compilers: `torch.compile` and `torch.export` see shapes and types alone. They take
-tensors and compute in NumPy.
+The operators are opaque to compilers: `torch.compile` and `torch.export` see only the shapes and types of results.
+They take tensors and compute in NumPy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ PASSES = 1024
 
 
 class Passes:
-    """Scale factors of the last passes of a product. A digest of the operands, or a number, identifies a pass."""
+    """The scale factors that the latest passes of a product used.
+
+    A digest of the operands, or a number, identifies a pass.
+    """
 
     def __init__(self) -> None:
         self._factors: dict[bytes, Mapping[Role, float]] = {}
@@ -45,7 +48,7 @@ class Passes:
         _forget(self._factors)
 
     def find(self, x: Numbers, w: Numbers) -> Mapping[Role, float]:
-        """Return the factors of the pass with these operands. Raises ValueError if there is none."""
+        """Return the factors of the pass with these operands. Raises ValueError for an unknown pass."""
         found = self._factors.get(_digest(x, w))
         if found is None:
             raise ValueError(
@@ -55,7 +58,7 @@ class Passes:
         return found
 
     def first_gradient(self, number: float) -> dict[Role, float]:
-        """Return the dictionary of the gradient's factor of a pass. It is empty before the first backward pass."""
+        """Return the scale factor of the gradient by pass. The dictionary is empty before the first backward pass."""
         found = self.earlier.setdefault(number, {})
         _forget(self.earlier)
         return found
@@ -84,7 +87,7 @@ class Use:
 
 
 class Layer(Protocol):
-    """What the operators ask of a layer while they run."""
+    """Interface of a layer that the operators use while they run."""
 
     def use(self, group: int) -> Use:
         """Return the scales of a group."""
@@ -95,7 +98,7 @@ _BITS = 62
 
 
 def register(layer: Layer) -> int:
-    """Return a random number by which the operators of this process find a layer while it exists."""
+    """Return a random number that identifies a layer. The operators of this process use it to find the layer."""
     handle = secrets.randbits(_BITS)
     _LAYERS[handle] = layer
     return handle
@@ -246,7 +249,7 @@ class _Gradients(torch.autograd.Function):
 
 
 class _Product(torch.autograd.Function):
-    """Both operators as one function, which is the form that transforms of torch.func take."""
+    """One function with forward and backward operators, as the transforms of torch.func require."""
 
     @staticmethod
     def forward(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int) -> _Tensors:
@@ -267,7 +270,7 @@ class _Product(torch.autograd.Function):
 def product(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int = 0) -> torch.Tensor:
     """Return x w^T for x (..., in) and w (out, in), in x's dtype. The product can be differentiated once.
 
-    `recipe` is the text that `spelled` gave, and `layer` the number that `register` gave.
+    `recipe` is a text from `spelled`, and `layer` is a number from `register`.
 
     Raises ValueError for shapes that do not fit, and if activation checkpointing repeats a pass with other operands.
     """
@@ -295,8 +298,9 @@ def _operand(codes: torch.Tensor, fmt: Format | None, factor: float) -> Operand:
 
 
 def _is_repeated() -> bool:
-    """Return whether a backward pass is running. A forward pass inside a backward pass is a repetition by
-    activation checkpointing.
+    """Return whether a backward pass is running.
+
+    A forward pass inside a backward pass is a repetition by activation checkpointing.
     """
     return bool(torch._C._current_graph_task_id() != -1)
 

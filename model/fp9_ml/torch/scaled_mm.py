@@ -1,4 +1,4 @@
-"""torch._scaled_mm with the bits of a stated GPU and library, on tensors of any device."""
+"""A replacement for torch._scaled_mm that returns the bits of a given GPU and library, on any device."""
 
 from __future__ import annotations
 
@@ -70,11 +70,14 @@ def scaled_mm(
     profile: str,
     **choices: Any,
 ) -> torch.Tensor:
-    """Return the product that `torch._scaled_mm` gives on a profile's GPU. See `fp9.scaled_mm` for the choices.
+    """Return the product that `torch._scaled_mm` computes on the GPU of a profile.
+
+    `fp9.scaled_mm` explains the arguments.
 
     As in torch, FP8 operands have no gradient. `scaled_linear` casts, multiplies and differentiates.
 
-    Raises ValueError for a call that the library refuses, and for a fact or choice that is missing.
+    Raises ValueError for a call that the library refuses, for a setting that nobody has measured, and for a missing
+    argument.
     """
     dtype = input.dtype if out_dtype is None else out_dtype
     if dtype not in _NAMES:
@@ -87,7 +90,7 @@ def scaled_mm(
 
 
 def _cast(x: torch.Tensor, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return x in FP8, and the scale amax / largest number of the whole tensor."""
+    """Return x in FP8, and the scale of the whole tensor: amax divided by the largest number of the format."""
     largest = float(format(name).max)
     scale = (x.detach().abs().amax().float() / largest).clamp_min(torch.finfo(torch.float32).tiny)
     scaled = (x.float() / scale).clamp(-largest, largest)
@@ -117,9 +120,11 @@ class _Scaled(torch.autograd.Function):
 def scaled_linear(
     x: torch.Tensor, weight: torch.Tensor, use_fast_accum: bool = True, *, profile: str, **choices: Any
 ) -> torch.Tensor:
-    """Return x weight^T for x (n, in) and weight (out, in), cast to FP8 with one scale a tensor, as a profile's GPU.
+    """Return x weight^T for x (n, in) and weight (out, in), with the bits of a profile's GPU.
 
-    Backward products take E5M2 gradients and slow accumulation, as in torchao and Transformer Engine.
+    Both operands are cast to FP8 with one scale per tensor.
+
+    Backward products use E5M2 gradients and slow accumulation, as torchao and Transformer Engine do.
     """
     found: torch.Tensor = _Scaled.apply(x, weight, use_fast_accum, {"profile": profile, **choices})
     return found

@@ -1,4 +1,4 @@
-"""First stage of a multi-format FPU. It decodes the ports to the factors and the addend of an exact sum.
+"""First stage of a multi-format FPU. The stage decodes the ports to the factors and the addend of an exact sum.
 
 Every operation is a sum a * b + c. If an operation has no operand b, b is 1. If an operation has no operand c, c is
 a zero with the product's sign. Comparison, minimum and maximum use a - c.

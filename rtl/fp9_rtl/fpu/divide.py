@@ -56,9 +56,9 @@ def quotient_term(m: Module, i: View, bias: int, exponents: range) -> tuple[View
 
 
 def _digits(m: Module, a: Value, b: Value, root: Value, odd: Value) -> Value:
-    """Return the bits of the result, from the weight 1 down, and a sticky bit. Both operands are normalised.
+    """Return the bits of the result, from the weight 1 downward, and a sticky bit. Both operands are normalised.
 
-    The radicand of an odd exponent is doubled.
+    If the exponent of a radicand is odd, its significand is doubled.
     """
     fraction = len(a) + 1
     width = fraction + _INTEGER_BITS

@@ -1,4 +1,6 @@
-"""Exact dot product of 8-bit operands in a multi-format FPU. It takes the place of the product in the exact sum.
+"""Exact dot product of 8-bit operands in a multi-format FPU.
+
+The dot product takes the place of the product in the exact sum.
 
 The products are summed in a fixed-point field that covers their whole range. The sum is normalised, so that the
 addend can be aligned to it as to a single product.
@@ -66,11 +68,11 @@ class DotField:
 
 
 def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) -> tuple[View, Value, Value]:
-    """Return the sum of the products as one product, whether it has infinities of both signs, and whether an operand
-    is a signalling NaN.
+    """Return the sum of the products as one product, and two flags: infinities of both signs, and a signalling NaN
+    operand.
 
-    A sum of zero gets the sign with which the addend's zero makes the right zero: the common sign of zero products, or
-    the opposite of the addend's sign if products cancel.
+    The sign of a zero sum is chosen so that adding a zero addend gives the correct sign. If all products are zeros of
+    one sign, this sign is used. If products cancel, the opposite of the addend's sign is used.
     """
     field, lanes = DotField(unit), range(unit.dot_products)
     pairs = [(i[f"a{lane}"], i[f"b{lane}"]) for lane in lanes]
@@ -97,7 +99,7 @@ def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) 
 
 
 def _placed(m: Module, field: DotField, a: View, b: View, lane: int) -> Value:
-    """Return a product at its place in the fixed-point field."""
+    """Return a product shifted to its bit position in the fixed-point field."""
     scale = field.scale
     lowest = 2 * (scale.exponents.start - scale.precision + 1)  # weight of the product's last bit without a shift
     product = Signal(2 * scale.precision, name=f"product{lane}")

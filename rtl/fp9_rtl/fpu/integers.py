@@ -1,6 +1,6 @@
 """Integer operands and results of a multi-format FPU.
 
-An integer operand is two terms of the exact sum. An integer result is rounded to a last place of 1.
+An integer operand becomes two terms of the exact sum. An integer result is a sum rounded to a multiple of 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Datapath of a multi-format FPU: one decoder per operand, one multiplier, adder, normaliser and rounder.
 
 decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. The stages place, round and
-encode are those of the cast. Their source is the exact sum.
+encode are those of the cast. The source number of these stages is the exact sum.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 
 
 class PlaceBefore(Place):
-    """The stage `Place` for tininess before rounding: no number below the normal numbers counts as rounded to one."""
+    """The stage `Place` for tininess before rounding: a number below the smallest normal number is tiny even if it
+    rounds to a normal number.
+    """
 
     def _near_normal(self, m: Module, target: CastTarget) -> None:
         pass

@@ -20,11 +20,12 @@ from fp9_rtl.parts.shifters import shift_left_normalising
 class Scale:
     """Exponent range and precision that can represent every operand of several formats.
 
-    The upper and the lower half of an integer operand are two terms, each with the precision of an operand.
+    An integer operand becomes two terms, its upper and its lower half. Each half has the precision of an operand.
 
-    Subnormal numbers of 8-bit formats are normalised. Those of a wide format are not if leading zeros cost no
-    precision there. This needs two properties. The format's last place is below the last place of every result. The
-    product of two of its subnormal numbers is below every operand. Division needs normalised operands.
+    Subnormal numbers of 8-bit formats are normalised. Subnormal numbers of a wide format stay unnormalised if leading
+    zeros cost no precision. This is the case if two conditions hold. The format's last place is below the last place
+    of every result. The product of two of its subnormal numbers is below every operand. Division needs normalised
+    operands.
     """
 
     def __init__(self, formats: Sequence[Format], integers: Sequence[Integer] = (), divides: bool = False) -> None:
@@ -46,8 +47,9 @@ class Scale:
 
     @cached_property
     def exponents(self) -> range:
-        """Return the exponent range of all non-zero operands. It includes 1, the second factor of sums and
-        conversions.
+        """Return the exponent range of all non-zero operands.
+
+        The range includes 1, the second factor of sums and conversions.
         """
         integers = 2 * self.precision - 1 if self._integer_bits else 0
         lowest, highest = zip((0, integers), *(self._range(fmt) for fmt in self._formats), strict=True)

@@ -36,7 +36,7 @@ def others_layout(unit: MultiFpu) -> data.StructLayout:
 
 
 class Others:
-    """Logic that drives `others_layout`. It is part of the decoding stage."""
+    """Logic that drives `others_layout`. This logic is part of the decoding stage."""
 
     def __init__(self, m: Module, unit: MultiFpu, ports: View, a: View, c: View, o: View) -> None:
         """Store the decoded operands a and c. If no operation reads c, pass a as c."""
@@ -133,8 +133,9 @@ class Others:
         return Cat(*negative, *positive, a.signaling, a.nan & ~a.signaling)
 
     def _is_subnormal(self, fmt: Format) -> Value:
-        """Return whether a is subnormal, or denormal in HiFloat8. The result is valid only if a is finite and not
-        zero.
+        """Return whether a is subnormal, or denormal in HiFloat8.
+
+        The result is valid only if a is finite and not zero.
         """
         magnitude = self._ports.a[: fmt.bits - 1]
         if isinstance(fmt, FixedFormat):

@@ -93,7 +93,7 @@ class RoundFpu(Step):
                 ]
 
     def _pack(self, m: Module, rounded: Value, narrow: Value, kept: Value, overflow: Value) -> None:
-        """Drive the result. It is the rounded magnitude if `kept` is 1.
+        """Drive the result. The magnitude is the rounded magnitude if `kept` is 1.
 
         Otherwise it is zero, the largest number, or NaN-Inf, whose bits are all 1.
         """

@@ -38,7 +38,10 @@ def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
 
 
 class MultiplyMulti(Step):
-    """Form the exact product. It has one bit above the product of the leading bits. The addend passes through."""
+    """Form the exact product.
+
+    The product has one bit above the product of the leading bits. The addend passes through.
+    """
 
     name = "multiply"
 
@@ -107,8 +110,9 @@ class MultiplyMulti(Step):
 
 
 class AlignMulti(Step):
-    """Align both terms, and form the special results. NaN has priority over infinity, and infinity over a
-    finite sum.
+    """Align both terms, and form the special results.
+
+    NaN has priority over infinity, and infinity over a finite sum.
     """
 
     name = "align"

@@ -48,8 +48,9 @@ def classify(
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
     """Return whether a positive infinity remains after all products, and whether a negative infinity remains.
 
-    Products are processed in order. If two infinities have opposite signs, both remain. The next infinity replaces
-    both, unless a run of `run` products has ended in between. In that case both remain until the last product.
+    Products are processed in order. If two infinities have opposite signs, both flags stay set. The next infinity
+    replaces both flags, unless a run of `run` products has ended in between. After such a run, both flags stay set
+    until the last product.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
