@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from fp9_compare.identify.evidence import Evidence
 
 
+def _programs() -> Iterable[str]:
+    from fp9_compare.identify.probes.gpu_programs import PROGRAMS  # slow to load
+
+    return PROGRAMS
+
+
 @click.command(cls=Command, page="how-to/identify-an-accumulator.md")
 @click.argument("target", required=False)
 @click.option("--a", "format_a", type=FORMAT, default="e4m3", show_default=True, help="Format of the operand a.")
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--count", type=click.IntRange(1), default=1000, show_default=True, help="Largest number of sums to ask.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of random sums.")
 @click.option("--presets", is_flag=True, help="With a folder of measured rows: try only the presets.")
-@click.option("--program", type=Words(("cuda", "hip")), help="Write a GPU program that prints rows: cuda or hip.")
+@click.option("--program", type=Words(_programs), help="Write a GPU program that prints rows.")
 @click.option("--out", type=OutFile(), help="File to write: the program, or an SVG chart of the search.")
 def identify(
     target: str | None,
@@ -94,16 +101,15 @@ def identify(
 
 def _write_program(interface: Interface, seed: int, program: str, out: Path | None, as_json: bool) -> None:
     from fp9.system.files import write_whole  # slow to load
-    from fp9_compare.identify.probes import gpu_programs  # slow to load
+    from fp9_compare.identify.probes.gpu_programs import PROGRAMS  # slow to load
 
-    languages = {"cuda": gpu_programs.cuda, "hip": gpu_programs.hip}
-    if program not in languages:
-        raise UserError(f"--program {program} given; give {' or '.join(languages)}")
+    if program not in PROGRAMS:
+        raise UserError(f"--program {program} given; give {', '.join(PROGRAMS)}")
     if out is None:
         raise UserError(f"--program {program} given without --out; give the file to write")
-    text = languages[program](interface, seed)
+    text = PROGRAMS[program](interface, seed)
     write_whole(out, text)
-    show([str(out)], as_json, f"{out}: {text.splitlines()[2].removeprefix('//').strip()}")
+    show([str(out)], as_json, f"{out}: {text.splitlines()[2].lstrip('/# ')}")
 
 
 def _box(target: str, interface: Interface, values: bool) -> Box:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +20,9 @@ from fp9.engines import ENGINES
 from fp9.formats import fixed_format, format
 from fp9_compare.identify import Interface, fit_rows, read, search
 from fp9_compare.identify.measured import open_values, said
-from fp9_compare.identify.probes.gpu_programs import cuda, hip
+from fp9_compare.identify.probes.gpu_programs import cuda, hip, pytorch, wgmma
 from fp9_compare.identify.probes.structured import drawn, structured
-from fp9_compare.identify.rows import MAGIC, header, inputs
+from fp9_compare.identify.rows import MAGIC, digits, header, inputs
 from fp9_compare.identify.tensor_cores import read as read_gpu_rows
 
 FP32 = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 32)
@@ -47,18 +49,25 @@ def rule_of(gpu: str, operands: str, output: str) -> tuple[str, bool]:
     return WIDE[gpu] + ("_fp16" if output == "fp16" else ""), True
 
 
-def rows_of(text: str, engine: str, depth: int = 32) -> str:
+def rows_of(text: str, engine: str) -> str:
     """The file that a program prints on a unit that is an engine: its rows, each with the engine's result."""
-    lines = re.findall(r'^ {4}"([0-9a-f ]+)"', text, re.MULTILINE)
+    lines = re.findall(r'^(?: {4}")?([0-9a-f]+ [0-9a-f]+ [0-9a-f]+)(?:",?)?$', text, re.MULTILINE)
     words = [line.split() for line in lines]
-    a, b = (np.array([list(bytes.fromhex(row[i])) for row in words], dtype=np.uint8) for i in (0, 1))
     said_formats = re.search(r'"(fp9-rows a=(\S+) b=(\S+) result=(\S+))"', text)
     assert said_formats is not None
+    a, b = (codes_of([row[i] for row in words], said_formats[2 + i]) for i in (0, 1))
     c = np.array([int(row[2], 16) for row in words]).astype(fixed_format(said_formats[4]).dtype)
     d = fp9.dot(a, b, said_formats[2], said_formats[3], engine, c, format_c=said_formats[4])
     width = len(words[0][2])
     rows = [f"{line} {code:0{width}x}" for line, code in zip(lines, d.tolist(), strict=True)]
     return "\n".join([said_formats[1], *rows])
+
+
+def codes_of(vectors: list[str], name: str) -> np.ndarray:
+    fmt = format(name)
+    width = digits(fmt)
+    rows = [[int(vector[i : i + width], 16) for i in range(0, len(vector), width)] for vector in vectors]
+    return np.array(rows).astype(fmt.dtype)
 
 
 @pytest.mark.parametrize("preset", ["hopper_mma", "ada", "ada_fp16"])
@@ -67,6 +76,71 @@ def test_the_rows_of_a_cuda_program_give_the_engine(preset: str, tmp_path: Path)
     assert "mma.sync.aligned.m16n8k32.row.col." in text and "$" not in text
     (tmp_path / "unit.rows").write_text(rows_of(text, preset))
     assert preset in fit_rows(read(tmp_path / "unit.rows")).presets
+
+
+@pytest.mark.parametrize(
+    ("program", "operands", "preset", "instruction"),
+    [
+        (cuda, "tf32", "hopper_tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+        (cuda, "fp16", "hopper_16bit_fp16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"),
+        (wgmma, "e5m2", "hopper", "wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e5m2"),
+        (wgmma, "bf16", "hopper_16bit", "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16"),
+        (pytorch, "e4m3", "hopper", "torch._scaled_mm"),
+        (pytorch, "tf32", "hopper_tf32", "torch.mm"),
+    ],
+)
+def test_the_rows_of_every_program_give_the_engine(
+    program: Callable[..., str], operands: str, preset: str, instruction: str, tmp_path: Path
+) -> None:
+    text = program(Interface(format(operands), format(operands), ENGINES[preset].addend_format, 32))
+    assert instruction in text and "$" not in text
+    (tmp_path / "unit.rows").write_text(rows_of(text, preset))
+    assert preset in fit_rows(read(tmp_path / "unit.rows")).presets
+
+
+def test_a_program_of_pytorch_runs_on_a_processor(tmp_path: Path) -> None:
+    """It prints rows that can be read, with the sums of the processor's own matrix product."""
+    pytest.importorskip("torch")
+    script = tmp_path / "unit.py"
+    script.write_text(pytorch(Interface("e4m3", "e5m2", fixed_format("fp32"), 32)))
+    done = subprocess.run([sys.executable, script, "cpu"], capture_output=True, text=True, check=True)
+    (tmp_path / "unit.rows").write_text(done.stdout)
+    rows = read(tmp_path / "unit.rows", any_nan=True)
+    a, b = fp9.decode(rows.vectors.a, "e4m3"), fp9.decode(rows.vectors.b, "e5m2").astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        products = a * b
+        errors = np.abs(rows.results.view(np.float64) - products.sum(1))
+    finite = np.isfinite(products).all(1)
+    assert len(finite) == 1000 and finite.sum() > 900
+    assert np.all(errors[finite] <= 2.0**-20 * np.abs(products[finite]).sum(1))
+
+
+@pytest.mark.parametrize(
+    ("program", "operands", "result", "sentence"),
+    [
+        (cuda, ("bf16", "bf16"), "fp16", "fp16 given as result of bf16; the instruction gives fp32"),
+        (wgmma, ("fp16", "bf16"), "fp32", "fp16 and bf16 given; no instruction takes both"),
+        (pytorch, ("fp16", "fp16"), "fp16", "fp16 given as result; the program prints fp32"),
+        (wgmma, ("e2m1", "e2m1"), "fp32", "e2m1 given as operand; the instruction takes e4m3"),
+    ],
+)
+def test_a_program_refuses_what_no_instruction_takes(
+    program: Callable[..., str], operands: tuple[str, str], result: str, sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        program(Interface(*operands, fixed_format(result), 32))
+
+
+@pytest.mark.slow
+def test_programs_compile_to_one_instruction(tmp_path: Path) -> None:
+    if shutil.which("nvcc") is None:
+        pytest.skip("nvcc is not installed")
+    for name, text, architecture in (
+        ("mma.cu", cuda(Interface("tf32", "tf32", fixed_format("fp32"), 8)), "-arch=sm_80"),
+        ("wgmma.cu", wgmma(FP32), "-gencode=arch=compute_90a,code=sm_90a"),
+    ):
+        (tmp_path / name).write_text(text)
+        subprocess.run(["nvcc", architecture, "-cubin", name], cwd=tmp_path, check=True)
 
 
 def test_the_rows_of_a_hip_program_give_the_engine(tmp_path: Path) -> None:

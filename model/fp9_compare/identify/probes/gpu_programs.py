@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from string import Template
+from typing import NamedTuple
 
 import numpy as np
 
 from fp9_compare.identify.interface import Interface
 from fp9_compare.identify.probes.structured import drawn, structured
 from fp9_compare.identify.rows import header, inputs
+from fp9_compare.identify.vectors import Vectors
 
 MOST = 1000
 """Maximum number of sums in a program."""
-STEP = 32
-"""Number of products that one instruction adds."""
 
-_OPERANDS = {"e4m3": "e4m3", "e5m2": "e5m2"}
+
+class _Operand(NamedTuple):
+    """Operand format of an instruction: bytes and name of its codes, the name in PTX, and the type in PyTorch."""
+
+    bytes: int
+    code: str
+    name: str
+    results: tuple[str, ...]
+    torch: str
+    shift: int = 0
+
+    @property
+    def step(self) -> int:
+        """Return the number of products that one instruction adds."""
+        return 32 // self.bytes
+
+
+_BYTE, _HALF = (1, "uint8_t"), (2, "uint16_t")
+_OPERANDS = {
+    "e4m3": _Operand(*_BYTE, "e4m3", ("fp32", "fp16"), "float8_e4m3fn"),
+    "e5m2": _Operand(*_BYTE, "e5m2", ("fp32", "fp16"), "float8_e5m2"),
+    "fp16": _Operand(*_HALF, "f16", ("fp32", "fp16"), "float16"),
+    "bf16": _Operand(*_HALF, "bf16", ("fp32",), "bfloat16"),
+    "tf32": _Operand(4, "uint32_t", "tf32", ("fp32",), "float32", 13),
+}
 
 _RESULTS: dict[str, Mapping[str, str]] = {
     "fp32": {
         "word": "uint32_t",
-        "registers": "float d0 = lane == 0 ? __uint_as_float(c[row]) : 0.0f, d1 = 0.0f, d2 = 0.0f, d3 = 0.0f;",
+        "registers": "float d0 = thread == 0 ? __uint_as_float(c[row]) : 0.0f, d1 = 0.0f, d2 = 0.0f, d3 = 0.0f;",
         "result": "__float_as_uint(d0)",
         "type": "f32",
         "constraint": "f",
@@ -30,14 +55,14 @@ _RESULTS: dict[str, Mapping[str, str]] = {
     },
     "fp16": {
         "word": "uint16_t",
-        "registers": "uint32_t d0 = lane == 0 ? c[row] : 0, d1 = 0;",
+        "registers": "uint32_t d0 = thread == 0 ? c[row] : 0, d1 = 0;",
         "result": "(Word)d0",
         "type": "f16",
         "constraint": "r",
         "count": "2",
     },
 }
-"""Register layout of the accumulator in mma.m16n8k32, for each result format. Source: PTX ISA."""
+"""Register layout of the accumulator of 16 x 8 sums in a warp, for each result format. Source: PTX ISA."""
 
 _MATRIX_CORES = {
     "e4m3fnuz": ("fp8", "gfx942"),
@@ -49,26 +74,116 @@ _MATRIX_CORES = {
 
 
 def cuda(interface: Interface, seed: int = 0) -> str:
-    """Return a CUDA program that uses `mma.sync` with FP8 operands.
+    """Return a CUDA program that uses `mma.sync` with FP8, FP16, BF16 or TF32 operands.
 
-    The program needs a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results). Raises
+    FP8 operands need a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results). Raises
     ValueError for formats that `mma.sync` does not support.
     """
-    _check(interface, _OPERANDS, _RESULTS)
+    return _nvidia(interface, seed, "mma.sync", "-arch=native", 32, _mma)
+
+
+def wgmma(interface: Interface, seed: int = 0) -> str:
+    """Return a CUDA program that uses `wgmma` with FP8, FP16, BF16 or TF32 operands, for Hopper.
+
+    Raises ValueError for formats that `wgmma` does not support.
+    """
+    return _nvidia(interface, seed, "wgmma", "-gencode=arch=compute_90a,code=sm_90a", 128, _wgmma)
+
+
+def _nvidia(
+    interface: Interface,
+    seed: int,
+    name: str,
+    architecture: str,
+    threads: int,
+    instruction: Callable[[_Operand, _Operand, Mapping[str, str]], str],
+) -> str:
+    a, b = _operands(interface)
+    if interface.output.name not in a.results:
+        raise ValueError(
+            f"{interface.output.name} given as result of {interface.a.name}; the instruction gives "
+            f"{', '.join(a.results)}"
+        )
     said = _RESULTS[interface.output.name]
-    fields = {**_common(interface, seed), **{name: said[name] for name in ("word", "registers", "result")}}
-    return _filled("unit.cu", fields | {"instruction": _mma(interface, said)})
+    fields = {**_common(interface, seed, a.step), **{key: said[key] for key in ("word", "registers", "result")}}
+    fields |= {"name": name, "architecture": architecture, "threads": threads, "step": a.step, "code": a.code}
+    fields |= {"digits": -(-interface.a.bits // 4), "shift": a.shift, "instruction": instruction(a, b, said)}
+    return _filled("unit.cu", fields)
 
 
-def _mma(interface: Interface, said: Mapping[str, str]) -> str:
-    count, kind = int(said["count"]), said["type"]
-    sums = ", ".join(f"%{i}" for i in range(count))
-    factors = [f"%{count + i}" for i in range(5)]  # a0, a2, b0, b1 and a zero for the rows that are not asked
-    a0, a2, b0, b1, zero = factors
+def _operands(interface: Interface) -> tuple[_Operand, _Operand]:
+    _check(interface, _OPERANDS, _RESULTS)
+    a, b = (_OPERANDS[fmt.name] for fmt in (interface.a, interface.b))
+    if a != b and (a.bytes, b.bytes) != (1, 1):
+        raise ValueError(f"{interface.a.name} and {interface.b.name} given; no instruction takes both")
+    return a, b
+
+
+def _mma(a: _Operand, b: _Operand, said: Mapping[str, str]) -> str:
+    sums, kind, given = _sums(said), said["type"], int(said["count"])
+    a0, a2, b0, b1, zero = (f"%{given + i}" for i in range(5))
     operands = f"{{{sums}}}, {{{a0}, {zero}, {a2}, {zero}}}, {{{b0}, {b1}}}, {{{sums}}}"
-    name = f"mma.sync.aligned.m16n8k32.row.col.{kind}.{interface.a.name}.{interface.b.name}.{kind}"
-    outputs = ", ".join(f'"+{said["constraint"]}"(d{i})' for i in range(count))
-    return f'asm volatile("{name} {operands};" : {outputs} : "r"(a0), "r"(a2), "r"(b0), "r"(b1), "r"(0));'
+    name = f"mma.sync.aligned.m16n8k{a.step}.row.col.{kind}.{a.name}.{b.name}.{kind}"
+    return f'asm volatile("{name} {operands};" : {_outputs(said)} : "r"(a0), "r"(a2), "r"(b0), "r"(b1), "r"(0));'
+
+
+def _sums(said: Mapping[str, str]) -> str:
+    return ", ".join(f"%{i}" for i in range(int(said["count"])))
+
+
+def _outputs(said: Mapping[str, str]) -> str:
+    return ", ".join(f'"+{said["constraint"]}"(d{i})' for i in range(int(said["count"])))
+
+
+def _wgmma(a: _Operand, b: _Operand, said: Mapping[str, str]) -> str:
+    given = int(said["count"])
+    a0, a2, zero, column = (f"%{given + i}" for i in range(4))
+    transposed = ", 0" if a.bytes == 2 else ""
+    operands = f"{{{_sums(said)}}}, {{{a0}, {zero}, {a2}, {zero}}}, {column}, 1, 1, 1{transposed}"
+    name = f"wgmma.mma_async.sync.aligned.m64n8k{a.step}.{said['type']}.{a.name}.{b.name}"
+    return _WGMMA.format(operation=f"{name} {operands};", outputs=_outputs(said))
+
+
+_WGMMA = """\
+// B lies in shared memory: 8 columns of 16 bytes, then 8 columns of the next 16 bytes.
+        __shared__ alignas(128) uint32_t columns[64];
+        if (thread < 64) columns[thread] = 0;
+        __syncthreads();
+        if (thread < 4) columns[thread] = b0, columns[32 + thread] = b1;
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        __syncthreads();
+        const uint64_t address = (uint64_t)__cvta_generic_to_shared(columns) >> 4 & 0x3FFF;
+        const uint64_t column = address | (uint64_t)(128 >> 4) << 16 | (uint64_t)(128 >> 4) << 32;
+        asm volatile(
+            "wgmma.fence.sync.aligned; {operation} "
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
+            : {outputs} : "r"(a0), "r"(a2), "r"(0), "l"(column) : "memory");
+        __syncthreads();"""
+
+
+def pytorch(interface: Interface, seed: int = 0) -> str:
+    """Return a Python program that uses PyTorch's matrix product with FP32 results, on any of its devices.
+
+    FP8 operands go to `torch._scaled_mm` with fast accumulation, other ones to `torch.mm`. A matrix product starts
+    from +0: the rows have no other addend. Raises ValueError for other formats.
+    """
+    a, b = _operands(interface)
+    if interface.output.name != "fp32":
+        raise ValueError(f"{interface.output.name} given as result; the program prints fp32")
+    product = {1: _SCALED, 2: _HALVES, 4: _TF32}[a.bytes]
+    fields = {**_common(interface, seed, 16, addends=False), "product": product, "shift": a.shift}
+    fields |= {"rows": str(fields["rows"]).replace('    "', "").replace('",', "").replace('"', "")}
+    fields |= {"digits": -(-interface.a.bits // 4), "integer": f"int{8 * a.bytes}".replace("int8", "uint8")}
+    return _filled("unit.py.txt", fields | {"type_a": a.torch, "type_b": b.torch})
+
+
+_SCALED = """\
+    one = torch.ones((), device=a.device)
+    return torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.float32, use_fast_accum=True)"""
+_HALVES = "    return torch.mm(a, b.t(), out_dtype=torch.float32)"
+_TF32 = """\
+    torch.backends.cuda.matmul.allow_tf32 = True
+    return torch.mm(a, b.t())"""
 
 
 def hip(interface: Interface, seed: int = 0) -> str:
@@ -81,7 +196,12 @@ def hip(interface: Interface, seed: int = 0) -> str:
     if architecture != other:
         raise ValueError(f"{interface.a.name} and {interface.b.name} given; no matrix core takes both")
     instruction = f"__builtin_amdgcn_mfma_f32_16x16x32_{a}_{b}"
-    return _filled("unit.hip", {**_common(interface, seed), "architecture": architecture, "instruction": instruction})
+    fields = {**_common(interface, seed, 32), "architecture": architecture, "instruction": instruction}
+    return _filled("unit.hip", fields)
+
+
+PROGRAMS = {"cuda": cuda, "wgmma": wgmma, "torch": pytorch, "hip": hip}
+"""Dictionary from the name of a program to the function that writes it."""
 
 
 def _check(interface: Interface, operands: Mapping[str, object], results: Mapping[str, object]) -> None:
@@ -92,17 +212,25 @@ def _check(interface: Interface, operands: Mapping[str, object], results: Mappin
     ):
         if fmt.name not in known:
             raise ValueError(f"{fmt.name} given as {what}; the instruction takes {', '.join(known)}")
-    if interface.depth % STEP:
-        raise ValueError(f"{interface.depth} products given; the instruction sums {STEP}: give a multiple")
 
 
-def _common(interface: Interface, seed: int) -> dict[str, object]:
-    probes = structured(interface)
+def _common(interface: Interface, seed: int, step: int, addends: bool = True) -> dict[str, object]:
+    if interface.depth % step:
+        raise ValueError(f"{interface.depth} products given; the instruction sums {step}: give a multiple")
+    probes = _without_addends(structured(interface)) if not addends else structured(interface)
     if len(probes) > MOST - MOST // 10:
         probes = probes.take(np.linspace(0, len(probes) - 1, MOST - MOST // 10).astype(np.intp))
-    vectors = probes + drawn(interface, MOST - len(probes), np.random.default_rng(seed))
+    more = drawn(interface, MOST - len(probes), np.random.default_rng(seed))
+    vectors = probes + (more if addends else replace(more, c=np.zeros(len(more))))
     rows = ",\n".join(f'    "{line}"' for line in inputs(interface, vectors))
     return {"depth": interface.depth, "count": len(vectors), "rows": rows, "header": header(interface)}
+
+
+def _without_addends(vectors: Vectors) -> Vectors:
+    """Return the vectors with the addend +0, without duplicates."""
+    keys = [(a.tobytes(), b.tobytes()) for a, b in zip(vectors.a, vectors.b, strict=True)]
+    kept = vectors.take(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()))
+    return replace(kept, c=np.zeros(len(kept)))
 
 
 def _filled(template: str, fields: Mapping[str, object]) -> str:
