@@ -6,7 +6,6 @@ Checks that take minutes have no record and run again each time.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from fp9_sim import mutants, proofs, records
 from fp9_sim.demo import operations
 from fp9_sim.energy import data, study
 from fp9_sim.evidence import areas
-from fp9_sim.evidence.claim import Claim, Fields, Finding, State, keep
+from fp9_sim.evidence.claim import Claim, Fields, Finding, State, in_catalogue, keep
 from fp9_sim.proofs import claims_of
 from fp9_sim.records import EARLIER_SUITE, Circuit
 from fp9_sim.sweeps import swept
@@ -46,16 +45,13 @@ def _proven(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
     return Finding(State.FAILS, f"{len(open_ones)} of {len(cases)} cases not proven")
 
 
+@functools.cache
 def has_claims(unit: Unit) -> bool:
     """Return whether fp9 has proof obligations for a unit."""
     try:
         return bool(claims_of(unit))
     except ValueError:
         return False
-
-
-def _provable() -> Iterable[Unit]:
-    return filter(has_claims, CATALOGUE.values())
 
 
 def _seconds_left(unit: Unit, folder: Path) -> float | None:
@@ -74,7 +70,7 @@ PROOF = Claim(
     _prove,
     functools.partial(keep, records.PROOF),
     _seconds_left,
-    _provable,
+    lambda unit: in_catalogue(unit) and has_claims(unit),
 )
 
 # --- claims about the form --------------------------------------------------------------------------------------------
@@ -138,8 +134,8 @@ def _keep_energy(part: study.Part, folder: Path) -> Path:
     return records.write(folder, records.ENERGY, fields)
 
 
-def _of_study() -> Iterable[Unit]:
-    return study.UNITS.values()
+def _in_study(unit: Unit) -> bool:
+    return unit in study.UNITS.values()
 
 
 ENERGY = Claim(
@@ -148,7 +144,7 @@ ENERGY = Claim(
     _with_energy,
     _energy,
     _keep_energy,
-    units=_of_study,
+    measures=_in_study,
 )
 
 CLAIMS = (SWEEP, PROOF, *map(_mutation, mutants.KINDS.values()), AREA, ENERGY)

@@ -8,7 +8,7 @@ gives the same state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -44,8 +44,8 @@ class Finding(NamedTuple):
 Fields = records.Fields
 
 
-def _catalogue() -> Iterable[Unit]:
-    return CATALOGUE.values()
+def in_catalogue(unit: Unit) -> bool:
+    return unit in CATALOGUE.values()
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Claim:
     `judge` reads the record of a unit's circuit. `judge` returns None if the claim holds, else a finding.
     `make` measures the result in any process. The second argument of `make` is the time limit of one case, in
     seconds. `keep` writes the record. `make` and `keep` are None for sweeps, which start their own processes.
-    `left` returns the remaining seconds of a measurement whose finished steps are cached. `units` returns the
-    units that are measured by default.
+    `left` returns the remaining seconds of a measurement whose finished steps are cached. `measures` tells
+    whether a unit of the catalogue or of the energy study has this kind of evidence.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Claim:
     make: Callable[[Unit, float], Any] | None = None
     keep: Callable[[Any, Path], Path] | None = None
     left: Callable[[Unit, Path], float | None] | None = None
-    units: Callable[[], Iterable[Unit]] = _catalogue
+    measures: Callable[[Unit], bool] = in_catalogue
 
     @property
     def about(self) -> str:

@@ -11,13 +11,17 @@ from typing import Any
 
 from fp9.units import CATALOGUE, Unit
 from fp9_sim import records
+from fp9_sim.energy import study
 from fp9_sim.evidence.catalogue import CLAIMS
-from fp9_sim.evidence.claim import Claim, Finding, State
+from fp9_sim.evidence.claim import Claim, Finding, State, in_catalogue
 from fp9_sim.records import Circuit, circuit_of
 from fp9_sim.sweeps import executors
 
 _MANY = 4
 """Smallest number of units for which parallel processes save time, although starting them takes time."""
+
+_DEFAULT = tuple(dict.fromkeys((*CATALOGUE.values(), *study.UNITS.values())))
+"""Units whose records are looked at by default."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -59,17 +63,17 @@ def status(
     claims: Sequence[Claim] = CLAIMS,
     progress: Progress = lambda what, done, total: None,
 ) -> list[Item]:
-    """Return the state of every claim about units, by the records in `folder`. Without units, each claim uses its
-    default.
+    """Return the state of every claim about units, by the records in `folder`. Without units, these are the catalogue
+    and the energy study.
 
     Raises ValueError if a file is no record, and for a specification without hardware.
     """
     asked: dict[Unit, list[Claim]] = {}
-    named = None if units is None else list(units)
+    units = None if units is None else list(units)
     for claim in claims:
-        own = list(claim.units())
-        for unit in own if named is None else (unit for unit in named if unit in own or unit not in CATALOGUE.values()):
-            asked.setdefault(unit, []).append(claim)
+        for unit in _DEFAULT if units is None else units:
+            if claim.measures(unit) or (units is not None and not in_catalogue(unit)):
+                asked.setdefault(unit, []).append(claim)
     known = {claim.name: _known(claim, folder) for claim in claims}
     circuits: dict[Unit, Circuit] = {}
     for unit, circuit in _circuits(list(asked), folder):
@@ -105,7 +109,9 @@ def _item(unit: Unit, claim: Claim, folder: Path, circuit: Circuit, known: Mappi
 
 
 def _known(claim: Claim, folder: Path) -> dict[Unit, float]:
-    fields = {unit: records.read(folder, claim.name, unit.name) for unit in claim.units()}
+    fields = {
+        unit: records.read(folder, claim.name, unit.name) for unit in (*CATALOGUE.values(), *study.UNITS.values())
+    }
     return {unit: found["seconds"] for unit, found in fields.items() if found and found["seconds"] is not None}
 
 
