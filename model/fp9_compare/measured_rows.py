@@ -173,7 +173,9 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 
 
 def explain(rows: Rows) -> Verdict:
-    """Return the presets that agree with most rows. If presets are equally good, those that add C win.
+    """Return the presets that agree with most rows.
+
+    If several presets agree with the same number of rows, presets that add C have priority.
 
     Only presets with this output format are tried.
     """

@@ -238,7 +238,7 @@ class Array(Held):
     # --- to other formats and packages -----------------------------------------------------------------------------
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Convert the numbers to another format, with one rounding. The options are those of `encode`.
+        """Convert the numbers to another format, with one rounding. `fp9.encode` explains the options.
 
         For NumPy's own dtypes use `np.asarray`.
         """

@@ -176,7 +176,7 @@ class BlockArray(Array):
         return self._at(codes, scales, self.axis)
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Convert the numbers to another format, with one rounding. The options are those of `encode`."""
+        """Convert the numbers to another format, with one rounding. `fp9.encode` explains the options."""
         return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
 
     def _scaled(self) -> str:

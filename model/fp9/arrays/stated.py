@@ -15,8 +15,8 @@ _STATED: ContextVar[Engine | None] = ContextVar("accumulator", default=None)
 def accumulator(name: Engine | str) -> AbstractContextManager[Engine]:
     """Return a context in which `a @ b`, `fp9.matmul` and `fp9.dot` use an accumulator.
 
-    The context yields its `Engine`. A context applies to the thread or task that enters it. `name` is as for
-    `fp9.engine`.
+    The context yields its `Engine`. A context applies to the thread or task that enters it. `fp9.engine` accepts the
+    same names.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")

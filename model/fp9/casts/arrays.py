@@ -294,7 +294,9 @@ def cast(
     counts: bool = False,
     **details: Unpack[Details],
 ) -> Any:
-    """Convert codes of one format to another with one rounding. Parameters, shape and errors are as for `encode`.
+    """Convert codes of one format to another with one rounding.
+
+    Parameters, shape and errors are the same as for `encode`.
 
     `source` None means the format that the codes carry.
 

@@ -83,8 +83,8 @@ def finfo(fmt: Format | str | object) -> Finfo:
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
     """Cast numbers to a format and back. The result has the dtype of x, or float32 for integers.
 
-    Options are as for `encode`, except `out`. The result is multiplied by the scale again. Numbers that do not fit
-    the dtype are rounded to it.
+    The options are the same as for `encode`, without `out`. The result is multiplied by the scale again. Numbers that
+    do not fit the dtype are rounded to it.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

@@ -44,7 +44,10 @@ def topics() -> dict[str, str]:
 
 
 def _pages(folder: Traversable, inside: tuple[str, ...] | None = None) -> Iterator[Traversable]:
-    """Yield the pages of a folder, then those of the folders inside. `inside` limits these to some names, in order."""
+    """Yield the pages of a folder, then the pages of its subfolders.
+
+    `inside` limits these to some names, in order.
+    """
     entries = sorted(folder.iterdir(), key=lambda path: path.name)
     yield from (path for path in entries if path.name.endswith(".md") and path.name != FRONT)
     for path in entries if inside is None else map(folder.joinpath, inside):
@@ -77,7 +80,11 @@ def matching(words: str) -> list[str]:
 
 
 def mentioning(words: str) -> list[str]:
-    """Return the topics whose texts contain the words or, if there is none, the entries that have them as synonym."""
+    """Return the topics whose texts contain the words.
+
+    If there are none, and the words are a synonym of a catalogue entry, return the topics that contain the entry's
+    name.
+    """
     texts = topics()
     patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in _key(words).split("-")]
     if found := _mentioning(patterns, texts):

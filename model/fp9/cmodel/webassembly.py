@@ -81,7 +81,7 @@ def _sum(engine: Engine, operands: Sequence[Format]) -> str:
 
 
 def digest(text: str) -> str:
-    """Return a digest of C source. Comments and white space do not change it."""
+    """Return a digest of C source. Comments and white space do not change the digest."""
     return hashlib.sha256(" ".join(re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()).encode()).hexdigest()
 
 
@@ -112,7 +112,7 @@ def _section(name: str, content: str) -> bytes:
 
 
 def main() -> None:
-    """Compile the module and write it beside the page."""
+    """Compile the module and write it into the folder of the page."""
     made = module(source())
     MODULE.write_bytes(made)
     print(f"{MODULE}: {len(made):,} bytes")

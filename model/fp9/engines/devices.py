@@ -13,7 +13,7 @@ FP32, FP16 = "fp32", "fp16"
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Operand formats of an instruction. `word` stands for them in a device's name, as in "h100 wgmma 16bit"."""
+    """Operand formats of an instruction. `word` means these formats in a device's name, as in "h100 wgmma 16bit"."""
 
     word: str
     formats: tuple[str, ...]

@@ -156,10 +156,7 @@ def _cut_sum(s, a, b, scale, start, stop, stride):
 
 @called
 def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
-    """Return three results: the pattern of the sum, whether bits were dropped, and whether an operand was NaN.
-
-    The sum is rounded to odd.
-    """
+    """Return the pattern of the sum, rounded to odd, whether bits were dropped, and whether an operand was NaN."""
     top, zero, special, quiet = _largest(s, a, b, power_a, power_b, start, stop, 1)
     if special != 0.0 or not math.isfinite(c):
         return float64_bits(special + c), False, quiet or c != c

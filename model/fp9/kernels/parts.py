@@ -1,4 +1,4 @@
-"""Functions for kernels to call. Numba translates them, but does not optimise or compile them separately.
+"""Functions that kernels call. Numba translates these functions, but does not optimise or compile them separately.
 
 By default Numba compiles every called function as if Python called it, together with all functions that it
 calls. In a chain of five calls, the innermost function is optimised five times. Only the kernel's machine code
@@ -22,7 +22,7 @@ _NO_CODE = 0
 class _Text(JITCodeLibrary):
     """LLVM code of one function, ready to be linked into kernels.
 
-    The code is simplified first. From Numba's original loops, LLVM would vectorise fewer.
+    The code is simplified first. Without this step, LLVM would vectorise fewer loops.
     """
 
     def _optimize_final_module(self) -> None:

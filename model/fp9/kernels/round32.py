@@ -4,8 +4,8 @@ All arithmetic is on 32-bit lanes without branches or table look-ups. One vector
 8 (AVX2) elements. Numba widens uint32 sums to 64 bits. Casts back to `U` in every step keep the lanes narrow.
 Shift amounts are masked to less than 32 for the same reason.
 
-The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits keeps
-the upper bits of a. Subnormal results keep fewer. `ordinal` numbers the format's magnitudes from zero upwards:
+The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits keeps the
+upper bits of a. Subnormal results keep fewer bits of a. `ordinal` numbers the format's magnitudes from zero upwards:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """
@@ -214,8 +214,9 @@ def look_up_flagged(patterns, table, shift, codes, flags):
 
 @kernel
 def look_up(codes, table, numbers):
-    """Write to `numbers` the table entry of each unsigned integer in `codes` (n,). The table must have an entry for
-    each of them.
+    """Write to `numbers` the table entry of each unsigned integer in `codes` (n,).
+
+    The table must have an entry for each integer.
     """
     for i in range(codes.size):
         numbers[i] = table[codes[i]]

@@ -1,6 +1,6 @@
 """Numba kernels on 64-bit lanes that round float32 or float64 patterns to fixed-field formats, with flags.
 
-The arithmetic is that of `round32`. Lanes of 32 bits are too narrow for flags, and for targets wider than 16
+The arithmetic is the same as in `round32`. Lanes of 32 bits are too narrow for flags, and for targets wider than 16
 bits. The pattern alone determines code and flags.
 """
 

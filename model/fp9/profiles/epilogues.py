@@ -1,4 +1,7 @@
-"""What a library computes after the sums, in FP32: scales, bias and the output's scale. Each line is one rounding."""
+"""Operations in FP32 that a library applies to the sums: scales, bias and the output's scale.
+
+Each line is one rounding.
+"""
 
 from __future__ import annotations
 

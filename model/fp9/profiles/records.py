@@ -44,9 +44,10 @@ class Split:
 
 @dataclass(frozen=True)
 class Epilogue:
-    """What follows the sums. `scale` applies the scales, by the order of the two factors where that is a choice.
+    """Operations that a library applies to the sums.
 
-    `bias` adds the bias; None says that nobody has measured how it is rounded. `outputs` lists the result's formats.
+    `scale` applies the scales; if the library offers a choice, the function depends on the order of the two factors.
+    `bias` adds the bias. None means that the rounding of the bias is unknown. `outputs` lists the result's formats.
     """
 
     scale: dict[str, Callable[[Any, Any, Any], Numbers]]
@@ -58,8 +59,8 @@ class Epilogue:
 class Call:
     """A library's product for one kind of scales.
 
-    `fast` and `slow` are the accumulators with and without `use_fast_accum`; None says that nobody has measured
-    it. `splits` names how the library may divide K. `may_split` says whether it does so at all.
+    `fast` and `slow` are the accumulators with and without `use_fast_accum`. None means that the accumulator is
+    unknown. `splits` names how the library may divide K. `may_split` says whether it does so at all.
     """
 
     scaling: str

@@ -39,9 +39,9 @@ def scaled_mm(
 
     The arguments are those of `torch._scaled_mm`. The scales' shapes say their kind: one a tensor, (M, 1) and (1, N)
     for rows, (M, K/128) and (K/128, N/128) or (K/128, N) for FP32 blocks, (M, K/32) in e8m0 for MX, (M, K/16) in
-    ue4m3 or e4m3 for NVFP4. `scale_result` multiplies 8-bit results alone. `out_dtype` is a's format by default.
+    ue4m3 or e4m3 for NVFP4. `scale_result` applies only to 8-bit results. `out_dtype` is a's format by default.
 
-    What the library chooses at run time is a choice of the caller:
+    The caller states the choices that the library makes at run time:
 
     - `split_k`: the number of parts of K, 1 for none. `split`: `contiguous`, `serial` or `pairwise`.
     - `scale_order`: `ab` or `ba`, for scales by row: whose scale multiplies first. CUTLASS swaps a and b by shape.
@@ -76,7 +76,7 @@ _profile = profile
 
 
 class _Choices:
-    """What the caller states about a call."""
+    """The choices that the caller states for one call."""
 
     def __init__(
         self,

@@ -184,7 +184,7 @@ def _quotient(a: Exact, b: Exact) -> Exact:
 
 
 def _root(a: Exact) -> Exact:
-    """Return the square root. A number just beside an irrational root takes its place."""
+    """Return the square root. An irrational root is replaced by a number that is slightly larger or smaller."""
     if a.kind is Kind.NAN or (a.negative and a.kind is not Kind.ZERO):
         return Exact(Kind.NAN)
     if a.kind is not Kind.FINITE:

@@ -204,7 +204,7 @@ def _work(task: tuple[Check, int]) -> tuple[str, int, int]:
 def run(folder: Path, show: Callable[[str], None], processes: int | None = None) -> dict[str, int]:
     """Run all shards that are not listed as finished in the folder's file. Return the number of patterns per check.
 
-    Raises ValueError at a difference. Shards that finished earlier stay listed.
+    Raises ValueError at a difference. Shards that finished earlier stay in the list of finished shards.
     """
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / "done.json"

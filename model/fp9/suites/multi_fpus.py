@@ -45,7 +45,7 @@ def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random operations. Half of them come from the corner suite."""
+    """Return random operations. Half of the operations come from the corner suite."""
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     corner = multi_corner(unit, rng)
     rows = rng.integers(0, len(corner["a"]), count)

@@ -139,7 +139,7 @@ class Joined(Aligned):
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether all exponents fit in bytes. The byte that stands for zero must be below these exponents."""
+    """Return whether all exponents fit in bytes. The byte for a zero must be below all these bytes."""
     plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
     if engine.window.width is None or engine.step.group is not None or not plain:
         return False
@@ -163,7 +163,7 @@ def _holds(engine: Engine, precision: int) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _numbers(engine: Engine, carrier: type[np.floating[Any]], zero_exponent: int) -> Any:
-    """Return an engine's parameters in the kernels' terms."""
+    """Return an engine's parameters as the kernels need them."""
     assert isinstance(engine.result.format, FixedFormat) and engine.window.width is not None
     lowest, truncates = engine.result.format.lowest_exponent, engine.result.rounding is Rounding.RTZ
     safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0

@@ -105,7 +105,7 @@ class _Marked(FastSums):
     def _mark(
         self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
     ) -> None:
-        """Add products to the accumulators, and update their marks."""
+        """Add products to the accumulators, and update the marks of the accumulators."""
 
 
 class RoundedChain(_Marked):
@@ -216,7 +216,7 @@ def fitting(
 def first_fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
 ) -> FastSums | None:
-    """Return the first strategy that is bit-exact for an engine and two sides. Return None if there is none.
+    """Return the first strategy that is bit-exact for an engine and two sides. Return None if no strategy is.
 
     With `flags`, the strategy must also compute flags.
     """

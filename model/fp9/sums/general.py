@@ -33,7 +33,7 @@ HEADROOM_BITS = 32
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Return the rounding to an accumulator in the kernels' terms: a table's arrays and numbers, and the mode.
+    """Return the rounding to an accumulator as the kernels need it: arrays and numbers of a table, and the mode.
 
     `overflow` determines the result of finite sums above the largest number. Infinite sums stay infinite. The
     target has two NaN codes: for NaN operands, and for invalid operations.
@@ -57,13 +57,13 @@ KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "
 
 
 def step_rounding(engine: Engine) -> KernelRounding:
-    """Return the rounding of a step in the kernels' terms, and the table that decodes its result."""
+    """Return the rounding of a step as the kernels need it, and the table that decodes the step's result."""
     ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
     return _rounding(engine.result.format, engine.result.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> KernelRounding:
-    """Return the rounding of a total in the kernels' terms, and the table that decodes its result."""
+    """Return the rounding of a total as the kernels need it, and the table that decodes the total."""
     ends = (engine.result.overflow, engine.result.flush, engine.nan.code, engine.nan.invalid_code)
     return _rounding(engine.output, engine.output_rounding, *ends)
 
@@ -125,7 +125,7 @@ NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
 
 
 class GeneralSums:
-    """Dot products of two sides with the general kernel. A side has k numbers in each row."""
+    """Dot products of the rows of two sides, computed by the general kernel. Each row of a side has k numbers."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b
@@ -217,7 +217,10 @@ def rounded_addends(
 def stochastic_bits(
     engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]
 ) -> RandomBits:
-    """Return checked random bits. There are shape[:-1] results, with shape[-1] roundings each."""
+    """Return random bits of the given shape after a check.
+
+    The last axis has one entry for each rounding of a result.
+    """
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")
     largest = BINARY64.fraction_bits - engine.result.format.precision

@@ -26,10 +26,10 @@ _ONE = np.ones((1, 1))
 
 
 class GroupedSums:
-    """Dot products of two sides with an engine that has groups. A side has k numbers in each row.
+    """Dot products of the rows of two sides, for an engine that scales groups of products.
 
-    Raises ValueError for formats with infinities or NaN. Raises ValueError too if float64 has too few bits for the
-    sum of a group together with the window.
+    Each row of a side has k numbers. Raises ValueError for formats with infinities or NaN, and if float64 has too few
+    bits for the sum of a group together with the window.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:

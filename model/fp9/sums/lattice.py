@@ -1,4 +1,4 @@
-"""Search for rows whose low bits prevent that a power of two divides all products."""
+"""Search for rows with low bits. Without these rows, a higher power of two divides all products."""
 
 from __future__ import annotations
 

@@ -81,10 +81,10 @@ class _Kept:
 class Operand:
     """Codes of a format, prepared for several products (see `operand`).
 
-    The operand may be a left or right factor, and it may be transposed. A product needs the codes' numbers and
-    the powers of two that align them. The arrays are computed when an engine first needs them. The arrays are
-    cached as long as the operand or its transpose exists. A code takes 4 bytes in float32 or 8 in float64, and
-    8 more for engines with a window. Each order of axes in use needs this memory.
+    The operand may be a left or right factor, and it may be transposed. A product needs the codes' numbers and the
+    powers of two that align them. The arrays are computed when an engine first needs them. The arrays are cached as
+    long as the operand or its transpose exists. A code takes 4 bytes in float32 or 8 in float64, and 8 more for
+    engines with a window. An operand that is used both directly and transposed needs this memory twice.
     """
 
     __slots__ = ("_kept", "_swapped")

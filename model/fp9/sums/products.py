@@ -44,7 +44,7 @@ class SumOptions(TypedDict, total=False):
 
 
 class EngineKernel:
-    """An engine in the terms of the kernels for single steps: its rounding table, mode and decode table."""
+    """The parameters of an engine for the kernels of single steps: rounding table, mode and decode table."""
 
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
@@ -113,17 +113,15 @@ def dot(
 ) -> Any:
     """Return dot products over the last axis, summed in order, starting from `c`.
 
-    `a`, `b`: codes of a format, in shapes that broadcast against each other and have equal last axes. No format is
-    needed for arrays that know theirs (`fp9.Array`, ml_dtypes, en_dtypes, torch) and for operands (`fp9.operand`).
-    `c`: codes of the engine's output format, in the shape without the last axis. The default is +0. `format_c`
-    names the
-    format of plain codes.
-    `scale_a`, `scale_b`: exponents of powers of two that multiply an operand, -127..127. Give one, or one for each
-    vector, or with `block` one for each `block` products of a vector (last axis). The engine's `scaling` says
-    where scales are applied. With `scale_format` (e8m0, ue4m3, ue5m3, e6m2) the scales are codes of that format. A
-    NaN scale gives NaN.
-    `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis has one for every rounding
-    (`Engine.steps`), and one more if the whole sum is scaled.
+    `a`, `b`: codes of a format, in shapes that broadcast against each other and have equal last axes. Arrays that
+    know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch) and operands (`fp9.operand`) need no format argument.
+    `c`: codes of the engine's output format, in the shape without the last axis. The default is +0. `format_c` names
+    the format of plain codes. `scale_a`, `scale_b`: exponents of powers of two that multiply an operand, -127..127.
+    Give one scale, or one for each vector. With `block`, give one for each `block` products of a vector, in the last
+    axis. The engine's `scaling` says where scales are applied. With `scale_format` (e8m0, ue4m3, ue5m3, e6m2) the
+    scales are codes of that format. A NaN scale gives NaN. `random_bits`: integers of `random_width` bits for
+    stochastic rounding. The last axis has one integer for every rounding (`Engine.steps`), and one more if the whole
+    sum is scaled.
 
     Returns codes of `engine.output` in the shape without the last axis (in `out`, if given). With `flags`, also
     returns the flags (fp9.Flags bits, OR-ed over the steps, uint8).

@@ -158,7 +158,7 @@ def depth_bits(depth: int) -> int:
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether a zero can increase the largest exponent of a step.
 
-    This is so if the exponent of zero is above the exponent of some product or addend.
+    A zero does so if its exponent is above the exponent of a product or addend.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent

@@ -243,8 +243,8 @@ _ONE = np.ones((1, 1))
 def lowest_step(result: FixedFormat) -> int:
     """Return the exponent of the last place in the lowest binade.
 
-    Without subnormal numbers, return the exponent of the format's smallest power of two. If zero uses the code
-    of 2^lowest, this is the next power.
+    Without subnormal numbers, return the exponent of the format's smallest power of two. If zero uses the code of
+    2^lowest, return the next power of two.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

@@ -1,4 +1,7 @@
-"""Strategies with register tiles for engines without a window. A general kernel computes sums out of range."""
+"""Strategies with register tiles for engines without a window.
+
+If a sum leaves the range of these kernels, a general kernel computes it.
+"""
 
 from __future__ import annotations
 
@@ -171,7 +174,7 @@ def _held_step(a: Side, b: Side, depth: int) -> int:
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """Return the exponent of the fine step: a unit in which float64 holds a block's sum.
+    """Return the exponent of the fine step, a unit in which float64 holds the sum of a block.
 
     Most products and accumulators are multiples of this unit.
     """

@@ -105,7 +105,7 @@ def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
 def keep_within_bound() -> list[Entry]:
     """Remove the least recently used entries until the cache is within its limit. Return the removed entries.
 
-    Entries used within the last hour stay, since another process may be about to read them.
+    Entries that were used within the last hour are not removed, because another process may be about to read them.
     """
     kept = sorted((entry for kind in KINDS for entry in entries(kind)), key=lambda entry: entry.used)
     surplus, now, removed = sum(entry.size for entry in kept) - bound(), time.time(), []

@@ -150,7 +150,7 @@ class Rates:
 def over_parts(size: int, threads: int | None, work: Callable[[slice], None], part: int = STREAMED) -> None:
     """Call `work` with slices of `part` elements that cover range(size). Large arrays use threads as `run_parts` does.
 
-    Memory use, apart from input and output, does not grow with `size`. Raises ValueError for less than one thread.
+    The memory for intermediate results does not grow with `size`. Raises ValueError for less than one thread.
     """
     count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))

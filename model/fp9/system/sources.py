@@ -26,8 +26,8 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
     """Return the files of a module and of the modules that it imports, directly or not, by module name.
 
-    Only modules of some packages are included. Imports inside functions are included. Imports for type checking
-    alone, and imports of modules named by a string, are not.
+    Only modules of some packages are included. Imports inside functions are included. Imports that serve only type
+    checking, and imports of modules named by a string, are excluded.
     """
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}

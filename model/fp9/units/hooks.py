@@ -53,7 +53,10 @@ class Hook(Generic[P, R]):
         return function(unit, *args, **kwargs)
 
     def given(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[Unit], R]:
-        """Return a function of the unit alone. The function calls the hook with the unit and the given arguments."""
+        """Return a function whose only argument is the unit.
+
+        The function calls the hook with the unit and the given arguments.
+        """
         return lambda unit: self(unit, *args, **kwargs)
 
 

@@ -167,12 +167,12 @@ class MultiFpu(Unit):
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An
     integer operand occupies the low bits of a. An integer result is extended to the word.
 
-    The group `dot` sums products of 8-bit operands exactly. Their formats are those that `a_format` and `b_format`
-    select; a select beyond the 8-bit formats selects the last 8-bit format. The unit offers `dot4` if its word has 32
-    bits.
+    The group `dot` sums products of 8-bit operands exactly. `a_format` and `b_format` select the formats of the
+    operands. A select value beyond the 8-bit formats selects the last 8-bit format. The unit offers `dot4` if its
+    word has 32 bits.
 
-    The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. Its
-    result is infinity, or what the overflow policy puts in its place.
+    The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The
+    result is infinity, or the value by which the overflow policy replaces infinity.
 
     `overflow` lists the policies for 8-bit results. The port `overflow` selects one. Wider results overflow as in
     IEEE 754-2019 section 7.4. NaN results are canonical and positive. In formats with IEEE 754's special codes, a
@@ -298,7 +298,10 @@ class MultiFpu(Unit):
 
     @cached_property
     def lane_unit(self) -> MultiFpu:
-        """Return the unit of one lane. It has the same operations on the 8-bit formats alone, but no dot product."""
+        """Return the unit of one lane.
+
+        This unit has the same operations without dot products, and only the 8-bit formats.
+        """
         groups = tuple(group for group in self.groups if group is not FpuGroup.DOT)
         return MultiFpu(
             f"{self.name}_lane",
@@ -313,7 +316,10 @@ class MultiFpu(Unit):
 
     @cached_property
     def narrow_unit(self) -> MultiFpu:
-        """Return a unit of the 8-bit formats alone, without NaN boxing, as the operands of dot products are decoded."""
+        """Return a unit with only the 8-bit formats and without NaN boxing.
+
+        It decodes the operands of dot products.
+        """
         return MultiFpu(f"{self.name}_narrow", self.narrow)
 
     def format_port(self, operand: str) -> str:

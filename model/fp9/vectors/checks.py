@@ -101,7 +101,7 @@ def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
 
 
 def _other_inputs(vectors: VectorSet) -> list[str]:
-    """Return a description of the differences if the inputs are not those of their suite.
+    """Return a description of the differences if the inputs differ from the inputs of their suite.
 
     Inputs without a suite are not checked.
     """

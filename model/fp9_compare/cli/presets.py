@@ -20,9 +20,9 @@ def show_presets(folder: Path, as_json: bool) -> None:
     """For every GPU, format and output in a folder, find the preset that explains the rows. Show a table.
 
     Every preset is tried on each file, with the measured addend C and with +0 instead. Each row of the table lists
-    the presets for these operands first, then those of the narrowest window, then those of the fewest parameters.
-    Names joined by = are the same engine. "Not distinguished" lists other engines with the same results. If no
-    preset explains all rows, the first row that differs is shown step by step, and the exit code is 1.
+    presets in this order: presets for these operands, presets with the narrowest window, presets with the fewest
+    parameters. Names joined by = are the same engine. "Not distinguished" lists other engines with the same results.
+    If no preset explains all rows, the first row that differs is shown step by step, and the exit code is 1.
     """
     from fp9_compare import measured_rows as study  # slow to load
 

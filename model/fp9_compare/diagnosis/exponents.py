@@ -1,4 +1,7 @@
-"""Differences of the exponent field: it wraps around, misses a carry of the rounding, or 0 in it means zero."""
+"""Differences of the exponent field.
+
+The field wraps around, it misses a carry of the rounding, or its value 0 means zero.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ def _zero_at_zero(signed: bool) -> Callable[[Unit, Columns, Results], Results]:
 def _wrapped(carries: bool) -> Callable[[Unit, Columns, Results], Results]:
     """Return a function that computes results with a wide exponent and keeps the low bits of it.
 
-    Without `carries`, the exponent is that of the truncated number.
+    Without `carries`, the result has the exponent of the truncated number.
     """
 
     def changed(unit: Any, inputs: Columns, results: Results) -> Results:

@@ -99,8 +99,8 @@ class Saved:
     """Data from a forward pass for the backward pass: operands (n, in) and (out, in), and the shape of x.
 
     `product` holds the codes of the forward engine's output (n, out), or FP32 numbers if there is no engine.
-    `earlier` holds the factor of the first gradient. If the backward pass runs again, it uses this factor, and does
-    not update a scale that depends on earlier tensors.
+    `earlier` holds the gradient's scale factor from the first backward pass. If the backward pass runs again, it uses
+    this factor, and does not update a scale that depends on earlier tensors.
     """
 
     recipe: Choices

@@ -3,8 +3,8 @@
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
 
-Each sum loops through its own register in one clock cycle. One stage adds the products to the chunk. The next
-stage adds a finished chunk to the total. Operations keep their order, so no operation waits for another.
+Each sum has its own register and a loop of one clock cycle. One stage adds the products to the chunk. The next stage
+adds a finished chunk to the total. Operations keep their order, so no operation waits for another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Several lanes in one `cast`. Each stage contains all lanes; logic beside the lanes computes the running amax."""
+"""Several lanes in one `cast`. Each stage contains all lanes. Separate logic computes the running amax."""
 
 from __future__ import annotations
 

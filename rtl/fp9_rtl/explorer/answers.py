@@ -50,7 +50,9 @@ def sheet(asked: Mapping[str, str]) -> Record:
 
 
 def area(asked: Mapping[str, str]) -> Record:
-    """Return the area and delay of a unit, or the progress of their measurement. The arguments are those of `sheet`.
+    """Return the area and delay of a unit, or the progress of their measurement.
+
+    The arguments are the same as for `sheet`.
 
     The caller repeats the request until the measurement is finished.
     """

@@ -31,8 +31,8 @@ def tdata_bits(ports: tuple[Port, ...]) -> int:
 class AxiStream(wiring.Component):
     """AXI4-Stream wrapper of a unit. The slave `s_axis_*` takes operands, and the master `m_axis_*` outputs results.
 
-    `tlast` and `tuser` pass through a chain of registers beside the unit. This chain advances together with the
-    unit. `tuser` has `user_bits` bits; with 0 bits the port does not exist.
+    `tlast` and `tuser` pass through a separate chain of registers. This chain advances together with the unit.
+    `tuser` has `user_bits` bits; with 0 bits the port does not exist.
     """
 
     def __init__(self, unit: Unit, user_bits: int = 0) -> None:

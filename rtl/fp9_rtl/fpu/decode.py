@@ -118,7 +118,7 @@ class DecodeMulti(Step):
             m.d.comb += [o.a.eq(upper), o.c.eq(lower), o.single.eq(0)]
 
     def _target(self, m: Module) -> None:
-        """Drive the rounder's target. The last target is that of all integers."""
+        """Drive the rounder's target. The last target represents all integer formats."""
         formats, o = self._unit.formats, self.o
         if "target" not in o.shape().members:
             return

@@ -28,7 +28,10 @@ class Chart(Enum):
 
 @dataclass(frozen=True)
 class Variant:
-    """One unit of a study. It is compared with the variant labelled `over`, by default the study's first variant."""
+    """One unit of a study.
+
+    The variant is compared with the variant labelled `over`, by default the study's first variant.
+    """
 
     label: str
     unit: Unit

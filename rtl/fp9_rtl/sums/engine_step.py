@@ -85,7 +85,7 @@ def has_integers(unit: Dot) -> bool:
 def is_pair(unit: Dot) -> bool:
     """Return whether the sum uses the module `pair`.
 
-    That module explains why it needs rounding to nearest and products that are not subnormal.
+    The module requires rounding to nearest and products that are not subnormal; its docstring explains why.
     """
     engine = unit.engine.within_chunk
     return (

@@ -1,9 +1,9 @@
 """The two fixed mappings of a flattened netlist to standard cells.
 
-Results of Yosys' default script vary too much to compare variants of a unit. It made a two-format multiply-adder
-smaller than the one-format multiply-adder inside it. The scripts here order such pairs correctly and repeat within
-1-2 points. All five scripts start from the same netlist. The area-optimised mapping is the smallest of four
-results. The delay-balanced mapping has one script.
+Results of Yosys' default script vary too much to compare variants of a unit. The default script made a two-format
+multiply-adder smaller than the one-format multiply-adder inside it. The scripts here order such pairs correctly and
+repeat within 1-2 points. All five scripts start from the same netlist. The area-optimised mapping is the smallest of
+four results. The delay-balanced mapping has one script.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def synthesise_unit(
 ) -> Synthesis:
     """Measure the circuit (`synthesis.circuit`) of a unit specification.
 
-    Arguments and errors are those of `synthesise`.
+    Arguments and errors are the same as for `synthesise`.
     """
     return synthesise(
         unit_circuit(unit),

@@ -42,7 +42,7 @@ class Exposed(NamedTuple):
     clock.
 
     Its ports are the unit's ports, the handshake, and the registers. `before` holds the ports of the registers'
-    current values, `after` those of their next values.
+    current values, and `after` holds the ports of their next values.
     """
 
     verilog: str

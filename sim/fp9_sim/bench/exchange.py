@@ -62,7 +62,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Order:
-    """What the bench must do: the vectors to drive, and whether to stall and to measure coverage.
+    """The task of the bench: the vectors to drive, and whether to stall and to measure coverage.
 
     `seed` determines stalls and resets. For a unit with stages, a result comes `latency` clocks after its operation
     if there are no stalls. An `elastic` unit takes operations and gives results at any time, at most `latency`

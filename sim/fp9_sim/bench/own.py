@@ -18,9 +18,9 @@ class Bench:
     """A test bench of one unit. Queue operations with `send`, run them with `run`, and `check` the results.
 
     `seed` and `stalls` choose the pauses of driver and monitor. `names` maps ports of the specification to ports of
-    the DUT that have another name. `latency` is the number of clocks from operation to result, by default that of
-    the specification. With `elastic`, a result may come in any later clock. A combinational unit needs no `start`
-    and no `reset`.
+    the DUT that have another name. `latency` is the number of clocks from operation to result. The default is the
+    latency of the specification. With `elastic`, a result may come in any later clock. A combinational unit needs no
+    `start` and no `reset`.
     """
 
     def __init__(

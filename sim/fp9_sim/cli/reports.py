@@ -32,7 +32,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class Reports:
-    """What the user asked for: the time of a proof in seconds, and files for reports."""
+    """Options of the user: the time of a proof in seconds, and files for reports."""
 
     seconds: float | None
     junit: Path | None

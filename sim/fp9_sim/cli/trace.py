@@ -37,10 +37,10 @@ def trace(
 ) -> None:
     """Show every intermediate field of one operation of UNIT.
 
-    The fields are those of the generated circuit, in the order of the data, beside the exact terms of the operation.
-    With --verilog, the fields of the edited files stand beside them, and the first difference is marked. UNIT can
-    also be the mapping of third-party RTL. Codes are numbers such as 0x3c; ports that are not given are 0. A unit
-    with state shows an operation of a suite, --at INDEX, after the operations before it.
+    The table lists the fields of the generated circuit in data-flow order, and next to them the exact terms of the
+    operation. With --verilog, the table also lists the fields of the edited files and marks the first difference.
+    UNIT can also be the mapping of third-party RTL. Codes are numbers such as 0x3c; ports that are not given are 0. A
+    unit with state shows an operation of a suite, --at INDEX, after the operations before it.
 
     \b
       fp9 trace fma_fp32_ocp a=0x39 b=0x3c b_format=1 c=0x3f800001

@@ -85,7 +85,7 @@ class Sum:
 
         `invalid` needs an operand format with infinity. `underflow` needs a term below the result's smallest ulp.
         `overflow` needs products that reach the ulp of the largest result, or a rounding or truncation away from
-        zero. Rounding to odd does not overflow a largest result whose last bit is 1.
+        zero. If the last bit of the largest result is 1, rounding to odd never overflows.
         """
         if self.within is not None and self.within.raises(flags):
             return True

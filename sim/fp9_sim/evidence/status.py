@@ -149,7 +149,7 @@ def summary(items: Sequence[Item]) -> str:
 
 
 def certified_names() -> set[str]:
-    """Return the names of certified catalogue units, by the records below the current directory.
+    """Return the names of catalogue units that are certified by the records below the current directory.
 
     Raises ValueError, with the searched path, if there are no records.
     """

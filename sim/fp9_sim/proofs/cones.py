@@ -159,7 +159,7 @@ class Circuit:
     def _gates(self, free: Mapping[str, Bits], shown: Mapping[str, Bits], words: set[str]) -> dict[str, Any]:
         """Return the gates that drive the nets `shown`, as a module of a Yosys design.
 
-        Its inputs are the `free` nets that these gates or `words` use.
+        The module's inputs are the `free` nets that these gates or `words` use.
         """
         first = 1 + max(bit for cell in self.cells.values() for bit in nets_of(cell, "input", "output"))
         cut: dict[int | str, int] = {}

@@ -152,8 +152,8 @@ class Netlist:
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
         """Return the Verilog of an obligation: the steps, and the specification `text`.
 
-        The inputs are the nets that the steps and `text` read. For a term in `adds` the input is the term's ones'
-        complement, which still takes every value.
+        The inputs are the nets that the steps and `text` read. For a term in `adds`, the input is the one's
+        complement of the term. The input therefore still takes every value.
         """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))

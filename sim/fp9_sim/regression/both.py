@@ -43,7 +43,7 @@ def compare(
 ) -> Comparison:
     """Run the same vectors on Icarus and on Verilator in parallel, and compare the results.
 
-    Arguments and errors are those of `regress`. Don't-care outputs may differ, because Verilator has no x.
+    Arguments and errors are the same as for `regress`. Don't-care outputs may differ, because Verilator has no x.
     """
     checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
 

@@ -49,7 +49,7 @@ class Build:
 
 
 def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: str | None = None) -> Build:
-    """Build a unit's design. Arguments and errors are those of `build_design`."""
+    """Build a unit's design. Arguments and errors are the same as for `build_design`."""
     ports = (*unit.inputs, *unit.outputs, *unit.control_inputs, *unit.control_outputs)
     return build_design(unit.name, [port.name for port in ports], verilog, simulator, folder, waves)
 

@@ -28,7 +28,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the fields of a record with these runs. Circuit and provenance are those of the last run."""
+    """Return the fields of a record with these runs. Circuit and provenance come from the last run."""
     last = runs[-1]
     return {
         "unit": unit,

@@ -31,8 +31,8 @@ class Area:
     """Areas in gates (NAND2) and delays in ns of the DUT and of fp9's unit, for one library and mapping.
 
     `peer` is the name of the mapping file. `circuit_sha256` is the digest of fp9's complete unit, and
-    `verilog_sha256` that of the DUT's synthesised text. `share` tells whether Yosys looked for operators to share
-    in both designs.
+    `verilog_sha256` is the digest of the DUT's synthesised text. `share` tells whether Yosys looked for operators to
+    share in both designs.
     """
 
     peer: str

@@ -1,4 +1,4 @@
-"""Run third-party Verilog as a box, to identify its accumulator. The engine in its mapping is ignored."""
+"""Run third-party Verilog as a black box, to identify its accumulator. The engine in its mapping is ignored."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Collected:
 def collect(given: Sequence[Path | str]) -> Collected:
     """Return the sources that paths name. All paths become absolute.
 
-    A folder stands for all its sources, packages before the files that use them. Raises ValueError for a folder
+    A folder means all its source files. Packages come before the files that use them. Raises ValueError for a folder
     without sources, a missing file, and an entry of a list that is not understood.
     """
     found = Collected()

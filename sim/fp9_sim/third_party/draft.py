@@ -20,7 +20,7 @@ _LOW = re.compile(r".*(?:rst|reset)_?(?:n|ni|b|l)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Given:
-    """What the user gives for a draft beside the sources: folders of includes, macros, and parameters of the top."""
+    """Options for a draft: include folders, macros, and parameters of the top module."""
 
     include: tuple[Path, ...] = ()
     defines: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ write_verilog -noattr unit.v
 
 
 def design_proof(design: Design, seconds: float | None, sound: bool) -> list[Check]:
-    """Prove the values of a design within some seconds. Arguments are those of `proof_checks`.
+    """Prove the values of a design within some seconds. Arguments are the same as for `proof_checks`.
 
     Registers are read as wires, so the latency and the handshake are not part of the proof.
     """

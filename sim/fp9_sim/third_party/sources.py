@@ -33,7 +33,10 @@ def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], 
 
 
 def source_text(files: Sequence[Path], top: str) -> str:
-    """Return the text of files whose paths are relative to the current folder. Arguments are those of `text_of`."""
+    """Return the text of files whose paths are relative to the current folder.
+
+    Arguments are the same as for `text_of`.
+    """
     return text_of(Path("files"), top, [str(file.absolute()) for file in files], [], {})
 
 

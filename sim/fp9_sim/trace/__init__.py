@@ -1,4 +1,4 @@
-"""One operation in detail: the circuit's intermediate fields by stage, beside the exact terms of the model."""
+"""One operation in detail: the circuit's intermediate fields by stage, with the exact terms of the model."""
 
 from fp9_sim.trace.fields import Field, Trace, traced
 from fp9_sim.trace.layout import save_file

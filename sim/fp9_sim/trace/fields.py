@@ -57,8 +57,8 @@ def traced(
 
     `waves` is a file for the waveforms of that circuit, or else of the generated one.
 
-    The fields are those of the generated circuit. Raises ValueError for a unit whose results belong to blocks, and
-    the errors of `signals`.
+    The fields belong to the generated circuit. Raises ValueError for a unit whose results belong to blocks, and the
+    errors of `signals`.
     """
     if unit.group > 1:
         raise ValueError(f"{unit.name}: its results belong to blocks of {unit.group} operations; trace a unit without")

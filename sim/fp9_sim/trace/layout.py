@@ -15,7 +15,9 @@ _HEX, _TRANSLATED = "@22", "@2022"
 
 
 def save_file(unit: Unit, waves: Path) -> list[Path]:
-    """Write a save file and its translation files beside a waveform file. Return their paths, the save file first.
+    """Write a save file and its translation files into the folder of a waveform file.
+
+    Return their paths, the save file first.
 
     A port with several formats is translated by its first one.
     """

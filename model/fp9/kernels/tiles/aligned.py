@@ -114,7 +114,10 @@ def _edges(s, row):
 
 @called
 def _steps(s, t, some, others, marks):
-    """Run one step on all rows of a panel. `others` holds the fields of `Ends`, `Losses`, both or neither."""
+    """Run one step on all rows of a panel.
+
+    `others` holds the fields of `Ends`, the fields of `Losses`, both, or nothing.
+    """
     a, power_a, values, powers, panel, first, last, redo = some
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
     times = panel.shape[0] // ROWS
@@ -141,11 +144,11 @@ def _binades(products):
 def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
     """Run steps of s.products products with a window, and write the accumulators to `out`.
 
-    `a` (m, k) and `b` (k, n) are finite. `power_a` (bytes, a's shape) holds the exponents for alignment.
-    `low_a` holds the exponents of the lowest bits. `low_a` is None if the window is so short that few steps fit
-    it. `power_b` and `low_b` are the same for b. `redo` (m, panels) is set where sums are wrong, because they
-    left these kernels' range. With the rounding `join`, every chunk of `length` products is summed from zero,
-    and then added to an accumulator in float64.
+    `a` (m, k) and `b` (k, n) are finite. `power_a` (bytes, a's shape) holds the exponents for alignment. `low_a`
+    holds the exponents of the lowest bits. `low_a` is None if the window is so short that few steps fit it. `power_b`
+    and `low_b` hold the exponents of b in the same way. `redo` (m, panels) is set where sums are wrong, because they
+    left these kernels' range. With the rounding `join`, every chunk of `length` products is summed from zero, and
+    then added to an accumulator in float64.
 
     `lost` may be None. Otherwise it holds three arrays: the lowest-bit exponents of a, those of b, and marks.
     Marks are integers of the accumulators' shape and width. A mark is set after an inexact step. A mark is

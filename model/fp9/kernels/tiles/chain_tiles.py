@@ -61,7 +61,7 @@ def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
 
 
 def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
-    """Return the bits that rounding changed. The result is negative if the sum may be tiny.
+    """Return the bits that rounding changed, as a negative number if the sum may be tiny.
 
     `doubt` is 1 if the carrier may have lost bits of a sum that may be tiny.
     """
@@ -137,9 +137,10 @@ def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = Fals
 
 
 def watched_tile(rows: int) -> Any:
-    """Return a tile without rounding. The accumulators come from one panel and the results go to another panel.
+    """Return a function that adds products to a tile without rounding.
 
-    The tile returns whether a step was inexact.
+    The function reads accumulators from one panel and writes results to another panel. It returns whether a step was
+    inexact.
     """
 
     def tile(code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, row: Any, steps: Any) -> None:
@@ -150,9 +151,9 @@ def watched_tile(rows: int) -> Any:
 
 
 def directed_tiles(rows: int, mode: int) -> Any:
-    """Return tiles without rounding, for a list of first rows.
+    """Return functions that add products to tiles without rounding, one function for each first row.
 
-    The accumulators come from one panel and the results go to another panel. The processor rounds in the mode
+    A function reads accumulators from one panel and writes results to another panel. The processor rounds in the mode
     `mode`.
     """
 

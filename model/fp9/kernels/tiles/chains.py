@@ -85,7 +85,7 @@ def plain_flagged(a, b, acc, inexact, begin, end):
     """Do the same as `plain`, and mark in `inexact` the accumulators with an inexact step.
 
     To find inexact steps, sums are rounded down and also rounded up. The two sums differ after the first inexact
-    step. Both are computed only if the processor reports an inexact operation.
+    step. The two sums are computed only if the processor reports an inexact operation.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)

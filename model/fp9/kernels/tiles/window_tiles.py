@@ -1,10 +1,10 @@
-"""One step with an alignment window, in vector code.
+"""Vector code for one step with an alignment window.
 
-Alignment uses an ordinary float addition. Let p be the number of the carrier's fraction bits. A sum of
-magnitudes starts at 2^p window units and stays below twice that. The last bit of the sum is then one unit. With
-rounding toward zero, one fused multiply-add then multiplies, aligns, truncates and adds. One sum is over all
-magnitudes, another over the magnitudes of negative products. Both give the result. Exponents are bytes, and a
-whole register of them is compared at a time.
+Alignment uses an ordinary float addition. Let p be the number of the carrier's fraction bits. A sum of magnitudes
+starts at 2^p window units and stays below twice that. The last bit of the sum is then one unit. With rounding toward
+zero, one fused multiply-add then multiplies, aligns, truncates and adds. Two sums give the result: the sum of all
+magnitudes, and the sum of the magnitudes of negative products. Exponents are bytes, and a whole register of them is
+compared at a time.
 
 If the window holds all bits of a step's products and accumulators, nothing is truncated. The products are then
 summed directly.
@@ -280,7 +280,7 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 @inlined
 def ends_of_columns(ends, power_b, low_b):
-    """Write the highest and lowest exponents over the packed columns of b into `ends` (2, products).
+    """Write the highest and the lowest exponent of each row of b over all packed columns into `ends` (2, products).
 
     Return the highest and lowest exponent overall. The exponents are bytes.
     """

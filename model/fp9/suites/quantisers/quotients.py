@@ -1,4 +1,6 @@
-"""Corner blocks of quantisers with a tensor scale t: blocks at which scales, elements or tries change.
+"""Corner blocks of quantisers with a tensor scale t.
+
+At these blocks the scale, an element or the choice between two scales changes.
 
 Some rules try two divisors of amax and take the one with the smaller error. Each family is derived from the
 specification alone:
@@ -200,8 +202,8 @@ def _alone(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield a number, a block scale and a tensor scale. The number is 2^-bit quanta below the scaled midpoint.
 
-    With the number x, the midpoint times both scales is the odd integer x 2^bit + 1, times a power of two. This
-    integer is a multiple of the odd part of midpoint times block scale. The quotient is the significand of the
+    With the number x, the midpoint times both scales is the odd integer x 2^bit + 1, times a power of two. This odd
+    integer is a multiple of the odd part of (midpoint times block scale). The quotient is the significand of the
     tensor scale. The number is `shift` bits shorter than a normal source number.
     """
     digits = unit.source.precision - shift + bit
@@ -276,8 +278,8 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks whose tries have nearly equal errors.
 
     The tensor scale is the last value before the other try becomes better, or the first value after. In a third of
-    the blocks most numbers are zero, so that errors can be equal. In another third all numbers are near amax, so
-    that sums are long. One third of the scales are among the lowest, one third among the largest.
+    the blocks most numbers are zero, so that errors can be equal. In one third of the blocks, all numbers are near
+    amax, so that their sum has many bits. One third of the scales are among the lowest, one third among the largest.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)

@@ -1,8 +1,8 @@
 """Corner operations of an infinite product and a finite product with opposite bits.
 
-A circuit may add the bits of an infinity like those of a number: as the power of two above the largest number.
-The circuit then ignores this sum. If another product cancels the bits, the sum is zero. Errors in the handling of
-a zero sum then become visible.
+A circuit may add an infinity as if it were a number, the power of two above the largest number. The circuit then
+ignores this sum. If another product cancels the bits, the sum is zero. Errors in the handling of a zero sum then
+become visible.
 """
 
 from __future__ import annotations

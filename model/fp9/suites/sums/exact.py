@@ -211,9 +211,9 @@ def _places(unit: Mac) -> Inputs:
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return sequences for the products of every pair of operand classes.
 
-    The sequence loads the product, holds it, adds another product, adds the negated product, and clears the
-    register. The product occurs in the first lane alone. In the other lanes it occurs with and without finite
-    products beside it.
+    The sequence loads the product, holds it, adds another product, adds the negated product, and clears the register.
+    In the first lane, the product is the only one of the operation. In other lanes, the product occurs with and
+    without finite products in the remaining lanes.
     """
     first = _in_first_lane(unit, rng)
     parts = [first]

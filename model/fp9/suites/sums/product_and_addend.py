@@ -168,7 +168,8 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
     """Return the magnitudes of the factors of small products that are at least `least`.
 
-    With operands of at most 8 bits these are the smallest such products. A wider operand is rounded up for the other.
+    With operands of at most 8 bits, these products are the smallest of this kind. A wider operand is rounded up for
+    the other.
     """
     x, y, sizes = by_size(a, b)
     at = np.minimum(np.searchsorted(sizes, least), len(sizes) - 1)

@@ -1,4 +1,4 @@
-"""Corner operations of several products: each lane alone, and interactions of lanes.
+"""Corner operations of several products: operations that use one lane, and interactions of lanes.
 
 The cases with interactions are:
 
@@ -246,7 +246,9 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
 
 
 def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return equal products in many lanes, whose sum carries far, and one smaller product at any lower position.
+    """Return equal products in many lanes and one smaller product at any lower position.
+
+    The sum of the equal products has a long carry.
 
     At the lowest position the smaller product is fully lost.
     """

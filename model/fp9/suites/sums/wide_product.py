@@ -142,7 +142,10 @@ def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> T
 
 
 def _walking(fmt: FixedFormat, count: int, rng: np.random.Generator) -> list[Triple]:
-    """Return walking codes of every exponent in all operands at once. Further operations use 0 or 1 as factors."""
+    """Return operations in which all operands have walking-bit codes of one exponent, for every exponent.
+
+    Further operations use 0 or 1 as factors.
+    """
     codes = walking_codes(fmt).astype(np.uint32)
     x, y, z = (rng.choice(codes, count) for _ in range(3))
     one = np.uint32(fmt.bias << fmt.fraction_bits)

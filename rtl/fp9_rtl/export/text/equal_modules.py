@@ -24,11 +24,10 @@ Passing = Mapping[tuple[End, End], set[int]]
 
 @dataclass(frozen=True)
 class Step:
-    """A Verilog module. It may stand for several equal modules with the same parent.
+    """A Verilog module. One entry can represent several equal modules with the same parent.
 
-    `path` leads to the module from the top. `names` are the instance names of all modules that it stands for.
-    `kept` is the number of register bits in each of them. `computes` is False for a module that only contains other
-    steps.
+    `path` leads to the module from the top. `names` are the instance names of all modules that it represents. `kept`
+    is the number of register bits in each of them. `computes` is False for a module that only contains other steps.
     """
 
     path: Path

@@ -63,8 +63,9 @@ def carry_places(unit: Dot) -> int:
 
 
 class Term(NamedTuple):
-    """A number in the window. The exponent is that of the highest bit position. It has no meaning if the number is
-    zero.
+    """A number in the window.
+
+    `exponent` belongs to the highest bit position, and has no meaning if the number is zero.
     """
 
     value: Value

@@ -1,4 +1,6 @@
-"""Sums of even products and of odd products in two windows, joined with floor. Then the addend is added (CDNA3).
+"""Sums of even and of odd products, each in its own window.
+
+Both sums are added and rounded down, then the addend is added (CDNA3).
 
     even sum     xxxxxxxxxxxxxxxxxxxxxxxxxxx          toward zero, in the window below its own largest exponent
     odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx  (the same)

@@ -4,7 +4,8 @@
 * Addend beside the window (`beside`): the truncated sum of the products, then the addition as in a multiply-add.
 * Interleaved (`interleaved`): even and odd products separately, then their sum and the addend.
 
-In the last two cases the products' window comes before the addend. In an accumulator it comes before the loop.
+In the last two cases, the window of the products is formed before the addend is added. In an accumulator it comes
+before the loop.
 """
 
 from __future__ import annotations
@@ -103,7 +104,10 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _facts(unit: Dot) -> SumFacts:
-    """Return facts about the window's sums. With scales, a sum can be subnormal or overflow."""
+    """Return the facts about the sums that decide which hardware can be omitted.
+
+    With scales, a sum can be subnormal or overflow.
+    """
     facts = sum_facts(unit)
     return facts if unit.scale is None else replace(facts, below_normal=True, overflow=True)
 

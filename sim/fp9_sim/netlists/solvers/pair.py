@@ -42,9 +42,9 @@ sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 class Pair:
     """A netlist with a unit's ports and a `select` input. The value 0 selects the original circuit.
 
-    `operations` are columns of the unit's inputs, and the first of the `patterns`. `patterns` has a row for each
-    bit of all `inputs`, and a bit for each pattern. `literals` maps input nets to literals of `graph`. `right` maps
-    all nets of the original circuit to literals. `state` holds (D, Q) of every state register. `ignored` holds
+    `operations` are columns of the unit's inputs. These operations are the first `patterns`. `patterns` has a row for
+    each bit of all `inputs`, and a bit for each pattern. `literals` maps input nets to literals of `graph`. `right`
+    maps all nets of the original circuit to literals. `state` holds (D, Q) of every state register. `ignored` holds
     register bits that need not agree.
     """
 

@@ -52,7 +52,7 @@ def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
 def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
     """Return two cases: one for the block, and one for the stages after it.
 
-    The block's control expects a number with an inverted lowest bit.
+    The control of the block claims that the lowest bit of a number is inverted.
     """
     block = Case(_TRACKED, {}, _tracked(unit, 0), _tracked(unit, 1))
     behind = [dataclasses.replace(case, name=_BEHIND) for case in order_cases()] if unit.stages > 1 else []

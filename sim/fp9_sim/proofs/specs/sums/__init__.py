@@ -1,1 +1,1 @@
-"""Specifications of dot products in parts: products, alignment, addition, rounding."""
+"""Specifications of dot products, as lemmas about products, alignment, addition and rounding."""

@@ -1,4 +1,5 @@
-"""Specification in parts of dot products whose window starts at the largest product (`fp9_rtl.sums.window.beside`).
+"""Specification of dot products whose window starts at the largest product, divided into lemmas
+(`fp9_rtl.sums.window.beside`).
 
 Products and addend lose their bits below the window, as the accumulator model states. If all products are zero, no
 bits are lost. The sum of the products is normalised, then added exactly to the truncated addend, and rounded once.

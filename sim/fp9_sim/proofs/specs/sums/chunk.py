@@ -1,4 +1,5 @@
-"""Specification of an accumulator with chunks, in parts: the product, one step of the open chunk, one of the total.
+"""Specification of an accumulator with chunks, as lemmas about the product, a step of the open chunk and a step of
+the total.
 
 By induction over operations, the registers hold the state of the accumulator model: the chunk, its number of steps,
 and the total.
@@ -98,7 +99,7 @@ def _flags() -> str:
 def _counted(unit: Dot) -> ConeLemma:
     """Return the lemma about the chunk's number of steps and the operation's effect on the total.
 
-    The number is always below that of a full chunk.
+    The number is always below the number of steps in a full chunk.
     """
     steps = unit.engine.steps_of_chunk
     never = f"{_COUNT}.held >= {steps}"

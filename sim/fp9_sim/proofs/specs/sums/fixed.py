@@ -1,4 +1,4 @@
-"""Specification of exact fixed-point sums, in parts: products, their positions, the sum, its rounding.
+"""Specification of exact fixed-point sums, as lemmas about the products, their positions, the sum and the rounding.
 
 Tables of the formats' exact values give the products. Every product is shifted into a fixed-point field. The
 addend is shifted into a window around the field (`fp9_rtl.sums.fixed.sum`). All terms are then integers. The

@@ -1,4 +1,5 @@
-"""Specification of a Kulisch accumulator, in parts: products, their positions, one register step, its rounding.
+"""Specification of a Kulisch accumulator, as lemmas about products, their positions, one register step and the
+rounding.
 
 By induction over operations, the register holds the exact sum of all products since the last LOAD or CLEAR, modulo
 the register's range.

@@ -1,5 +1,6 @@
-"""Specification in parts of products at their positions in a fixed-point field. Negative products are inverted
-bitwise.
+"""Specification, as lemmas, of products at their positions in a fixed-point field.
+
+Negative products are inverted bitwise.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ STEPS = ("decode", "multiply")
 class Products:
     """The products of a unit. The circuit adds `bias` to the exponent of a product's first bit.
 
-    With `zeros`, the circuit has a net that marks zero products. Without it, a zero product has the significand 0.
+    With `zeros`, the circuit has a net that marks zero products. Without this net, a zero product has the significand
+    0.
     """
 
     unit: Dot

@@ -1,4 +1,4 @@
-"""Specification of a sum of many terms, in parts: carry-save adders, a final addition, magnitude and sign.
+"""Specification of a sum of many terms, as lemmas about carry-save adders, a final addition, magnitude and sign.
 
 Terms are in ones' complement, so each term equals its number modulo 2^width - 1. A carry-save adder
 replaces three numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves this for any

@@ -1,4 +1,4 @@
-"""Specification of dot products in a window, in parts: products, alignment, their sum, its rounding.
+"""Specification of dot products in a window, as lemmas about products, alignment, sum and rounding.
 
 Tables of the formats' exact values give the products. The window starts at the largest exponent of all nonzero
 terms, as the accumulator model states. Every term loses its bits below the window. The remaining terms are
@@ -70,7 +70,7 @@ def lemmas(unit: Dot) -> tuple[Lemma, ...]:
 
 
 def passed(unit: Dot) -> dict[str, str]:
-    """Return the nets that may bypass a step. Each is mapped to the net that replaces it."""
+    """Return the nets that may bypass a step. The result maps each net to the net that replaces it."""
     signs = {f"align.{name}_sign": f"multiply.{name}_sign" for name in unit.lane_names("product")}
     return {**signs, "align.addend_sign": f"{_addend(unit)}[{unit.engine.addend_format.bits - 1}]"}
 
