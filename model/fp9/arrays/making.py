@@ -63,14 +63,19 @@ def quantise(
     """Return numbers as an array with scales computed from the largest magnitudes, in the shape of `x`.
 
     - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block share a
-    scale along `axis`. - `per`: which numbers share a scale, for a format of single numbers. Values of `per` are
-    "tensor" (the default), "row" (last axis), "column" (last axis but one), or an integer, the block length along
-    `axis`. A scale is the lowest power of two with which nothing saturates. For an integer `per`, `rule` determines
-    the scales. The last block of an axis may be shorter and has its own scale. - `x`: float64, float32, float16,
-    bfloat16 or integers. Each number divided by its scale is rounded once. - `rounding`: nearest even by default.
-    `fp9.encode` explains `random_bits`, `random_width` and `rng`. - `tensor_scale`: an FP32 number that multiplies an
-    array of NVFP4, or "amax" for the result of `fp9.blocks.tensor_scale`. - `square`: blocks of length x length over
-    the last two axes. - `accumulator`: the accumulator of `a @ b` (see `fp9.accumulator`).
+      scale along `axis`.
+    - `per`: which numbers share a scale, for a format of single numbers. Values of `per` are "tensor" (the
+    default), "row" (last
+      axis), "column" (last axis but one), or an integer, the block length along `axis`. A scale is the lowest power
+      of two with which nothing saturates. For an integer `per`, `rule` determines the scales. The last block of an
+      axis may be shorter and has its own scale.
+    - `x`: float64, float32, float16, bfloat16 or integers. Each number divided by its scale is rounded once.
+    - `rounding`: nearest even by default. `fp9.encode` explains `random_bits`,
+      `random_width` and `rng`.
+    - `tensor_scale`: an FP32 number that multiplies an array of NVFP4, or "amax" for the result of
+      `fp9.blocks.tensor_scale`.
+    - `square`: blocks of length x length over the last two axes.
+    - `accumulator`: the accumulator of `a @ b` (see `fp9.accumulator`).
 
     >>> import fp9
     >>> quantise([[1.0, -0.5, 500.0, 3.0]], "mxfp8_e4m3", rule="rceil")
@@ -144,9 +149,8 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
     """Round numbers to a format or block format, and return them in the dtype of x (float32 for integers).
 
-    For a format, the options are the same as for `encode`, and the result is multiplied by the scale. For a block
-    format, or with `per`, the options are the same as for `quantise`. Numbers that the dtype cannot hold are rounded
-    to it.
+    For a format, options are as for `encode`, and the scale is undone. For a block format, or with `per`, they
+    are as for `quantise`. Numbers that the dtype cannot hold are rounded to it.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

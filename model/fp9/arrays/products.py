@@ -52,9 +52,9 @@ def matmul(
     the arrays' accumulator, else the accumulator of `fp9.accumulator(...)`, else `fma_fp32`. With `flags`, also
     return `fp9.Flags` bits as uint8.
 
-    `dot` explains the other arguments. Leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and of
-    the scales broadcast to the result's. `scale_a` is one exponent, or has shape (..., M), or with `block` (..., M,
-    blocks). `scale_b` is one exponent, or has shape (..., N), or with `block` (..., blocks, N). `threads` is the
+    Other arguments are as for `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and
+    of the scales broadcast to the result's. `scale_a` is one exponent, or has shape (..., M), or with `block` (...,
+    M, blocks). `scale_b` is one exponent, or has shape (..., N), or with `block` (..., blocks, N). `threads` is the
     maximum number of threads; None means one per core. `progress` is called with the fraction done.
 
     >>> import fp9
@@ -81,14 +81,19 @@ def dot(
     """Return dot products over the last axis, summed in order, starting from `c`.
 
     - `a`, `b`: arrays that carry their format (`fp9.Array`, ml_dtypes, en_dtypes, torch), operands (`fp9.operand`),
-    or codes with `format_a` and `format_b`. Shapes broadcast; the last axes must be equal. - `c`: the start value, +0
-    by default. `c` has the engine's output format and the result's shape. `format_c` is the format of plain codes. -
-    `matmul` explains `engine` and the type of the result. - `scale_a`, `scale_b`: exponents of two that multiply an
-    operand, -127..127. Give one exponent, or one per vector. With `block`, give one for every `block` products of a
-    vector (last axis). The engine's `scaling` defines where they are applied. - `scale_format`: the scales are codes
-    of this format instead (e8m0, ue4m3, ue5m3, e6m2). A NaN scale gives NaN. - `random_bits`: integers of
-    `random_width` bits for stochastic rounding. The last axis has one for every rounding (`Engine.steps`), and one
-    more if the whole sum is scaled. Alternatively `rng` is a seed or a NumPy Generator.
+      or codes with `format_a` and `format_b`. Shapes broadcast; the last axes must be equal.
+    - `c`: the start value, +0 by default. `c` has the engine's output format and the result's shape. `format_c` is
+    the
+      format of plain codes.
+    - `engine`: see `matmul`, which also explains the type of the result.
+    - `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127. Give one exponent, or one per
+    vector.
+      With `block`, give one for every `block` products of a vector (last axis). The engine's `scaling` defines where
+      they are applied.
+    - `scale_format`: the scales are codes of this format instead (e8m0, ue4m3, ue5m3, e6m2). A NaN scale gives NaN.
+    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis has one for every
+    rounding
+      (`Engine.steps`), and one more if the whole sum is scaled. Alternatively `rng` is a seed or a NumPy Generator.
 
     >>> import fp9
     >>> x = fp9.array([1.0, 2.0, 3.0], "e4m3")

@@ -54,11 +54,12 @@ def quantise(
     Element codes are uint8 in the shape of `x`. For the shape of the scales, `axis` is divided by the block
     length and rounded up.
 
-    - `x`: float64, float32, float16, bfloat16 or integers. Each number divided by its scale is rounded once. -
-    `rule`: the scale rule. The default is the format's own. - `rounding`: the rounding of the elements, which
-    saturate. - `fp9.encode` explains `random_bits`, `random_width` and `rng`. - `tensor_scale`: an FP32 number that
-    multiplies every block (see `tensor_scale`). - `square`: blocks of length x length over the last two axes, with
-    one scale each.
+    - `x`: float64, float32, float16, bfloat16 or integers. Each number divided by its scale is rounded once.
+    - `rule`: the scale rule. The default is the format's own.
+    - `rounding`: the rounding of the elements, which saturate.
+    - `random_bits`, `random_width` and `rng`: see `fp9.encode`.
+    - `tensor_scale`: an FP32 number that multiplies every block (see `tensor_scale`).
+    - `square`: blocks of length x length over the last two axes, with one scale each.
 
     >>> import numpy as np
     >>> x = np.float32([1.0, -0.5, 448.0, 3.0])

@@ -135,7 +135,7 @@ class Cast(Unit):
         if any(mode.needs_bits for mode in self.roundings):
             ports += [Port(r, self.random_bits, "random bits of sr") for r in self.lane_names("random")]
         if self.amax:
-            ports.append(Port("amax_clear", 1, "amax starts anew with this operation"))  # codespell:ignore anew
+            ports.append(Port("amax_clear", 1, "amax starts again with this operation"))
         return tuple(ports)
 
     @property

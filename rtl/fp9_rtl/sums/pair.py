@@ -10,10 +10,10 @@ The terms are sorted by exponent. Positions count from the first term's leading 
     third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
 
 * The first two terms sum to 0 or to at least 2^(-p-1). If bits of the third are lost, it is below 2^(-p-3). The
-window then holds p + 1 bits of the sum, a guard bit and one sticky bit of known sign. One rounding needs no more. *
-If the first two sum to 0, the result is the third term. The third term then replaces the window and keeps its own
-exponent. * If bits of the second term are lost, bits of the third are lost too. Both together are below 2^(-p-3), and
-the sum rounds to the first term. The flag inexact still depends on whether they cancel each other.
+  window then holds p + 1 bits of the sum, a guard bit and one sticky bit of known sign. One rounding needs no more.
+* If the first two sum to 0, the result is the third term, which replaces the window and keeps its own exponent.
+* If bits of the second term are lost, bits of the third are lost too. Both together are below 2^(-p-3), and the sum
+  rounds to the first term. The flag inexact still depends on whether they cancel each other.
 
 The last point holds only for rounding to nearest. No product may be below the result's normal numbers, because a
 third term alone is never shifted right.

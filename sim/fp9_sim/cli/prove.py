@@ -198,9 +198,9 @@ def mutate(
 ) -> None:
     """Measure the mutation score of UNIT's vector suites.
 
-    A mutant is the netlist with one error, half of the mutants in operators, half in gates. --kind held-out uses a
-    seed that was chosen after the suites were finished. --kind mapped puts the errors in mapped cells: half are
-    nets stuck at 0 or 1, half exchanged nets. A suite kills a mutant if an output differs. Equivalent mutants are
+    A mutant is the netlist with one error, in an operator or in a gate. --kind held-out uses a seed that was chosen
+    after the suites were finished. --kind mapped puts the errors in mapped cells: half are nets stuck at 0 or 1,
+    half are exchanged nets. A suite kills a mutant if an output differs. Equivalent mutants are
     proven and do not count. Exit code 1 unless `corner` kills all others and `smoke` at least 95 %.
 
     \b

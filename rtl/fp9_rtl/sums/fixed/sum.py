@@ -1,8 +1,8 @@
 """Exact sum of any number of products and an addend. The products' range is one fixed-point field.
 
 Each product has its bit position in a field that holds the sum of all products. No product is sorted, aligned with
-another product or normalised. The addend has a larger exponent range. The sum of field and addend is computed in a
-slightly wider window:
+another product or normalised. The addend has a larger exponent range. The sum of field and addend
+is computed in a slightly wider window:
 
     position   highest       top            ulp      lowest
                   | outside   |    field     | outside  | sticky
@@ -10,10 +10,11 @@ slightly wider window:
     addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
 
 * Addend above `highest`: all its bits are at least two positions above the products' sum. This sum is then below a
-quarter of the addend's last place, so the rounding does not depend on the distance. The addend is placed at `highest`
-and keeps its own exponent. * Addend bits below `lowest`: they are below half of the products' last place. These bits
-move the leading bit of the products' sum by at most one position. The lost bits become sticky. If the products
-cancel, the sum is the addend alone.
+  quarter of the addend's last place, so the rounding does not depend on the distance. The addend is placed at
+  `highest` and keeps its own exponent.
+* Addend bits below `lowest`: they are below half of the products' last place. These bits move the leading bit of the
+  products' sum by at most one position. The lost bits become sticky. If the products cancel, the sum is the addend
+  alone.
 
 Only the field is added. Signs are relative to the addend's sign, so only products are inverted. If the addend has
 no bits outside the field, the sum is in one's complement, as in `terms.signed_sum`. Otherwise it is in two's
