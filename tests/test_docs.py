@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pydoc
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,17 @@ def test_examples_of_a_module_give_what_it_prints(name: str) -> None:
     results = doctest.testmod(importlib.import_module(name))
     assert results.attempted
     assert results.failed == 0
+
+
+NOT_PYTHON = {"fp9.commands": "a group of entry points", "fp9_fma_fp32_ocp.h": "a C header"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=place)
+def test_names_of_the_packages_on_a_page_exist(page: Path) -> None:
+    named = set(re.findall(r"`(fp9(?:_\w+)?(?:\.\w+)+)", page.read_text())) - NOT_PYTHON.keys()
+    torch = {name for name in named if name.startswith("fp9_ml.torch")}
+    missing = [name for name in sorted(named - torch) if pydoc.locate(name) is None]
+    assert missing == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=place)

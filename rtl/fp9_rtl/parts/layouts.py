@@ -71,7 +71,7 @@ def addend_layout(fmt: FixedFormat) -> data.StructLayout:
 
 
 def flags_layout() -> data.StructLayout:
-    """Return the layout of the exception flags, in the bit order of `fp9.flags.Flags`."""
+    """Return the layout of the exception flags, in the bit order of `fp9.Flags`."""
     names = {flag.bit_length() - 1: str(flag.name).lower() for flag in Flags}
     return data.StructLayout({names[bit]: 1 for bit in range(FLAG_BITS)})
 

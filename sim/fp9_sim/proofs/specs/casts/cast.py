@@ -1,4 +1,4 @@
-"""Specification of a cast. The specification compares the operand with the thresholds of `fp9.thresholds`.
+"""Specification of a cast. The specification compares the operand with the thresholds of `fp9.oracle.thresholds`.
 
 Stochastic rounding has no thresholds; the module `stochastic_spec` specifies it.
 """
