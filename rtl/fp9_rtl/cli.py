@@ -70,6 +70,8 @@ def library_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--repeat", metavar="N", type=click.IntRange(2, 99), help="Median and spread over N orders of the cells.")
 @click.option("--compare", "other", metavar="UNIT", type=UNIT, help="Print the ratio of each UNIT to this one as well.")
 @click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts: area over delay, area by submodule.")
+@click.option("--breakdown", is_flag=True, help="Print the area of each submodule as well.")
+@click.option("--without", metavar="FIELD", multiple=True, help="Area without each value of FIELD; repeat for more.")
 @click.option("--force", is_flag=True, help="Measure again, without cached results.")
 @click.option("--fpga", type=Words(("ecp5", "ice40")), help="Place and route on an FPGA instead: ecp5 or ice40.")
 @settings_option
@@ -81,6 +83,8 @@ def synth(
     repeat: int | None,
     other: str | None,
     out: Path | None,
+    breakdown: bool,
+    without: tuple[str, ...],
     force: bool,
     fpga: str | None,
     settings: tuple[str, ...],
@@ -98,16 +102,20 @@ def synth(
       fp9 synth fma_fp32 --library osu018 --library nangate45
       fp9 synth fma_fp32 --liberty sky130_fd_sc_hd__tt_025C_1v80.lib
       fp9 synth fma_fp32 --fpga ecp5
+      fp9 synth cast_fp32 --breakdown --without targets
     """
+    parts = breakdown or bool(without)
     if fpga is not None:
-        if other is not None or out is not None:
-            raise UserError("--fpga stands alone; leave out --compare and --out")
+        if other is not None or out is not None or parts:
+            raise UserError("--fpga stands alone; leave out --compare, --out, --breakdown and --without")
         with recomputing(force):
             return _place([load_unit(name, settings) for name in names], fpga, as_json)
     with extra("rtl"):
         from fp9_rtl.synthesis import libraries as cells  # optional, slow to load
     if repeat is not None and out is not None:
         raise UserError("--repeat prints its figures; leave out --out, or take them with --json")
+    if parts and (repeat is not None or other is not None or out is not None):
+        raise UserError("--breakdown and --without print their figures; leave out --repeat, --compare and --out")
     units = [load_unit(name, settings) for name in names]
     reference = load_unit(other) if other else None
     chosen = cells.chosen(libraries, liberty, leave_out)
@@ -115,6 +123,8 @@ def synth(
     with recomputing(force):
         if repeat is not None:
             return _repeated(units, reference, repeat, chosen, as_json)
+        if parts:
+            return _in_parts(units, chosen, breakdown, without, as_json)
         _synthesised(units, reference, chosen, out, as_json)
 
 
@@ -151,6 +161,29 @@ def _synthesised(
         "ratios": [dataclasses.asdict(ratio) for ratio in ratios],
     }
     show(record, as_json, report.table(results), *([report.ratio_table(ratios)] if ratios else []))
+
+
+def _in_parts(
+    units: list[Unit], libraries: Sequence[Library], breakdown: bool, without: tuple[str, ...], as_json: bool
+) -> None:
+    from fp9_rtl.synthesis import breakdown as submodules  # slow to load
+    from fp9_rtl.synthesis import left_out  # slow to load
+
+    with progress_bar() as progress:
+        rests = [
+            found
+            for library in libraries
+            for unit in units
+            for field in without
+            for found in left_out.measure(unit, field, library=library, progress=progress)
+        ]
+        apart = [submodules.breakdown(u, library=cells) for cells in libraries for u in units if breakdown]
+    record = {
+        "breakdown": [submodules.as_record(result) for result in apart],
+        "without": [found.to_dict() for found in rests],
+    }
+    tables = [submodules.table(apart)] if apart else []
+    show(record, as_json, *tables, *([left_out.table(rests)] if rests else []))
 
 
 def _write(

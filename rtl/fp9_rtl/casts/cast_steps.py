@@ -168,29 +168,40 @@ class Place(Step):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        fraction, o = self.i.fraction, self.o
+        o = self.o
         places = Signal(range(self._deepest + 1))
-        for target in self._each_target(m):
-            target.places(m, self.i.exponent, self._window, places)
+        self._place(m, places)
         self._shift(m, places)
         for target in self._each_target(m):
             self._near_normal(m, target)
             m.d.comb += [
-                o.normal.eq(target.is_normal(self.i.exponent)),
+                o.normal.eq(self._is_normal(target)),
                 o.exponent.eq(target.clamped(self.i.exponent)),
                 o.last.eq(target.last_place(o.exponent, o.kept, o.normal)),
             ]
             if self._hybrid:
                 self._hybrid_zones(m, target)
-        m.d.comb += o.all_ones.eq(
-            Cat(fraction[-1 - bit] | (places >= self._window - bit) for bit in range(self._window)).all()
-        )
+        self._all_ones(m, places)
         forward(m, self.i, o, *self._passed)
         return m
 
     def _each_target(self, m: Module) -> Iterator[CastTarget]:
         select = self.i.target if len(self._targets) > 1 else Const(0, 0)
         return switch(m, select, self._targets)
+
+    def _place(self, m: Module, places: Signal) -> None:
+        """Drive the number of fraction bits to drop."""
+        for target in self._each_target(m):
+            target.places(m, self.i.exponent, self._window, places)
+
+    def _is_normal(self, target: CastTarget) -> Value:
+        return target.is_normal(self.i.exponent)
+
+    def _all_ones(self, m: Module, places: Signal) -> None:
+        """Drive whether all kept fraction bits are 1, so that rounding up carries into the exponent."""
+        fraction, window = self.i.fraction, self._window
+        ones = Cat(fraction[-1 - bit] | (places >= window - bit) for bit in range(window)).all()
+        m.d.comb += self.o.all_ones.eq(ones)
 
     def _shift(self, m: Module, places: Value) -> None:
         shown = self._window + self._tail

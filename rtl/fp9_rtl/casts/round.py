@@ -61,13 +61,17 @@ class RoundKept(Step):
                 positive, negative = (rounding.moves_toward_zero(side) for side in (False, True))
                 m.d.comb += o.toward_zero.eq(Mux(i.sign, negative, positive))
         m.d.comb += [
-            o.kept.eq(i.kept + up),
+            o.kept.eq(self._rounded(up)),
             o.exponent.eq(i.exponent + (up & i.all_ones)),
             o.inexact.eq(i.tail.any() | i.sticky | up),
             o.tiny.eq(~i.normal & ~reaches_normal),
         ]
         forward(m, i, o, *self._passed)
         return m
+
+    def _rounded(self, up: Value) -> Value:
+        """Return the kept bits of the rounded number."""
+        return self.i.kept + up
 
     def _up(self, rounding: Rounding, last: Value, tail: Value, sticky: Value) -> Value:
         if rounding is Rounding.HYBRID:

@@ -111,7 +111,7 @@ class DecodeMulti(Step):
         ]
 
     def _integer(self, m: Module) -> None:
-        """Replace product and addend by the halves of an integer operand."""
+        """Replace product and addend by the two parts of an integer operand."""
         o = self.o
         upper, lower = integer_terms(m, self._unit, self._scale, self.i)
         with m.If(self._is(_Op.FROM_INTEGER)):

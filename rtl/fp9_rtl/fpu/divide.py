@@ -16,6 +16,7 @@ from typing import TypeAlias
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
+from fp9_rtl.fpu.operand import Scale
 from fp9_rtl.parts.layouts import product_layout
 
 View: TypeAlias = "data.View[data.StructLayout]"
@@ -29,23 +30,23 @@ def quotient_bits(precision: int) -> int:
     return precision + 3
 
 
-def quotient_exponents(field: range, bias: int) -> range:
-    """Return the range of a quotient's exponent with a bias. `field` is the range of the operands' biased exponents."""
-    return range(bias - field.stop, bias + field.stop)
+def quotient_exponents(scale: Scale) -> range:
+    """Return the range of a quotient's biased exponent."""
+    return range(scale.sum_bias - scale.field.stop, scale.sum_bias + scale.field.stop)
 
 
-def quotient_term(m: Module, i: View, bias: int, exponents: range) -> tuple[View, Value]:
+def quotient_term(m: Module, i: View, scale: Scale) -> tuple[View, Value]:
     """Return the quotient or square root as one product, and whether a finite number is divided by zero."""
     a, b, root = i.a, i.b, i.root
     precision = len(a.significand)
-    exponent = Signal.like(a.exponent - bias, name="root_exponent")
-    m.d.comb += exponent.eq(a.exponent - bias)
-    term = Signal(product_layout(exponents, quotient_bits(precision)), name="quotient")
+    exponent = Signal.like(a.exponent - scale.bias, name="root_exponent")
+    m.d.comb += exponent.eq(a.exponent - scale.bias)
+    term = Signal(product_layout(quotient_exponents(scale), quotient_bits(precision)), name="quotient")
     negative = a.sign & ~a.zero
     digits = _digits(m, a.significand, b.significand, root, exponent[0])
     m.d.comb += [
         term.significand.eq(digits & ~term.zero.replicate(len(digits))),
-        term.exponent.eq(Mux(root, (exponent >> 1) + bias, a.exponent - b.exponent + bias)),
+        term.exponent.eq(Mux(root, exponent >> 1, a.exponent - b.exponent) + scale.sum_bias),
         term.sign.eq(a.sign ^ (b.sign & ~root)),
         term.zero.eq(a.zero | (b.inf & ~root)),
         term.inf.eq(a.inf | (b.zero & ~root)),

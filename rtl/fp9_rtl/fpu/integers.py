@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.units import MultiFpu
+from fp9.units.multi_fpu import ResultCast
 from fp9_rtl.casts.encode import Encode
+from fp9_rtl.casts.round import RoundKept
 from fp9_rtl.casts.target import CastTarget
 from fp9_rtl.fpu.operand import Scale
 from fp9_rtl.parts.select import switch
@@ -21,25 +23,29 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple[View, View]:
-    """Return the upper and the lower half of the integer's magnitude as operands."""
-    extended = Signal(unit.word, name="integer")
-    magnitude, negative = Signal(unit.word, name="integer_magnitude"), Signal(name="integer_is_negative")
+    """Return the upper and the lower part of an integer as operands. The lower part has no sign.
+
+    A negative integer has a negative upper part: -3 = -1 * 2^k + (2^k - 3). So only the upper part is negated.
+    """
+    k, bits = scale.precision, scale.integer_bits
+    extended = Signal(bits, name="integer")
+    negative = Signal(name="integer_is_negative")
     for integer in switch(m, ports.integer_format, unit.integers):
         code = ports.a[: integer.bits]
         m.d.comb += [
             extended.eq(code.as_signed() if integer.signed else code),
             negative.eq(code[-1] & integer.signed),
         ]
-    m.d.comb += magnitude.eq((extended ^ negative.replicate(unit.word)) + negative)
-    half = scale.precision
+    magnitude = Signal(bits - k, name="upper_magnitude")
+    m.d.comb += magnitude.eq((extended[k:] ^ negative.replicate(bits - k)) + negative)
     terms = []
-    for name, bits, exponent in (("upper", magnitude[half:], 2 * half - 1), ("lower", magnitude[:half], half - 1)):
-        term = Signal(scale.layout, name=f"{name}_half")
+    for name, part, exponent, sign in (("upper", magnitude, bits - 1, negative), ("lower", extended[:k], k - 1, 0)):
+        term = Signal(scale.layout, name=f"{name}_part")
         m.d.comb += [
-            term.significand.eq(bits),
+            term.significand.eq(Cat(Const(0, k - len(part)), part)),
             term.exponent.eq(exponent + scale.bias),
-            term.sign.eq(negative),
-            term.zero.eq(~bits.any()),
+            term.sign.eq(sign),
+            term.zero.eq(~part.any()),
         ]
         terms.append(term)
     return terms[0], terms[1]
@@ -51,23 +57,34 @@ class IntegerTarget(CastTarget):
     A number is called normal if its magnitude is too large for every integer format.
     """
 
-    lowest_fraction_bits = 1
     floor = -1
     has_subnormals = False
 
     def __init__(self, unit: MultiFpu, bias: int) -> None:
-        self.lowest = max(integer.bits for integer in unit.integers)
+        self.lowest = self.lowest_fraction_bits = max(integer.bits for integer in unit.integers)
         self.fraction_bits, self.highest = self.lowest - 1, self.lowest - 1
         super().__init__(unit.formats[-1], bias, 1)
 
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        with m.If(exponent < self.bias - 1):
-            m.d.comb += places.eq(window + 2)
-        with m.Elif(exponent < self.bias + self.lowest):
-            m.d.comb += places.eq(window + self.bias - exponent)
+        raise NotImplementedError("PlaceMulti places integers")
 
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
         raise NotImplementedError("EncodeIntegers encodes integers")
+
+
+class RoundIntegers(RoundKept):
+    """Round to a number, or to an integer in two's complement.
+
+    A negative integer needs no second adder, as -(kept + up) = ~kept + (1 - up).
+    """
+
+    def __init__(self, unit: MultiFpu, cast: ResultCast, i: data.StructLayout) -> None:
+        self._integer = len(unit.formats)
+        super().__init__(cast, i)
+
+    def _rounded(self, up: Value) -> Value:
+        kept, negates = Cat(self.i.kept, Const(0, 1)), (self.i.target == self._integer) & self.i.sign
+        return (kept ^ negates.replicate(len(kept))) + (up ^ negates)
 
 
 class EncodeIntegers(Step):
@@ -96,20 +113,18 @@ class EncodeIntegers(Step):
         return m
 
     def _integer(self, m: Module) -> None:
+        """Drive the integer. The bits above its format are equal, and 0 if the format is unsigned."""
         i, o, word = self.i, self.o, self._unit.word
-        limit, negative, beyond = (
-            Signal(word, name="limit"),
-            Signal(name="is_negative"),
-            Signal(name="is_beyond"),
-        )
-        magnitude = Signal(word, name="magnitude")
-        m.d.comb += negative.eq(i.sign & ~i.nan)
+        limit, too_large, beyond = Signal(word, name="limit"), Signal(name="is_too_large"), Signal(name="is_beyond")
         for integer in switch(m, i.integer_format, self._unit.integers):
-            m.d.comb += limit.eq(Mux(negative, -integer.lowest, integer.highest))
+            above = i.kept[integer.bits - integer.signed :]
+            m.d.comb += [
+                too_large.eq(above.any() & ~(above.all() & integer.signed)),
+                limit.eq(Mux(i.sign & ~i.nan, integer.lowest, integer.highest)),
+            ]
         m.d.comb += [
-            beyond.eq(i.nan | i.inf | (~i.zero & (i.normal | (i.kept > limit)))),
-            magnitude.eq(Mux(beyond, limit, Mux(i.zero, 0, i.kept))),
-            o.result.eq((magnitude ^ negative.replicate(word)) + negative),
+            beyond.eq(i.nan | i.inf | (~i.zero & (i.normal | too_large))),
+            o.result.eq(Mux(beyond, limit, Mux(i.zero, 0, i.kept))),
             o.flags.eq(0),
             o.flags.invalid.eq(beyond),
             o.flags.inexact.eq(~beyond & ~i.zero & i.inexact),

@@ -6,7 +6,7 @@ encode are those of the cast. The source number of these stages is the exact sum
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from fp9.formats import fixed_format
@@ -16,10 +16,10 @@ from fp9.units.multi_fpu import ResultCast
 from fp9_rtl.casts.cast_steps import Place
 from fp9_rtl.casts.encode import Encode
 from fp9_rtl.casts.round import RoundKept
-from fp9_rtl.casts.target import CastTarget, cast_target
+from fp9_rtl.casts.target import CastTarget, HiFloat8Target, cast_target
 from fp9_rtl.fpu.choices import overflows
 from fp9_rtl.fpu.decode import DecodeMulti
-from fp9_rtl.fpu.integers import EncodeIntegers, IntegerTarget
+from fp9_rtl.fpu.integers import EncodeIntegers, IntegerTarget, RoundIntegers
 from fp9_rtl.fpu.operand import Scale
 from fp9_rtl.fpu.sum import AddMulti, AlignMulti, MultiplyMulti, NormaliseMulti
 from fp9_rtl.parts.layouts import ports_layout
@@ -31,7 +31,7 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
     """Return the stages of one lane."""
     decode = DecodeMulti(unit)
     multiply = MultiplyMulti(unit, decode.o.shape())
-    align = AlignMulti(multiply.o.shape())
+    align = AlignMulti(unit, multiply.o.shape())
     add = AddMulti(align.o.shape())
     normalise = NormaliseMulti(unit, add.o.shape())
     exact = data.StructLayout({n: f.shape for n, f in normalise.o.shape() if n not in normalise.beside})
@@ -39,25 +39,56 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
     return [decode, multiply, align, add, normalise, *rounded, Finish(unit, rounded[-1].o.shape())]
 
 
-class PlaceBefore(Place):
-    """The stage `Place` for tininess before rounding: a number below the smallest normal number is tiny even if it
-    rounds to a normal number.
+class PlaceMulti(Place):
+    """The stage `Place` with one subtraction for all targets of fixed fields, integers among them.
+
+    A subnormal number drops as many bits as its exponent is below a constant of the target. The same difference tells
+    normal numbers. With `tiny_before_rounding`, a number below the smallest normal number is tiny even if it rounds to
+    a normal number.
     """
 
+    def __init__(self, unit: MultiFpu, cast: ResultCast, targets: list[CastTarget], i: data.StructLayout) -> None:
+        super().__init__(cast, targets, i)
+        self._before = unit.tiny_before_rounding
+        self._distance = Signal(signed(len(self.i.exponent) + 2), name="distance")
+
+    def _place(self, m: Module, places: Signal) -> None:
+        limit, unused = Signal.like(self._distance, name="limit"), Signal(signed(len(places) + 1), name="unused")
+        for target in self._each_target(m):
+            if not isinstance(target, HiFloat8Target):
+                dropped = self._window - target.lowest_fraction_bits
+                m.d.comb += [limit.eq(target.lowest + target.bias + dropped), unused.eq(dropped)]
+        distance = self._distance
+        m.d.comb += distance.eq(limit - self.i.exponent)
+        deepest, normal = self._deepest, Signal(name="is_normal")
+        m.d.comb += normal.eq(distance <= unused)
+        for target in self._each_target(m):
+            if isinstance(target, HiFloat8Target):
+                target.places(m, self.i.exponent, self._window, places)
+            else:
+                m.d.comb += places.eq(Mux(normal, unused, Mux(distance > deepest, deepest, distance)))
+
+    def _all_ones(self, m: Module, places: Signal) -> None:
+        """Drive whether the kept fraction is all ones. In fixed fields, only normal numbers use the exponent."""
+        super()._all_ones(m, places)
+        for target in self._each_target(m):
+            if not isinstance(target, HiFloat8Target):
+                m.d.comb += self.o.all_ones.eq(self.o.kept[: target.fraction_bits].all())
+
     def _near_normal(self, m: Module, target: CastTarget) -> None:
-        pass
+        if not self._before:
+            super()._near_normal(m, target)
 
 
 def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeLike]) -> list[Step]:
     cast = ResultCast(
         unit.name, fixed_format("fp32"), unit.formats, unit.roundings, overflows(unit), nan_sign=NanSign.LOST
     )
-    bias = Scale.of(unit).bias
+    bias = Scale.of(unit).sum_bias - 1  # the sum has a bit above the first bit of its terms
     targets = [cast_target(fmt, bias, 1) for fmt in unit.formats]
-    place = (PlaceBefore if unit.tiny_before_rounding else Place)(
-        cast, [*targets, *(IntegerTarget(unit, bias) for _ in unit.integers[:1])], i
-    )
-    rounded = RoundKept(cast, place.o.shape())
+    place = PlaceMulti(unit, cast, [*targets, *(IntegerTarget(unit, bias) for _ in unit.integers[:1])], i)
+    i = place.o.shape()
+    rounded = RoundIntegers(unit, cast, i) if unit.integers else RoundKept(cast, i)
     encode = Encode(cast, targets, rounded.o.shape())
     last = EncodeIntegers(unit, encode, beside) if unit.integers else Beside(encode, beside)
     return [Beside(place, beside), Beside(rounded, beside), last]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -15,49 +16,86 @@ from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.operands.decode import OperandDecoder
 from fp9_rtl.parts.select import at_most, switch
 from fp9_rtl.parts.shifters import shift_left_normalising
+from fp9_rtl.sums.adder import EXTRA_BITS
 
 
 class Scale:
     """Exponent range and precision that can represent every operand of several formats.
 
-    An integer operand becomes two terms, its upper and its lower half. Each half has the precision of an operand.
+    The upper and the lower part of an integer operand are two terms. The upper part has its leading bit at the top of
+    the significand.
 
-    Subnormal numbers of 8-bit formats are normalised. Subnormal numbers of a wide format stay unnormalised if leading
-    zeros cost no precision. This is the case if two conditions hold. The format's last place is below the last place
-    of every result. The product of two of its subnormal numbers is below every operand. Division needs normalised
-    operands.
+    Subnormal numbers keep their leading zeros if this costs no bit that a result needs (`_keeps_zeros`). Otherwise
+    they are normalised. Division needs normalised operands.
     """
 
     def __init__(self, formats: Sequence[Format], integers: Sequence[Integer] = (), divides: bool = False) -> None:
         self._formats, self._divides = formats, divides
-        self._integer_bits = max((integer.bits for integer in integers), default=0)
-        self.precision = max((self._integer_bits + 1) // 2, *(fmt.precision for fmt in formats))
+        self.integer_bits = max((integer.bits for integer in integers), default=0)
+        self.precision = max((self.integer_bits + 1) // 2, *(fmt.precision for fmt in formats))
 
     @classmethod
     def of(cls, unit: MultiFpu) -> Scale:
         """Return the scale of a unit's operands."""
         return cls(unit.formats, unit.integers, FpuGroup.DIVSQRT in unit.groups)
 
-    def normalises(self, fmt: FixedFormat) -> bool:
-        """Return whether the decoder normalises the subnormal numbers of a wide format."""
-        last_place = fmt.lowest_exponent - fmt.fraction_bits
-        places = [each.quantum(floor_log2(each.value_of(each.smallest_code))) for each in self._formats]
-        smallest = [floor_log2(each.value_of(each.smallest_code)) for each in self._formats]
-        return fmt.subnormals and (self._divides or min(places) < last_place or min(smallest) < 2 * fmt.lowest_exponent)
+    @cached_property
+    def normalised(self) -> frozenset[Format]:
+        """Return the formats whose subnormal numbers are normalised: the fewest, and all 8-bit formats or none."""
+        return self._subnormal - frozenset(self._kept)
+
+    @cached_property
+    def extra_bits(self) -> int:
+        """Return the number of bits of an aligned term below the last bit of a product. The last one is sticky."""
+        return next(bits for bits in range(1, EXTRA_BITS + 1) if self._keeps_zeros(self._kept, bits))
+
+    @cached_property
+    def _subnormal(self) -> frozenset[Format]:
+        return frozenset(fmt for fmt in self._formats if isinstance(fmt, FixedFormat) and fmt.subnormals)
+
+    @cached_property
+    def _kept(self) -> list[Format]:
+        kept = [] if self._divides else [fmt for fmt in self._formats if fmt in self._subnormal]
+        while not self._keeps_zeros(kept, EXTRA_BITS):
+            kept = [fmt for fmt in kept if fmt.bits > NARROW_BITS] if kept[0].bits == NARROW_BITS else kept[1:]
+        return kept
+
+    def _keeps_zeros(self, kept: Sequence[Format], extra_bits: int) -> bool:
+        """Return whether the subnormal numbers of some formats can keep their leading zeros.
+
+        Bits of the smaller term are lost only below the last exact bit: 2 * precision + extra_bits - 2 places below
+        the larger exponent. A result needs the bits down to a quarter of the smallest number, for the rounding and
+        for tininess. If the larger exponent is a subnormal addend's, or that of a product of two subnormal numbers,
+        all these bits are exact.
+
+        In all other products, a result has its first 1 at most zeros + 2 places below the exponent. Then the
+        precision of the result and a rounding bit are exact.
+        """
+        exact = 2 * self.precision + extra_bits - 2
+        quanta = [fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) for fmt in self._formats]
+        highest = min(quanta) - 2 + exact
+        lows = [(fmt.lowest_exponent, fmt.fraction_bits) for fmt in kept if isinstance(fmt, FixedFormat)]
+        zeros = max((each for _, each in lows), default=0)
+        pairs = itertools.combinations_with_replacement(lows, 2)
+        return (
+            zeros + 2 + self.precision <= exact
+            and all(low <= highest for low, _ in lows)
+            and all(z + zz + 2 + self.precision <= exact or low + ll + 1 <= highest for (low, z), (ll, zz) in pairs)
+        )
 
     @cached_property
     def exponents(self) -> range:
         """Return the exponent range of all non-zero operands.
 
-        The range includes 1, the second factor of sums and conversions.
+        The range includes 0, the exponent of 1. This is the second factor of sums and conversions.
         """
-        integers = 2 * self.precision - 1 if self._integer_bits else 0
+        integers = max(0, self.integer_bits - 1)
         lowest, highest = zip((0, integers), *(self._range(fmt) for fmt in self._formats), strict=True)
         return range(min(lowest), max(highest) + 1)
 
     def _range(self, fmt: Format) -> tuple[int, int]:
         low, high = (floor_log2(fmt.value_of(code)) for code in (fmt.smallest_code, fmt.max_code))
-        if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS and not self.normalises(fmt):
+        if isinstance(fmt, FixedFormat) and fmt not in self.normalised:
             return fmt.lowest_exponent, high
         return low, high
 
@@ -65,6 +103,11 @@ class Scale:
     def bias(self) -> int:
         """Return the bias with which the lowest exponent becomes 1."""
         return 1 - self.exponents.start
+
+    @property
+    def sum_bias(self) -> int:
+        """Return the bias of the exponents of products and sums. A product's first bit has twice the weight of 1."""
+        return 2 * self.bias - 1
 
     @property
     def field(self) -> range:
@@ -110,7 +153,8 @@ def unpack_narrow(
 def _narrow(
     m: Module, formats: Sequence[Format], scale: Scale, name: str, code: Value, select: Value
 ) -> data.View[data.StructLayout]:
-    decoder = OperandDecoder(formats, False, scale.bias)
+    normalises = any(fmt in scale.normalised for fmt in formats)
+    decoder = OperandDecoder(formats, False, scale.bias, normalises)
     m.submodules[f"decode_{name}"] = decoder
     last = len(formats) - 1
     m.d.comb += [decoder.code.eq(code[:NARROW_BITS]), decoder.select.eq(at_most(select, last))]
@@ -129,7 +173,7 @@ def _wide(
 ) -> None:
     found = unpack_addend(m, fmt, code[: fmt.bits], f"{fmt.name}_{name}")
     significand, exponent = found.significand, found.exponent + (scale.bias - fmt.bias)
-    if scale.normalises(fmt):
+    if fmt in scale.normalised:
         significand, zeros = shift_left_normalising(m, significand, None, only_last=Const(0))
         exponent = exponent - zeros
     m.d.comb += [

@@ -3,7 +3,7 @@
 The term with the larger exponent stays in place. The other term is shifted right, as in `sums.adder`:
 
     larger    x.xxxxxxxxxxx|00|0
-    smaller       x.xxxxxxx|gr|s     s: OR of all bits further right
+    smaller       x.xxxxxxx|gr|s     s: OR of all bits further right; g and r where `Scale.extra_bits` asks for them
 
 The rounder gets all bits of the normalised sum. The position of the last place depends on the format.
 """
@@ -23,7 +23,6 @@ from fp9_rtl.parts.layouts import product_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.sums.adder import EXTRA_BITS
 from fp9_rtl.sums.terms import signed_sum
 
 View: TypeAlias = "data.View[data.StructLayout]"
@@ -46,18 +45,22 @@ class MultiplyMulti(Step):
     name = "multiply"
 
     def __init__(self, unit: MultiFpu, i: data.StructLayout) -> None:
-        self._unit, self._bias = unit, Scale.of(unit).bias
+        scale = Scale.of(unit)
+        self._unit, self._scale, self._added = unit, scale, scale.sum_bias - scale.bias
         field = i["a"].shape["exponent"].shape
-        exponents = range(1 - self._bias, 2 * (field.stop - 1) + 2 - self._bias)
+        exponents = range(2 * field.stop - 1)
         width = 2 * i["a"].shape["significand"].width
-        o: dict[str, data.ShapeLike] = {"c": i["c"].shape, "signaling": 1}
+        addend = {name: f.shape for name, f in i["c"].shape} | {
+            "exponent": range(self._added, field.stop + self._added)
+        }
+        o: dict[str, data.ShapeLike] = {"c": data.StructLayout(addend), "signaling": 1}
         if unit.dot_products:
             dot = DotField(unit)
-            own, width = dot.exponents(self._bias), max(width, dot.bits)
+            own, width = dot.exponents(scale.sum_bias), max(width, dot.bits)
             exponents = range(min(exponents.start, own.start), max(exponents.stop, own.stop))
             o["both_infinities"] = 1
         if FpuGroup.DIVSQRT in unit.groups:
-            own = self._quotients = quotient_exponents(field, self._bias)
+            own = quotient_exponents(scale)
             width = max(width, quotient_bits(i["a"].shape["significand"].width))
             exponents = range(min(exponents.start, own.start), max(exponents.stop, own.stop))
             o["by_zero"] = 1
@@ -70,22 +73,23 @@ class MultiplyMulti(Step):
         significand = a.significand * b.significand
         m.d.comb += [
             product.significand.eq(Cat(Const(0, len(product.significand) - len(significand)), significand)),
-            product.exponent.eq(a.exponent + b.exponent + (1 - self._bias)),
+            product.exponent.eq(a.exponent + b.exponent),
             product.sign.eq(a.sign ^ b.sign),
             product.zero.eq(a.zero | b.zero),
             product.inf.eq(a.inf | b.inf),
             product.nan.eq(a.nan | b.nan),
             product.invalid.eq((a.inf & b.zero) | (a.zero & b.inf)),
             self.o.signaling.eq(a.signaling | b.signaling | self.i.c.signaling),
-            self.o.c.eq(self.i.c),
+            self.o.c.exponent.eq(self.i.c.exponent + self._added),
             self.o.c.sign.eq(Mux(self.i.single, a.sign ^ b.sign, self.i.c.sign)),
         ]
+        forward(m, self.i.c, self.o.c, "significand", "zero", "inf", "nan", "signaling")
         forward(m, self.i, self.o, *choices_of(self.i.shape()))
         if self._unit.dot_products:
             with m.If(self.i.dot.selected):
                 self._dot(m)
         if FpuGroup.DIVSQRT in self._unit.groups:
-            term, by_zero = quotient_term(m, self.i, self._bias, self._quotients)
+            term, by_zero = quotient_term(m, self.i, self._scale)
             with m.If(self.i.divide | self.i.root):
                 self._replace(m, term)
                 m.d.comb += self.o.by_zero.eq(by_zero)
@@ -101,7 +105,7 @@ class MultiplyMulti(Step):
     def _dot(self, m: Module) -> None:
         """Replace the product by the sum of several products."""
         o = self.o
-        term, both_infinities, signaling = dot_term(m, self._unit, self.i.dot, o.c.sign, self._bias)
+        term, both_infinities, signaling = dot_term(m, self._unit, self.i.dot, o.c.sign, self._scale.sum_bias)
         self._replace(m, term)
         m.d.comb += [
             o.both_infinities.eq(both_infinities),
@@ -117,12 +121,12 @@ class AlignMulti(Step):
 
     name = "align"
 
-    def __init__(self, i: data.StructLayout) -> None:
+    def __init__(self, unit: MultiFpu, i: data.StructLayout) -> None:
         product, addend = i["product"].shape["exponent"].shape, i["c"].shape["exponent"].shape
         width = i["product"].shape["significand"].width
         o = {
             "larger": width,
-            "smaller": width + EXTRA_BITS,
+            "smaller": width + Scale.of(unit).extra_bits,
             "exponent": range(min(product.start, addend.start), max(product.stop, addend.stop)),
             "subtract": 1,
             "sign": 1,
@@ -138,18 +142,18 @@ class AlignMulti(Step):
         product, addend, o = self.i.product, self.i.c, self.o
         width = len(o.larger)
         difference = Signal.like(addend.exponent - product.exponent)
-        distance = Signal(len(difference) - 1)
         product_larger, smaller = Signal(), Signal(width)
         addend_significand = Cat(Const(0, width - len(addend.significand)), addend.significand)
         m.d.comb += [
             difference.eq(addend.exponent - product.exponent),
-            distance.eq(Mux(difference < 0, -difference, difference)),
             product_larger.eq(((difference < 0) | addend.zero) & ~product.zero),
             o.larger.eq(Mux(product_larger, product.significand, addend_significand)),
             o.exponent.eq(Mux(product_larger, product.exponent, addend.exponent)),
-            smaller.eq(Mux(product_larger, addend_significand, product.significand)),
+            # One place further right, so that the distance is ~difference = -difference - 1.
+            smaller.eq(Mux(product_larger, addend_significand >> 1, product.significand)),
         ]
-        shifted, lost = shift_right_sticky(m, Cat(Const(0, EXTRA_BITS - 1), smaller), distance)
+        distance = difference[:-1] ^ difference[-1].replicate(len(difference) - 1)
+        shifted, lost = shift_right_sticky(m, Cat(Const(0, len(o.smaller) - width - 1), smaller), distance)
         m.d.comb += o.smaller.eq(Cat(lost, shifted))
         self._classify(m, product_larger)
         forward(m, self.i, o, *choices_of(self.i.shape()))
@@ -187,7 +191,8 @@ class AddMulti(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         i, o = self.i, self.o
-        terms = [(Cat(Const(0, EXTRA_BITS), i.larger), Const(0, 1)), (i.smaller, i.subtract)]
+        extra = Const(0, len(i.smaller) - len(i.larger))
+        terms = [(Cat(extra, i.larger), Const(0, 1)), (i.smaller, i.subtract)]
         magnitude, negative = signed_sum(m, terms, len(o.sum))
         m.d.comb += [o.sum.eq(magnitude), o.sign.eq(i.sign ^ (negative & ~i.inf))]
         forward(m, i, o, *self._passed)
@@ -205,7 +210,7 @@ class NormaliseMulti(Step):
         others = i["others"].shape
         o: dict[str, data.ShapeLike] = {
             "fraction": width - 1,
-            "exponent": range(exponents.start + 1 - width, exponents.stop + 1),
+            "exponent": range(exponents.start + 1 - width, exponents.stop),
             **dict.fromkeys(("sign", "zero", "inf", "nan"), 1),
             **{name: shape for name, shape in choices_of(i).items() if name in ("rounding", "target", "overflow")},
         }
@@ -227,7 +232,7 @@ class NormaliseMulti(Step):
             m.d.comb += minus.eq(rounding.cancels_to_minus)
         m.d.comb += [
             o.fraction.eq(normalised[:-1]),
-            o.exponent.eq(i.exponent + 1 - shift),
+            o.exponent.eq(i.exponent - shift),
             o.zero.eq(~normalised[-1]),
             o.sign.eq(Mux(o.zero & i.subtract & ~i.inf, minus, i.sign)),
         ]

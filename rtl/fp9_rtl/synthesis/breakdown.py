@@ -13,15 +13,19 @@ import json
 import math
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from amaranth.back import rtlil
+from rich.table import Table
 
 from fp9.units import Unit
 from fp9_rtl.components import build
 from fp9_rtl.synthesis.libraries import Library, find_library
 from fp9_rtl.synthesis.mapping import MAPPINGS, cell_options, copy_liberty
+from fp9_rtl.synthesis.records import NOTE
+from fp9_rtl.synthesis.report import um2
 from fp9_rtl.synthesis.run import synthesise_unit
 from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
@@ -146,6 +150,21 @@ def _areas_by_module(folder: Path, script: str, library: Library) -> dict[str, f
         )
         for name, module in modules.items()
     }
+
+
+def table(found: Sequence[Breakdown]) -> Table:
+    """Return a table for a rich console, with one row for each submodule, and two sums."""
+    shown = Table(title="Area by submodule", caption=NOTE)
+    for heading in ("unit", "submodule", "library", "mapping"):
+        shown.add_column(heading)
+    for heading in ("area um2", "share"):
+        shown.add_column(heading, justify="right")
+    for result in found:
+        sums = ((f"all, {len(result.submodules)} apart", result.total_um2), ("flat", result.flat_um2))
+        for name, area in (*result.submodules, *sums):
+            words = (result.top, name, result.library, result.mapping)
+            shown.add_row(*words, um2(area), f"{area / result.total_um2:.1%}")
+    return shown
 
 
 def as_record(result: Breakdown) -> dict[str, object]:

@@ -1,0 +1,96 @@
+"""Area that each value of a field adds to a unit, such as each operation group of an FPU or each rounding of a cast.
+
+A value's part is the area of the whole unit less the area of the unit without this value. Parts share logic, so the
+parts of all values and the rest do not add up to the whole unit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.table import Table
+
+from fp9.units import Unit
+from fp9.units.base import value_words
+from fp9_rtl.synthesis.libraries import Library
+from fp9_rtl.synthesis.records import NOTE, Synthesis
+from fp9_rtl.synthesis.report import um2
+from fp9_rtl.synthesis.run import Progress, synthesise_unit
+
+
+class LeftOut(NamedTuple):
+    """A value of a field, the whole unit's figures, and the figures of the unit without this value."""
+
+    field: str
+    value: str
+    whole: Synthesis
+    rest: Synthesis
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON. `part_um2` is the area that the value adds, by mapping."""
+        parts = {e.mapping: e.area_um2 - self.rest.estimate(e.mapping).area_um2 for e in self.whole.estimates}
+        return {
+            "field": self.field,
+            "value": self.value,
+            "part_um2": parts,
+            "whole": self.whole.to_dict(),
+            "rest": self.rest.to_dict(),
+        }
+
+
+def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
+    """Yield each value of a field, and the unit without this value.
+
+    Values are omitted if the specification needs them. Raises ValueError if the field is unknown, or has less than two
+    values.
+    """
+    several = [f.name for f in dataclasses.fields(unit) if isinstance(v := getattr(unit, f.name), tuple) and len(v) > 1]
+    if field not in several:
+        offered = f"give one of {', '.join(several)}" if several else "no field of this unit has several values"
+        raise ValueError(f"{unit.name}: field {field!r} given, whose values are left out one by one; {offered}")
+    values = getattr(unit, field)
+    for value in values:
+        rest = tuple(other for other in values if other != value)
+        try:
+            changed: dict[str, Any] = {field: rest}
+            yield value_words(value), dataclasses.replace(unit, **changed)
+        except ValueError:
+            continue
+
+
+def measure(
+    unit: Unit,
+    field: str,
+    *,
+    library: str | Library = "osu018",
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> list[LeftOut]:
+    """Return the figures of a unit without each value of a field, in both mappings. Raises as `units_without` does."""
+    others = list(units_without(unit, field))
+    whole = synthesise_unit(unit, library=library, cache=cache, progress=progress)
+    return [
+        LeftOut(field, value, whole, synthesise_unit(rest, library=library, cache=cache, progress=progress))
+        for value, rest in others
+    ]
+
+
+def table(found: Sequence[LeftOut]) -> Table:
+    """Return a table for a rich console, with one row for each value and mapping."""
+    shown = Table(title="Area that each value adds", caption=NOTE)
+    for heading in ("unit", "field", "without", "library", "mapping"):
+        shown.add_column(heading)
+    for heading in ("whole um2", "without um2", "part um2", "part"):
+        shown.add_column(heading, justify="right")
+    for one in found:
+        for e in one.whole.estimates:
+            rest = one.rest.estimate(e.mapping).area_um2
+            part = e.area_um2 - rest
+            shown.add_row(
+                *(one.whole.top, one.field, one.value, one.whole.library, e.mapping),
+                *(um2(e.area_um2), um2(rest), f"{part:.0f}", f"{part / e.area_um2:.1%}"),
+            )
+    return shown
