@@ -1,4 +1,7 @@
-"""Commands that measure or describe hardware: synth, study, datasheet. They load their packages when called."""
+"""Commands that measure or describe hardware: synth, study, datasheet.
+
+The commands load their packages when they are called.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The oracle of casts: rounding in exact fractions, one value at a time, in the order of the papers.
 
-It is slow on purpose. Tests check that the kernels agree with it. Oracle and kernels share only the format records.
-Rules: numerics.md. Dot products: `oracle.sums`.
+The oracle is slow on purpose. Tests compare the kernels with the oracle. Oracle and kernels share only the format
+records. Rules: numerics.md. Dot products: `oracle.sums`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The oracle of engines: sums of products in exact fractions, one step at a time (numerics.md, sums).
 
-It is slow on purpose. Tests check that the kernels agree with it. Oracle and kernels share only records.
+The oracle is slow on purpose. Tests compare the kernels with the oracle. Oracle and kernels share only records.
 """
 
 from __future__ import annotations

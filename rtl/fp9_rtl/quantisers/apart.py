@@ -34,7 +34,7 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Nearest:
-    """A representable number. All numbers between `low` and `high` round to it."""
+    """A representable number. All numbers between `low` and `high` round to this number."""
 
     number: Fraction
     low: Fraction

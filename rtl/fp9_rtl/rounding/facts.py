@@ -68,7 +68,8 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
 def rounds_addend(engine: Engine) -> bool:
     """Return whether an addend has more fraction bits than the result.
 
-    Such an addend must be rounded even if all products are zero. The rounded addend can be subnormal or overflow.
+    Such an addend must be rounded even if all products are zero. The rounded addend can be a subnormal number, or can
+    overflow.
     """
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

@@ -192,7 +192,10 @@ class Normalise(Step):
 
 
 def addition(engine: Engine, facts: SumFacts, i: data.StructLayout) -> list[Step]:
-    """Return the stages that add the fields `product` and `c` of layout `i`. Their output is the rounder's input."""
+    """Return the stages that add the fields `product` and `c` of layout `i`.
+
+    The output of the last stage is the rounder's input.
+    """
     align = Align(engine.addend_format, facts, i)
     add = Add(engine.result.format, facts, align.o.shape())
     return [align, add, Normalise(engine.result.format, facts, add.o.shape())]

@@ -181,7 +181,10 @@ class AddPair(Step):
 
 
 def addition(fmt: FixedFormat, i: data.StructLayout) -> list[Step]:
-    """Return the stages that add `product0`, `product1` and `c` of layout `i`. Their output is the rounder's input."""
+    """Return the stages that add `product0`, `product1` and `c` of layout `i`.
+
+    The output of the last stage is the rounder's input.
+    """
     align = AlignPair(fmt, i)
     add = AddPair(fmt, align.o.shape())
     return [align, add, NormaliseSum(fmt, HEADROOM, add.o.shape())]

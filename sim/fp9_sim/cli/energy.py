@@ -1,4 +1,4 @@
-"""Command for the energy of an operation. It loads its packages when called."""
+"""Command for the energy of an operation. The command loads its packages when it is called."""
 
 from __future__ import annotations
 

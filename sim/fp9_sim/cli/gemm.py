@@ -1,4 +1,4 @@
-"""Command `gemm` for matrix-product tiles. It loads its packages when called."""
+"""Command `gemm` for matrix-product tiles. The command loads its packages when it is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands rtl and package, and demo for the whole flow. They load their packages when called."""
+"""Commands rtl and package, and demo for the whole flow. The commands load their packages when they are called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands prove and mutate, for proofs and mutation testing. They load their packages when called."""
+"""Commands prove and mutate, for proofs and mutation testing. The commands load their packages when they are called."""
 
 from __future__ import annotations
 

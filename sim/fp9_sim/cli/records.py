@@ -1,4 +1,4 @@
-"""Commands of records: status, update, verify, pages, study. They load their packages when called."""
+"""Commands of records: status, update, verify, pages, study. The commands load their packages when they are called."""
 
 from __future__ import annotations
 

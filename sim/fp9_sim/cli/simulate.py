@@ -1,4 +1,4 @@
-"""Command sim. It loads its packages when called."""
+"""Command sim. The command loads its packages when it is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands sweep and coverage (functional coverage). They load their packages when called."""
+"""Commands sweep and coverage (functional coverage). The commands load their packages when they are called."""
 
 from __future__ import annotations
 

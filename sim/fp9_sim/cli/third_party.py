@@ -1,4 +1,4 @@
-"""Command `check-rtl` for third-party RTL. It loads its packages when called."""
+"""Command `check-rtl` for third-party RTL. The command loads its packages when it is called."""
 
 from __future__ import annotations
 

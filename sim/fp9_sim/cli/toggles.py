@@ -1,4 +1,7 @@
-"""Report of `fp9 energy --toggles`: toggles with and without gate_zeros. It loads its packages when called."""
+"""Report of `fp9 energy --toggles`: toggles with and without gate_zeros.
+
+The command loads its packages when it is called.
+"""
 
 from __future__ import annotations
 

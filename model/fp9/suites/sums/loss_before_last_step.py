@@ -44,8 +44,8 @@ def _ends(engine: Engine) -> list[int]:
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
     """Return operations with one step from `_step`. Most other steps add nothing.
 
-    Some other steps cancel the step's large product, and some are also from `_step`. Addends are zero, random
-    codes, or the negated sum, exactly or within one ulp.
+    Other steps cancel the large product, or also come from `_step`. Addends are zero, random codes, or the negated
+    sum, exactly or within one ulp.
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]

@@ -24,7 +24,7 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages that compute result and flags from the products and `c`. The stages round once."""
+    """Return the stages that compute result and flags from the products and `c`. The stages round the sum once."""
     window, fmt = window_of(unit), unit.engine.result.format
     place = Place(unit, i)
     add = Add(window, place.o.shape())
