@@ -2,18 +2,13 @@
 
 from fp9.cmodel import dpi
 from fp9.cmodel.bench import bench
-from fp9.cmodel.headers import model_text, unit_header
+from fp9.cmodel.headers import unit_header
 from fp9.cmodel.library import library_header
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.units import Unit
 from fp9.units.base import check_name
 from fp9.units.toml import names_in
-
-
-def has_model(unit: Unit) -> bool:
-    """Return whether fp9 can write a C model of the unit."""
-    return model_text.of(type(unit)) is not None
 
 
 def files(unit: Unit) -> dict[str, str]:
@@ -40,4 +35,4 @@ def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
     return {f"fp9_{name}.h": library_header(found, accumulators, name)}
 
 
-__all__ = ["bench", "dpi", "files", "has_model", "library_files", "library_header", "unit_header"]
+__all__ = ["bench", "dpi", "files", "library_files", "library_header", "unit_header"]

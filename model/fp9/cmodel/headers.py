@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fp9.cmodel import accumulators, conversions, dots, fpus, quantisers
+from fp9.cmodel import accumulators, conversions, dots, fpus, multi_fpus, quantisers
 from fp9.cmodel.formats import format_text, is_tapered
 from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.operands import struct_of
 from fp9.cmodel.text import comment, filled, part
 from fp9.formats import Format
 from fp9.system.version import __version__
-from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Mul, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9.units.toml import dumps
 
@@ -31,6 +31,7 @@ PARTS = (
     "bypass",
     "groups",
     "divide",
+    "fpu",
 )
 """Names of the shared C source files, in the order in which a header contains them.
 
@@ -54,20 +55,14 @@ model_text: Hook[[], ModelText] = Hook(
         Dot: dots.dot,
         Mac: accumulators.mac,
         Fpu: fpus.fpu,
+        MultiFpu: multi_fpus.multi_fpu,
     },
-    every_kind=False,
 )
-"""Return the C text of a unit's model.
-
-Raises ValueError if units of this class have no C model.
-"""
+"""Return the C text of a unit's model."""
 
 
 def unit_header(unit: Unit) -> str:
-    """Return the text of `fp9_NAME.h`, the header of a unit's golden model.
-
-    Raises ValueError for a unit without a C model.
-    """
+    """Return the text of `fp9_NAME.h`, the header of a unit's golden model."""
     text = model_text(unit)
     return "".join(
         [

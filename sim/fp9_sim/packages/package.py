@@ -54,7 +54,7 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
     streams = stream_refusal(unit) is None
     wrappers = [wrapper] if streams else []
     types, interface = f"rtl/{name}_pkg.sv", f"rtl/{name}_if.sv"
-    encoded, model = _encoded(vectors), cmodel.files(unit) if cmodel.has_model(unit) else {}
+    encoded, model = _encoded(vectors), cmodel.files(unit)
     imported = f"{name}_dpi.c" in model
     drawing, missing = _timing(unit)
     described = sheet(unit) if drawing else sheet(unit).replace(f"![Timing of {name}]({picture(unit)})\n", "")

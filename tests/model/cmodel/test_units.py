@@ -8,13 +8,22 @@ from pathlib import Path
 import pytest
 from tests.support.compilers import COMPILERS, GCC, Compiler, write
 
-from fp9.cmodel import files, has_model
-from fp9.units import CATALOGUE, Unit, unit
+from fp9.cmodel import files
+from fp9.formats import format
+from fp9.units import CATALOGUE, FpuGroup, MultiFpu, Unit, unit
 from fp9.units.toml import load
 from fp9.vectors import export, generate
 
 COMMITTED = Path(__file__).parents[3] / "vectors"
-MODELLED = [each for each in CATALOGUE.values() if has_model(each)]
+MODELLED = [*CATALOGUE.values()]
+FPUS = [
+    MultiFpu("every_group", tuple(map(format, ("e4m3", "hif8", "fp16"))), tuple(FpuGroup), nan_boxing=True),
+    MultiFpu("in_lanes", tuple(map(format, ("e5m2", "e4m3fnuz", "fp32"))), tuple(FpuGroup)[:4], lanes=4, tag=5),
+    MultiFpu("dots_only", tuple(map(format, ("hif8", "bf16", "fp32"))), (FpuGroup.DOT,), mixed=False),
+    MultiFpu("compares", (format("hfp8_143"),), (FpuGroup.NONCOMP,), flags=False),
+    MultiFpu("tiny_before", (format("e5m2"), format("fp16")), tuple(FpuGroup), tiny_before_rounding=True),
+]
+"""Multi-format FPUs with groups and fields that the catalogue lacks."""
 
 
 def built(unit: Unit, folder: Path, compiler: Compiler = GCC) -> Path:
@@ -36,6 +45,13 @@ def passes(program: Path, vectors: Path, compiler: Compiler = GCC) -> bool:
 @pytest.mark.parametrize("unit", MODELLED, ids=lambda unit: unit.name)
 def test_smoke_suites_agree(unit: Unit, tmp_path: Path) -> None:
     assert passes(built(unit, tmp_path), export(generate(unit, "smoke"), tmp_path))
+
+
+@pytest.mark.parametrize("fpu", FPUS, ids=lambda fpu: fpu.name)
+def test_fpus_of_all_groups_agree(fpu: MultiFpu, tmp_path: Path) -> None:
+    program = built(fpu, tmp_path)
+    for suite in ("corner", "random"):
+        assert passes(program, export(generate(fpu, suite), tmp_path))
 
 
 @pytest.mark.slow
