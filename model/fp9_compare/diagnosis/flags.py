@@ -102,7 +102,8 @@ def _tiny(op: Operation) -> Any:
 def _vanishes(op: Operation) -> Any:
     """Return a mask of the results that rounding changes from a nonzero number to zero.
 
-    Rounding to odd never gives zero for a nonzero number, so this function compares with it.
+    Rounding to odd never gives zero for a nonzero number. This function therefore compares the result with the number
+    rounded to odd.
     """
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)

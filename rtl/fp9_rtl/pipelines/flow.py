@@ -54,7 +54,7 @@ class FlowNetwork:
         return level
 
     def _fill(self, level: dict[int, int]) -> None:
-        """Send flow along shortest paths to the sink until each has a saturated edge."""
+        """Send flow along the shortest paths to the sink, until every such path has a saturated edge."""
         following = [0] * len(self._edges)
         way: list[int] = []
         node = self.SOURCE

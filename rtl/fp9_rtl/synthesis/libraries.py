@@ -141,9 +141,9 @@ _DRIVE = 4
 class Library:
     """The facts about a library that measurements need.
 
-    `paths` are its Liberty files, and `sha256` is the hash of all of them. `areas` (um2) and `leakage_nw` (nW) are
-    by cell. `sequential` names the cells that store a bit. `unit_cell`, `driver`, `load_ff` and `leave_out` are as
-    in `Source`.
+    `paths` are its Liberty files, and `sha256` is the hash of all of them. `areas` (um2) and `leakage_nw` (nW) map
+    each cell to its value. `sequential` names the cells that store a bit. `Source` explains `unit_cell`, `driver`,
+    `load_ff` and `leave_out`.
     """
 
     name: str

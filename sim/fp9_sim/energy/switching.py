@@ -25,7 +25,7 @@ GLITCH_CLOCKS = 32
 
 @dataclass(frozen=True)
 class Dynamic:
-    """Switching energy of an operation in fJ. `internal`, `nets` and `glitches` are by cell.
+    """Switching energy of an operation in fJ. `internal`, `nets` and `glitches` map each cell to its energy.
 
     `glitches` is the energy of changes that are undone within a clock cycle. `glitch_toggles` counts these changes,
     and `toggles` counts the other ones.
