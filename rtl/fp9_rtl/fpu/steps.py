@@ -38,12 +38,16 @@ _SHARED = (
     "8-bit and 16-bit products share one datapath, which has neither infinities beside NaN-Inf nor subnormal numbers"
 )
 
+_OPERANDS = (
+    "formats of HFP8: hfp8_143, hfp8_152; for other formats take a unit of kind multi_fpu, such as fpu_mixed_dlfloat16"
+)
+
 CIRCUITS = Circuits(
     "an fpu",
     Fpu,
     (
-        Condition("a", _is_merged, "formats of HFP8: hfp8_143, hfp8_152", _SHARED),
-        Condition("b", _is_merged, "formats of HFP8: hfp8_143, hfp8_152", _SHARED),
+        Condition("a", _is_merged, _OPERANDS, _SHARED),
+        Condition("b", _is_merged, _OPERANDS, _SHARED),
         Condition("engine.result.format", _is_merged, "dlfloat16", _SHARED),
         Condition("engine.result.rounding", lambda _, value: value is Rounding.RNA, "rna", _SHARED),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import softfloatpy as softfloat
+from numpy.typing import NDArray
 from tests.support.tininess import beside_smallest_normal
 
 from fp9.formats import FixedFormat, fixed_format
@@ -118,6 +120,83 @@ def test_tininess_beside_the_smallest_normal_number_is_that_of_softfloat(name: s
     assert not list(_differences(unit, columns))[:5]
     other = evaluate(replace(unit, tiny_before_rounding=not before), columns)
     assert (evaluate(unit, columns)["flags"] != other["flags"]).any()
+
+
+def _level_1(fmt: FixedFormat) -> list[int]:
+    """Operands of TestFloat's level 1: exponents 0, 1, 2, the precision and the ends, with fractions near both ends."""
+    near = (-fmt.precision, -2, -1, 0, 1, 2, fmt.precision)
+    top = (1 << fmt.exponent_bits) - 1
+    fields = (0, 1, *(fmt.bias + exponent for exponent in near), top - 1, top)
+    ones = (1 << fmt.fraction_bits) - 1
+    return [
+        sign << fmt.bits - 1 | field << fmt.fraction_bits | fraction
+        for sign, field, fraction in itertools.product((0, 1), fields, (0, 1, ones - 1, ones))
+    ]
+
+
+def _columns(unit: MultiFpu, op: MultiFpuOp, mode: Rounding, operands: dict[str, NDArray[Any]]) -> Inputs:
+    """Operations with one op and one rounding."""
+    given = {"op": unit.operations.index(op), "rounding": unit.roundings.index(mode)}
+    count = len(operands["a"])
+    columns = {port.name: np.full(count, given.get(port.name, 0), np.uint32) for port in unit.inputs}
+    return columns | {name: column.astype(np.uint32) for name, column in operands.items()}
+
+
+_COMPARISONS = ("eq", "lt", "le", "eq_signaling", "lt_quiet", "le_quiet")
+
+
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=[pytest.mark.slow])], ids=lambda step: f"every_{step}")
+@pytest.mark.parametrize("name", _TYPES)
+@pytest.mark.parametrize("before", [False, True], ids=["tiny_after", "tiny_before"])
+def test_pairs_of_level_1_give_the_results_of_softfloat(name: str, before: bool, step: int) -> None:
+    fmt = fixed_format(name)
+    divides = (FpuGroup.DIVSQRT,) if fmt.bits < 32 else ()
+    groups = (FpuGroup.ADDMUL, FpuGroup.NONCOMP, *divides)
+    unit = MultiFpu(name, (fmt,), groups, tuple(_MODES), tiny_before_rounding=before)
+    codes = np.array(_level_1(fmt), np.uint32)
+    first, second = (column.ravel() for column in np.meshgrid(codes, codes))
+    names = ("add", "sub", "mul", *("div" for _ in divides))
+    tasks = [*itertools.product(names, _MODES), *((each, Rounding.RNE) for each in _COMPARISONS)]
+    for shift, (op, mode) in enumerate(tasks):
+        a, b = first[shift % step :: step], second[shift % step :: step]
+        pairs = {"a": a, "b": b, "c": b}
+        assert not list(_differences(unit, _columns(unit, MultiFpuOp(op), mode, pairs)))[:5]
+    for mode in _MODES if divides else ():
+        assert not list(_differences(unit, _columns(unit, MultiFpuOp.SQRT, mode, dict.fromkeys("abc", codes))))[:5]
+
+
+_STEPS = [97, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.long])]
+
+
+@pytest.mark.parametrize("step", _STEPS, ids=lambda step: f"every_{step}")
+@pytest.mark.parametrize("name", _TYPES)
+@pytest.mark.parametrize("before", [False, True], ids=["tiny_after", "tiny_before"])
+def test_triples_of_level_1_give_the_multiply_adds_of_softfloat(name: str, before: bool, step: int) -> None:
+    unit = MultiFpu(name, (fixed_format(name),), (FpuGroup.ADDMUL,), tuple(_MODES), tiny_before_rounding=before)
+    codes = np.array(_level_1(fixed_format(name)), np.uint32)
+    for shift, mode in enumerate(_MODES):
+        places = np.arange(shift % step, len(codes) ** 3, step)
+        triples = zip("abc", np.unravel_index(places, (len(codes),) * 3), strict=True)
+        operands = {operand: codes[index] for operand, index in triples}
+        assert not list(_differences(unit, _columns(unit, MultiFpuOp.FMADD, mode, operands)))[:5]
+
+
+def test_conversions_to_bfloat16_are_those_of_softfloat() -> None:
+    """FP32 numbers beside BF16 numbers and midpoints, in all roundings."""
+    formats = tuple(fixed_format(name) for name in ("bf16", "fp32"))
+    unit = MultiFpu("convert", formats, (FpuGroup.CONV,), tuple(_MODES))
+    high = np.arange(0, 1 << 16, 29, np.uint32) << 16
+    for low, mode in itertools.product((0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF), _MODES):
+        columns = _columns(unit, MultiFpuOp.CONVERT, mode, {"a": high | np.uint32(low)})
+        made = evaluate(unit, columns | {"a_format": np.ones_like(high), "result_format": np.zeros_like(high)})
+        softfloat.set_rounding_mode(_MODES[mode])
+        softfloat.set_tininess_mode(softfloat.TininessMode.AFTER_ROUNDING)
+        for a, code, flags in zip(columns["a"].tolist(), made["result"].tolist(), made["flags"].tolist(), strict=True):
+            softfloat.set_exception_flags(0)
+            result = softfloat.f32_to_bf16(softfloat.Float32.from_bytes(a.to_bytes(4, "big")))
+            expected = int.from_bytes(result.to_bytes(), "big")
+            both_nan = (code & 0x7FFF) > 0x7F80 and (expected & 0x7FFF) > 0x7F80
+            assert flags == _raised() and (code == expected or both_nan), (mode, hex(a), hex(code), hex(expected))
 
 
 @pytest.mark.parametrize("name", _TYPES)
