@@ -222,14 +222,15 @@ def _dpi(unit: Unit, rtl: str) -> list[str]:
 
 
 _BENCHES = (
-    "The benches read golden vectors: the Verilog bench from `+vectors=FILE`, the C++ bench from its argument. They end "
-    "with a nonzero exit code if a result is wrong or unknown, or if the file is missing, damaged or another unit's."
+    "The benches read golden vectors: the Verilog bench from `+vectors=FILE`, the C++ bench from its argument. They "
+    "end with a nonzero exit code if a result is wrong or unknown, or if the file is missing, damaged or of another "
+    "unit."
 )
 
 _BENCHES_CLOCKED = (
-    f"{_BENCHES} They stall both sides. They reset the unit in mid-stream for one clock and for several. They check the "
-    "latency, that a stalled result stays stable, and that no result is lost, repeated or out of order. The assertions "
-    "in `tb` check the same in your own bench."
+    f"{_BENCHES} They stall both sides. They reset the unit in mid-stream for one clock and for several. They "
+    "check the latency, that a stalled result stays stable, and that no result is lost, repeated or out of order. The "
+    "assertions in `tb` check the same in your own bench."
 )
 
 
