@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fp9.cmodel.dots import join_text
 from fp9.cmodel.ranges import Weights, joined, weights
@@ -26,12 +27,29 @@ class EngineText:
     parts: tuple[str, ...]
 
 
-def engine_text(engine: Engine, operands: Sequence[Format], scales: Sequence[Format], observer: str = "") -> EngineText:
+class Operands(NamedTuple):
+    """Operands of a dot product as C: its parameters, and an expression for each element, by its index."""
+
+    parameters: str
+    element: Callable[[str, str], str]
+
+
+NUMBERS = Operands("const fp9_number *a, const fp9_number *b", lambda side, index: f"{side}[{index}]")
+"""Operands that are arrays of numbers."""
+
+
+def engine_text(
+    engine: Engine,
+    operands: Sequence[Format],
+    scales: Sequence[Format],
+    observer: str = "",
+    given: Operands = NUMBERS,
+) -> EngineText:
     """Return the C functions of an engine for operands and scales in these formats.
 
-    `observer` names a C function that the dot product calls after each rounding of a step or of a chunk's total:
-    `observer(joins, terms, count, addend, code)`. Raises ValueError for an engine with zero_bypass or random bits,
-    and if no format can be an operand.
+    `given` says how the dot product reads its operands. `observer` names a C function that the dot product calls
+    after each rounding of a step or of a chunk's total: `observer(joins, terms, count, addend, code)`. Raises
+    ValueError for an engine with zero_bypass or random bits, and if no format can be an operand.
     """
     operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)
@@ -39,9 +57,9 @@ def engine_text(engine: Engine, operands: Sequence[Format], scales: Sequence[For
     terms = _terms(engine, operands, scales)
     formats = (engine.result.format, engine.output, addend_format(engine))
     if engine.step.exact:
-        return EngineText(_exact(name, engine, terms), formats, ("sums", "wide"))
+        return EngineText(_exact(name, engine, terms, given), formats, ("sums", "wide"))
     made = step(name, _of_terms(engine.within_chunk), terms, engine.step.products)
-    words = _words(name, engine) | _observed(name, engine, observer)
+    words = _words(name, engine, given) | _observed(name, engine, observer)
     words |= {
         "terms": filled(_GROUPS if engine.step.group else _TERMS, words | {"lowest": 2 * weights(operands).lowest})
     }
@@ -104,11 +122,14 @@ def _terms(engine: Engine, operands: Sequence[Format], scales: Sequence[Format])
     return products
 
 
-def _words(name: str, engine: Engine) -> dict[str, object]:
+def _words(name: str, engine: Engine, given: Operands) -> dict[str, object]:
     sums, addend = engine.step.scaling is Scaling.SUMS, identifier(addend_format(engine))
     joins = engine.chunk.length is not None or sums
     words = {
         "name": name,
+        "given": given.parameters,
+        "term": _product(given, "start + place"),
+        "member": _product(given, "start + member"),
         "says": comment(
             f"{engine.name}: c + the sum of count products a[k] * b[k], as a code of {engine.output.name}, with the "
             "flags of all roundings. With scales, scale[k / block] is the product of two scales; block is 0 "
@@ -133,6 +154,10 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
         "after": _AFTER if joins else "",
         "sums": _SUMS if sums else "",
     }
+
+
+def _product(given: Operands, index: str) -> str:
+    return f"fp9_product({given.element('a', index)}, {given.element('b', index)})"
 
 
 def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
@@ -182,7 +207,7 @@ _AFTER = """\
 _TERMS = """\
             for (i = 0; i < size; ++i) {
                 int place = @{place};
-                term[i] = place < members ? fp9_product(a[start + place], b[start + place]) : zero;
+                term[i] = place < members ? @{term} : zero;
 @{scaled}\
             }
 """
@@ -193,7 +218,7 @@ _GROUPS = """\
                 int64_t sum = 0;
                 int member, zeros = 1, dropped = 0;
                 for (member = k + i; member < k + size && member < k + i + @{group}; ++member) {
-                    fp9_number x = fp9_product(a[start + member], b[start + member]);
+                    fp9_number x = @{member};
                     zeros &= x.kind == FP9_ZERO;
                     sum += fp9_align(x, @{lowest}, FP9_CUT_ZERO, &dropped);
                 }
@@ -205,7 +230,7 @@ _GROUPS = """\
 _DOT = """\
 @{says}
 FP9_FN uint32_t @{name}_dot(
-    const fp9_number *a, const fp9_number *b, const fp9_number *scale, int block, int count, uint32_t c,
+    @{given}, const fp9_number *scale, int block, int count, uint32_t c,
     uint32_t *flags)
 {
     fp9_number term[@{products}], addend = fp9_@{addend}_decode(c)@{total}@{zero};
@@ -237,10 +262,11 @@ FP9_FN uint32_t @{name}_dot(
 """
 
 
-def _exact(name: str, engine: Engine, terms: Weights) -> str:
+def _exact(name: str, engine: Engine, terms: Weights, given: Operands) -> str:
     everything = joined([terms, weights([addend_format(engine)])])
     nan, invalid = nan_codes(engine)
-    words = _words(name, engine) | {
+    words = _words(name, engine, given) | {
+        "term": _product(given, "k"),
         "weight": everything.lowest,
         "limbs": everything.limbs(MOST_PRODUCTS),
         "result": layout(engine),
@@ -259,7 +285,7 @@ def _exact(name: str, engine: Engine, terms: Weights) -> str:
 _EXACT = """\
 @{says}
 FP9_FN uint32_t @{name}_dot(
-    const fp9_number *a, const fp9_number *b, const fp9_number *scale, int block, int count, uint32_t c,
+    @{given}, const fp9_number *scale, int block, int count, uint32_t c,
     uint32_t *flags)
 {
     uint64_t exact[@{limbs}] = {0}; /* in units of 2^@{weight} */
@@ -272,7 +298,7 @@ FP9_FN uint32_t @{name}_dot(
     fp9_see(&seen, x);
     if (x.kind == FP9_FINITE) fp9_wide_add(exact, @{limbs}, @{weight}, x);
     for (k = 0; k < count; ++k) {
-        x = fp9_product(a[k], b[k]);
+        x = @{term};
         if (block) x = fp9_product(x, scale[k / block]);
         fp9_see(&seen, x);
         if (x.kind == FP9_FINITE) fp9_wide_add(exact, @{limbs}, @{weight}, x);

@@ -436,13 +436,29 @@ class Product(torch.nn.Module):
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
     """Return codes of a (M, K) x b (K, N) in the engine's output format, as int64, on the tensors' device.
 
-    `a` and `b` are codes of 8-bit formats, of any integer type. Only integer operations of torch are used, so the
-    bits are the same on every device. The bits are those of `fp9.matmul`. For `torch.compile`, make a `Product`.
+    `a` and `b` are codes of any integer type. The bits are those of `fp9.matmul`. On a CUDA device with the extra
+    fp9[cuda], a kernel computes the product (`fp9_ml.torch.cuda`). Elsewhere, formats have at most 8 bits, and only
+    integer operations of torch are used. For `torch.compile`, make a `Product`.
 
     Raises ValueError for engines with scaled groups, stochastic rounding or `zero_bypass`.
     """
-    found: Tensor = Product(format_a, format_b, engine).to(a.device)(a, b)
+    found = _by_kernel(a, b, (format(format_a), format(format_b)), find_engine(engine)) if a.is_cuda else None
+    if found is None:
+        found = Product(format_a, format_b, engine).to(a.device)(a, b)
     return found
+
+
+_WIDTHS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
+
+
+def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Engine) -> Tensor | None:
+    """Return the product that the CUDA kernel computes, or None without the packages of fp9[cuda]."""
+    try:
+        from fp9_ml.torch import cuda  # optional, slow to load
+    except ImportError:
+        return None
+    left, right = (x.to(_WIDTHS[fmt.dtype.itemsize]) for x, fmt in zip((a, b), formats, strict=True))
+    return cuda.matmul(left, right, *formats, engine).to(torch.int64) & ((1 << engine.output.bits) - 1)
 
 
 def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:

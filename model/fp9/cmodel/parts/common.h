@@ -59,7 +59,9 @@ FP9_FN int fp9_bits(uint64_t x)
 {
 #if defined(__OPENCL_VERSION__)
     return 64 - (int)clz(x);
-#elif defined(__GNUC__) && !defined(FP9_PORTABLE) && !defined(__CUDA_ARCH__)
+#elif defined(__CUDA_ARCH__)
+    return 64 - __clzll((long long)x);
+#elif defined(__GNUC__) && !defined(FP9_PORTABLE)
     return x ? 64 - __builtin_clzll(x) : 0;
 #else
     int bits = 0, step;
