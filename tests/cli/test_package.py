@@ -52,6 +52,7 @@ def test_the_wheel_runs_with_the_model_s_packages_alone(built: tuple[Path, Path]
     assert json.loads(done.stdout)["casts"][0]["code"] == "0x41"
     assert alone(tmp_path, "vectors", "export", "decoder_hif8", without=OPTIONAL).returncode == 0
     assert "fp9 sweep" not in alone(tmp_path, "--help", without=OPTIONAL).stderr
+    assert "rtx4090" in alone(tmp_path, "help", "which", "accumulator", without=OPTIONAL).stdout
     missing = alone(tmp_path, "rtl", "decoder_hif8", without=OPTIONAL)
     assert missing.returncode == 2
     assert missing.stderr.startswith("fp9: this command needs ")
