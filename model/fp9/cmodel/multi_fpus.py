@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from fp9.cmodel.model_text import ModelText
-from fp9.cmodel.operands import c_type, reader
+from fp9.cmodel.operands import c_type, reader, signed
 from fp9.cmodel.ranges import joined, weights
 from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, chosen, filled, identifier, listed
 from fp9.formats import FixedFormat, Format, Specials
-from fp9.units import FpuGroup, MultiFpu
+from fp9.units import SCALE_BITS, FpuGroup, MultiFpu
 from fp9.units.multi_fpu import DOTS, EXTREMA, NARROW_BITS, ROUNDED, SIGN_INJECTIONS
 
 
@@ -123,6 +123,7 @@ def _operation(unit: MultiFpu) -> str:
             f"    {x} = {unit.name}_operand((uint32_t)in->{x} >> shift, {x}_format, 1);" for x in unit.operands
         ),
         "overflow": chosen("in->overflow", [OVERFLOWS[p] for p in unit.overflow[: None if "overflow" in ports else 1]]),
+        "scale": f"        x.exponent += {signed('in->scale', SCALE_BITS)};\n" if unit.scale else "",
         "last_narrow": len(unit.narrow) - 1,
         "bits": f"({chosen('integer', [str(each.bits) for each in unit.integers] or ['0'])})",
         "signed": f"({chosen('integer', [str(int(each.signed)) for each in unit.integers] or ['0'])})",
@@ -254,7 +255,7 @@ _CASES = {
     FpuGroup.CONV: """\
     case @{name}_convert:
         x = a.number;
-        signaling = a.signaling;
+@{scale}        signaling = a.signaling;
         break;
 """,
     FpuGroup.NONCOMP: """\

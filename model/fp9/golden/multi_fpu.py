@@ -16,8 +16,9 @@ from fp9.golden.dots import dot_sum
 from fp9.golden.fpu_operands import Operand, operand_of
 from fp9.golden.integers import from_integers, to_integers
 from fp9.golden.odd import odd_sum
-from fp9.golden.selects import chosen, places
+from fp9.golden.selects import chosen, places, signed
 from fp9.rounding import Flags, Hybrid
+from fp9.units import SCALE_BITS
 from fp9.units.multi_fpu import (
     DOTS,
     EXTREMA,
@@ -89,6 +90,10 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
                 exact[here] = from_integers(unit, inputs["a"][here], integer[here])
             case _Op.TO_INTEGER:
                 codes[here], flags[here] = to_integers(unit, some["a"].numbers, integer[here], rounding[here])
+            case _Op.CONVERT if unit.scale:
+                scale = signed(inputs["scale"][here], SCALE_BITS)
+                scaled = some["a"]._replace(numbers=np.ldexp(some["a"].numbers, scale))
+                codes[here], flags[here], exact[here] = _operation(_Op.CONVERT, {"a": scaled}, minus[here])
             case _Op.DIV | _Op.SQRT as other:
                 exact[here], flags[here] = _divided(other, some)
             case other if other in DOTS:

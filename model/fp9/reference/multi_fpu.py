@@ -14,6 +14,7 @@ from fp9.oracle.casts import Exact
 from fp9.oracle.terms import product, total
 from fp9.reference.choices import Row, chosen, signed
 from fp9.rounding import Flags, Rounding
+from fp9.units import SCALE_BITS
 from fp9.units.multi_fpu import DOTS, ROUNDED
 from fp9.units.multi_fpu import MultiFpuOp as Op
 
@@ -117,6 +118,8 @@ def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result:
     read, value = [x["a"]], x["a"].exact
     if op is Op.FROM_INTEGER:
         read, value = [], _integer(unit, row)
+    elif op is Op.CONVERT and unit.scale and value.kind is Kind.FINITE:
+        value = replace(value, magnitude=value.magnitude * pow2(signed(row["scale"], SCALE_BITS)))
     elif op not in (Op.ADD, Op.SUB, Op.CONVERT):
         read.append(x["b"])
         value = product(value, x["b"].exact)

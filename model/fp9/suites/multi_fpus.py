@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import decode_to, encode
 from fp9.formats import FixedFormat, Format
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, walking_codes
-from fp9.units import MultiFpu, MultiFpuOp
+from fp9.units import SCALE_BITS, MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import DOTS, NARROW_BITS, PRODUCTS, ROUNDED, SINGLES
 
 BLOCKS = 40
@@ -32,6 +32,7 @@ ROWS = 24
 _LAST = {MultiFpuOp.CONVERT: "a", MultiFpuOp.SQRT: "a", MultiFpuOp.MUL: "b", MultiFpuOp.DIV: "b"}
 """The operand that is computed from a wanted result, if it is not c."""
 _SHARE_UNBOXED = 1 / 16
+_SCALES = (0, 0, 1, -1, 7, -7, 24, -24, 127, -128)
 _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
 """Offsets from a code or midpoint, as fractions of the distance between two codes."""
 
@@ -80,14 +81,20 @@ def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) ->
             columns |= {name: np.full(rows, value, np.uint32) for name, value in selects.items() if name in columns}
             if "op" in columns:
                 columns["op"] = np.full(rows, index, np.uint32)
-            codes = _operands(unit, op, formats, rows, rng)
+            scales = np.zeros(rows, np.int64)
+            if op is MultiFpuOp.CONVERT and unit.scale:
+                scales = rng.choice(_SCALES, rows)
+                columns["scale"] = (scales & ((1 << SCALE_BITS) - 1)).astype(np.uint32)
+            codes = _operands(unit, op, formats, scales, rng)
             boxed = {name: fmt for name, fmt in formats.items() if name in codes and not _is_packed(op, name)}
             yield columns | codes | _boxed(unit, boxed, {name: codes[name] for name in boxed}, rng)
 
 
 def _operands(
-    unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], rows: int, rng: np.random.Generator
+    unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], scales: NDArray[np.int64], rng: np.random.Generator
 ) -> dict[str, NDArray[np.uint32]]:
+    """Return the operands of a block. A conversion multiplies its operand by 2^scale."""
+    rows = len(scales)
     codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}
     chosen = np.arange(rows) % 4 != 0
     if op in DOTS:
@@ -99,7 +106,7 @@ def _operands(
         codes["a"] = np.where(chosen, led, codes["a"]).astype(np.uint32)
     elif op in ROUNDED:
         last = _LAST.get(op, "c")
-        led = encode(_leading(op, formats, codes, last, rng), formats[last], "rne")
+        led = encode(np.ldexp(_leading(op, formats, codes, last, rng), -scales), formats[last], "rne")
         codes[last] = np.where(chosen, led, codes[last]).astype(np.uint32)
     elif op not in SINGLES:
         fmt = formats["a"] if op.value.startswith(("sgnj", "min", "max")) else formats["c"]

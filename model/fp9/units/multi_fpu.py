@@ -12,7 +12,7 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Specials
 from fp9.formats.policy import CastPolicy
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import FLAGS_PORT, Port, Unit, check_offers, check_shared, format_tuple, select_width, value_words
-from fp9.units.cast import Cast
+from fp9.units.cast import SCALE_BITS, Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT
 
 NARROW_BITS = 8
@@ -184,6 +184,9 @@ class MultiFpu(Unit):
     With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results have
     these bits set (RISC-V unprivileged specification, NaN boxing of narrower values).
 
+    With `scale`, `convert` multiplies its operand by 2^scale exactly before the single rounding. The port `scale` is a
+    signed number. NaN and infinities are not scaled.
+
     `tag` is the number of bits that pass unchanged from input to output.
 
     With `tiny_before_rounding`, the flag `underflow` is raised by every inexact result whose exact value is below the
@@ -203,6 +206,7 @@ class MultiFpu(Unit):
     nan_boxing: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     tag: int = field(default=0, metadata=OMIT_IF_DEFAULT)
     tiny_before_rounding: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
+    scale: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
@@ -267,6 +271,8 @@ class MultiFpu(Unit):
                 f"{self.name}: groups=divsqrt given with formats={value_words(self.formats)}; give formats of at most "
                 "16 bits"
             )
+        if self.scale and FpuGroup.CONV not in self.groups:
+            raise ValueError(f"{self.name}: scale=true given without the group conv; add conv to groups")
         if self.lanes != 1 and self.groups == (FpuGroup.DOT,):
             raise ValueError(f"{self.name}: lanes={self.lanes} given with groups=dot alone; give 1 lane")
 
@@ -312,6 +318,7 @@ class MultiFpu(Unit):
             self.mixed,
             self.flags,
             tiny_before_rounding=self.tiny_before_rounding,
+            scale=self.scale,
         )
 
     @cached_property
@@ -362,6 +369,8 @@ class MultiFpu(Unit):
         ):
             if len(choices) > 1:
                 ports.append(Port(name, select_width(len(choices)), doc, choices=choices))
+        if self.scale:
+            ports.append(Port("scale", SCALE_BITS, "`convert` multiplies its operand by 2^scale", signed=True))
         if self.lanes > 1:
             ports.append(Port("vector", 1, "1 for an operation in each 8-bit lane"))
         if self.tag:

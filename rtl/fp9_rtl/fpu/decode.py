@@ -12,7 +12,7 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.rounding import Overflow
-from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
+from fp9.units import SCALE_BITS, FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import COMPARISONS, EXTREMA, NARROW_BITS, PAIRS, SIGN_INJECTIONS, SINGLES
 from fp9_rtl.fpu.choices import is_operation, overflows, targets
 from fp9_rtl.fpu.dot import dot_layout, dot_operands
@@ -40,7 +40,7 @@ class DecodeMulti(Step):
         self._scale = Scale.of(unit)
         i = ports_layout(unit.inputs)
         operand = self._scale.layout
-        o: dict[str, data.ShapeLike] = {"a": operand, "b": operand, "c": operand, "single": 1}
+        o: dict[str, data.ShapeLike] = {"a": operand, "b": self._factor_layout(), "c": operand, "single": 1}
         self._passed = [name for name in ("rounding", "integer_format", "tag") if name in i.members]
         o |= {name: i[name].shape for name in self._passed}
         if unit.dot_products:
@@ -96,7 +96,21 @@ class DecodeMulti(Step):
         one = Signal(self._scale.layout)
         m.d.comb += [one.significand.eq(1 << self._scale.precision - 1), one.exponent.eq(self._scale.bias)]
         b = operands.get("b", one)
-        m.d.comb += self.o.b.eq(Mux(self._is(*PAIRS), b.as_value(), one.as_value()))
+        factor = Signal(self._scale.layout)
+        m.d.comb += factor.eq(Mux(self._is(*PAIRS), b.as_value(), one.as_value()))
+        forward(m, factor, self.o.b, *factor.shape().members)
+        if self._unit.scale:
+            with m.If(self._is(_Op.CONVERT)):
+                m.d.comb += self.o.b.exponent.eq(self.i.scale + self._scale.bias)
+
+    def _factor_layout(self) -> data.StructLayout:
+        """Return the layout of b. Its exponent is also that of the power of two that scales a conversion."""
+        layout, bias = self._scale.layout, self._scale.bias
+        if not self._unit.scale:
+            return layout
+        largest = 1 << SCALE_BITS - 1
+        exponents = range(bias - largest, max(self._scale.field.stop, bias + largest))
+        return data.StructLayout({name: f.shape for name, f in layout} | {"exponent": exponents})
 
     def _addend(self, m: Module, c: View) -> None:
         o, single = self.o, self._is(*SINGLES)

@@ -65,8 +65,10 @@ class PlaceMulti(Place):
         for target in self._each_target(m):
             if isinstance(target, HiFloat8Target):
                 target.places(m, self.i.exponent, self._window, places)
-            else:
+            elif target.has_subnormals or isinstance(target, IntegerTarget):
                 m.d.comb += places.eq(Mux(normal, unused, Mux(distance > deepest, deepest, distance)))
+            else:
+                m.d.comb += places.eq(unused)
 
     def _all_ones(self, m: Module, places: Signal) -> None:
         """Drive whether the kept fraction is all ones. In fixed fields, only normal numbers use the exponent."""

@@ -48,7 +48,8 @@ class MultiplyMulti(Step):
         scale = Scale.of(unit)
         self._unit, self._scale, self._added = unit, scale, scale.sum_bias - scale.bias
         field = i["a"].shape["exponent"].shape
-        exponents = range(2 * field.stop - 1)
+        factor = i["b"].shape["exponent"].shape
+        exponents = range(factor.start, factor.stop + field.stop - 1)
         width = 2 * i["a"].shape["significand"].width
         addend = {name: f.shape for name, f in i["c"].shape} | {
             "exponent": range(self._added, field.stop + self._added)

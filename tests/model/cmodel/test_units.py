@@ -21,7 +21,7 @@ FPUS = [
     MultiFpu("in_lanes", tuple(map(format, ("e5m2", "e4m3fnuz", "fp32"))), tuple(FpuGroup)[:4], lanes=4, tag=5),
     MultiFpu("dots_only", tuple(map(format, ("hif8", "bf16", "fp32"))), (FpuGroup.DOT,), mixed=False),
     MultiFpu("compares", (format("hfp8_143"),), (FpuGroup.NONCOMP,), flags=False),
-    MultiFpu("tiny_before", (format("e5m2"), format("fp16")), tuple(FpuGroup), tiny_before_rounding=True),
+    MultiFpu("tiny_before", (format("e5m2"), format("fp16")), tuple(FpuGroup), tiny_before_rounding=True, scale=True),
 ]
 """Multi-format FPUs with groups and fields that the catalogue lacks."""
 

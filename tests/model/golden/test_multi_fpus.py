@@ -34,6 +34,10 @@ OTHERS = [
         "divide_2", (format("e4m3fnuz"), format("f161"), format("bf16")), tuple(FpuGroup), lanes=2, nan_boxing=False
     ),
     MultiFpu("tiny", (format("e5m2"), format("hif8"), format("fp16")), lanes=2, tiny_before_rounding=True),
+    MultiFpu(
+        "scaled", (format("e4m3"), format("hif8"), format("fp16")), tuple(FpuGroup)[:4], MODES, lanes=2, scale=True
+    ),
+    MultiFpu("scaled_32", (format("e5m2"), format("hfp8_143"), format("fp32")), (FpuGroup.CONV,), MODES, scale=True),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
 ]
