@@ -32,6 +32,8 @@ ROWS = 24
 _LAST = {MultiFpuOp.CONVERT: "a", MultiFpuOp.SQRT: "a", MultiFpuOp.MUL: "b", MultiFpuOp.DIV: "b"}
 """The operand that is computed from a wanted result, if it is not c."""
 _SHARE_UNBOXED = 1 / 16
+_AWAY = (0, 0, 0, 1, -1, 1, -1, 2, -2, 3, -3, 4, -4, 8, -8, 16, -16)
+"""Distances of the codes of two compared operands."""
 _SCALES = (0, 0, 1, -1, 7, -7, 24, -24, 127, -128)
 _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
 """Offsets from a code or midpoint, as fractions of the distance between two codes."""
@@ -111,7 +113,7 @@ def _operands(
     elif op not in SINGLES:
         fmt = formats["a"] if op.value.startswith(("sgnj", "min", "max")) else formats["c"]
         same = encode(decode_to(codes["a"].astype(formats["a"].dtype), formats["a"], np.float64), fmt, "rne")
-        moved = same.astype(np.int64) + rng.integers(-1, 2, rows) ^ rng.choice([0, 1 << fmt.bits - 1], rows)
+        moved = same.astype(np.int64) + rng.choice(_AWAY, rows) ^ rng.choice([0, 1 << fmt.bits - 1], rows)
         codes["c"] = np.where(chosen, moved & ((1 << fmt.bits) - 1), codes["c"]).astype(np.uint32)
     return codes
 
