@@ -88,4 +88,4 @@ axes.legend()
 plt.show()
 
 # %% [markdown]
-# [Replay a GPU's inference on a CPU](../how-to/replay-inference.md) says where each profile comes from.
+# [Replay a GPU's inference on a CPU](../how-to/replay-inference.html) says where each profile comes from.
