@@ -31,6 +31,12 @@ Every number is a cell: the unit was built as Verilog, and so many random operat
 model on Icarus. Cells have at most 4 products a step and 2 steps a chunk. A letter says why a circuit makes no
 sense. A preset that a section does not name is not simulated yet. `{command}` goes on with it.
 """
+GPUS = [ROOT / f"records/accumulators/gpu_{name}.json" for name in ("h100", "h200")]
+"""Records of what was measured on GPUs."""
+MEASURED = """# Measurements on GPUs
+
+Every number on this page comes from a record of a run. `{command}` repeats a run on a machine with a GPU.
+"""
 HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 
 
@@ -123,6 +129,37 @@ def matrix(record: dict) -> str:
     return page
 
 
+def gpu(record: dict) -> str:
+    """The section of a GPU: instructions, library calls, and the speed of fp9's kernels."""
+    stack = f"driver {record['driver']}, PyTorch {record['torch']}, cuBLASLt {record['cublas']}"
+    page = f"\n## {record['device']}\n\nMeasured on {record['date']} with {stack}.\n"
+    page += "\n### Instructions and matrix products that `fp9 identify --program` measures\n"
+    page += "\n| program, operands and result | rows | presets that give every row |\n|---|---|---|\n"
+    for what, found in record["instructions"].items():
+        page += f"| {what} | {found['rows']:,} | {', '.join(f'`{name}`' for name in found['presets']) or 'none'} |\n"
+    page += f"\n### Calls of the library against `fp9.scaled_mm` with profile `{record['profile']}`, and `fp9.matmul`\n"
+    page += "\n| calls with | calls | that divide K | results | differing results |\n|---|---|---|---|---|\n"
+    for what, one in record["calls"].items():
+        page += f"| {what} | {one['calls']} | {one['divided_calls']} | {one['results']:,} | {one['differ']} |\n"
+    many = record["many"]
+    page += (
+        f"\nfp9's kernel and `torch._scaled_mm` computed {many['results']:,} sums of {many['products_each']:,} products"
+    )
+    page += f" of random codes, with fast and slow accumulation. {many['differ']} results differ.\n"
+    page += "\n### Speed of fp9's CUDA kernels for E4M3 operands\n"
+    page += "\n| accumulator | n x n x n | 10^12 multiply-accumulates a second | registers | spilled bytes |\n"
+    page += "|---|---|---|---|---|\n"
+    for name, one in record["speed"].items():
+        used, spilled = next((found["registers"], found["spill_bytes"]) for found in one["kernels"].values())
+        page += f"| `{name}` | {one['size']:,} | {one['tera_macs']:.3f} | {used} | {spilled} |\n"
+    ways = record["integers"]
+    speeds = " and ".join(f"{ways[way]['tera_macs']:.3f} {way}" for way in ("eager", "compiled"))
+    differ = sum(ways[way]["differ"] for way in ("eager", "compiled"))
+    page += f"\nThe integer operations of torch compute `hopper` with {speeds} (10^12 multiply-accumulates a second, "
+    page += f"{' x '.join(map(str, ways['size']))}). {differ} results differ from the kernel.\n"
+    return page
+
+
 def compared(sources: list[tuple[str, int | None, str]]) -> str:
     """The sources of a preset, with what was compared."""
     return "; ".join(name if count is None else f"{name} ({count:,} {what})" for name, count, what in sources)
@@ -142,6 +179,10 @@ with mkdocs_gen_files.open("reference/engines.md", "a") as page:
 
 with mkdocs_gen_files.open("reference/operand-matrix.md", "w") as page:
     page.write(matrix(json.loads(CELLS.read_text())))
+
+with mkdocs_gen_files.open("reference/measured-gpus.md", "w") as page:
+    measured = [json.loads(path.read_text()) for path in GPUS]
+    page.write(MEASURED.format(command=measured[0]["command"]) + "".join(map(gpu, measured)))
 
 with mkdocs_gen_files.open("contributing/index.md", "w") as page:
     text = (ROOT / "CONTRIBUTING.md").read_text()

@@ -102,7 +102,7 @@ DEVICES = (
             Instruction((*_WGMMA, *_MMA), FP16, "hopper_16bit_fp16", _FP16_ALONE),
             Instruction((*_WGMMA, *_MMA), FP32, "hopper_tf32", _TF32),
         ),
-        "H100 and H200 measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+        "H100 and H200 measured (MATLAB-tensor-core; fp9, 2026-11-26); MMA-Sim (arXiv 2511.10909)",
     ),
     Device(
         "NVIDIA Ada Lovelace",

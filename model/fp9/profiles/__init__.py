@@ -4,7 +4,7 @@
 >>> import fp9
 >>> from fp9.profiles import profiles
 >>> [p.name for p in profiles()]
-['h100', 'rtx4060', 'l40s', 'b200', 'rtx5070', 'deepgemm']
+['h100', 'h200', 'rtx4060', 'l40s', 'b200', 'rtx5070', 'deepgemm']
 """
 
 from fp9.profiles.catalogue import PROFILES, profile, profiles

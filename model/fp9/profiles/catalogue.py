@@ -68,9 +68,13 @@ _TENSOR = Epilogue({"ab": epilogues.once}, None, _FP8_OUT)
 _ROWS = Epilogue({"ab": epilogues.a_then_b, "ba": epilogues.b_then_a}, epilogues.added)
 _ROWS_AB = Epilogue({"ab": epilogues.a_then_b}, epilogues.added)
 _INSIDE = Epilogue({"ab": epilogues.unscaled}, None)
+_WITH_BIAS = Epilogue({"ab": epilogues.once}, epilogues.added, _FP8_OUT, takes_result_scale=False)
+_ROWS_BA = Epilogue({"ba": epilogues.b_then_a}, epilogues.added)
 _PROMOTED = "chunk=128,promotion=fp32"
+_ONCE = (epilogues.scaled_once, epilogues.scaled_once)
 _REFUSED = (("e4m3", "e4m3", "e5m2"), ("e5m2", "e5m2", "*"))
 _MMAEMU = "recordings of mmaemu 0.1.0 (2026-10): torch 2.7.1, cuBLASLt 12.8.3.14"
+_MEASURED = "measured on an H100 SXM and an H200 (2026-11-26): torch 2.11.0, cuBLASLt 13.1.0.3, driver 580.159.04"
 _CUTLASS = "scales by row: PyTorch's RowwiseScaledMM.cu"
 _MMA_SIM = "MMA-Sim 2.1.1 for the instruction; epilogue as measured on H100 PCIe and RTX 4060"
 _BLACKWELL = (
@@ -93,6 +97,26 @@ PROFILES: dict[str, Profile] = {
                 Call("row", "hopper", f"hopper({_PROMOTED})", _ROWS, may_split=False),
             ),
             ("hopper", "h100 pcie"),
+            _REFUSED,
+        ),
+        Profile(
+            "h200",
+            "NVIDIA H200 and H100 SXM",
+            "cuBLASLt 13.1.0.3",
+            _MEASURED,
+            (
+                Call("tensor", "hopper", f"hopper({_PROMOTED})", _WITH_BIAS, ("contiguous",)),
+                Call("row", "hopper", f"hopper({_PROMOTED})", _ROWS_BA, may_split=False),
+                Call(
+                    "1x128",
+                    None,
+                    "hopper(chunk=128)",
+                    _INSIDE,
+                    may_split=False,
+                    chunks=(epilogues.scaled_by_a_first, epilogues.scaled_once),
+                ),
+            ),
+            ("h100 sxm",),
             _REFUSED,
         ),
         Profile(
@@ -131,7 +155,7 @@ PROFILES: dict[str, Profile] = {
             "NVIDIA H100",
             "DeepGEMM",
             "DeepGEMM's sm90_fp8_gemm; the compiler contracts its multiplication and addition",
-            (Call("1x128", "hopper(chunk=128)", "hopper(chunk=128)", _INSIDE, may_split=False, scaled_chunks=True),),
+            (Call("1x128", "hopper(chunk=128)", "hopper(chunk=128)", _INSIDE, may_split=False, chunks=_ONCE),),
             ("deepseek",),
         ),
     )

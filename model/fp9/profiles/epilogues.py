@@ -59,3 +59,13 @@ def unscaled(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
 def added(sums: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the sums plus the bias, rounded to FP32."""
     return rounded(sums.astype(np.float64) + bias.astype(np.float64))
+
+
+def scaled_once(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
+    """Return a chunk's sum times one factor, the rounded product of both scales, plus the total, rounded once."""
+    return fused(part, product(scale_a, scale_b), total)
+
+
+def scaled_by_a_first(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
+    """Return a chunk's sum times the scale of a, rounded, times the scale of b plus the total, rounded once."""
+    return fused(product(part, scale_a), scale_b, total)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[Any]
+Chunk = Callable[[Any, Any, Any, Any], Numbers]
+"""Function of a chunk's sum, the scales of a and b, and the total."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Epilogue:
     scale: dict[str, Callable[[Any, Any, Any], Numbers]]
     bias: Callable[[Any, Any], Numbers] | None
     outputs: tuple[str, ...] = ("fp32", "bf16", "fp16")
+    takes_result_scale: bool = True
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,13 @@ class Call:
     """
 
     scaling: str
-    fast: str
+    fast: str | None
     slow: str | None
     epilogue: Epilogue
     splits: tuple[str, ...] = ()
     may_split: bool = True
-    scaled_chunks: bool = False
-    """Each chunk's sum is multiplied by its scales and added to the total by one fused multiply-add in FP32."""
+    chunks: tuple[Chunk, Chunk] | None = None
+    """How the sum of a chunk is scaled and added to the total: for scales of b by column, and by block of columns."""
 
 
 @dataclass(frozen=True)

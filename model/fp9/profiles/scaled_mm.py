@@ -14,7 +14,7 @@ from fp9.formats import Format, format
 from fp9.formats.dtypes import carried, tensor_numbers
 from fp9.profiles import epilogues
 from fp9.profiles.catalogue import SCALINGS, SPLITS, profile
-from fp9.profiles.records import Call, Profile, Scaling
+from fp9.profiles.records import Call, Chunk, Profile, Scaling
 from fp9.sums import products
 from fp9.sums.operands import Operand, as_operand
 
@@ -69,7 +69,7 @@ def scaled_mm(
             _missing(found, "how the bias is rounded", "add it to the result")
         else:
             numbers = call.epilogue.bias(numbers, _floats("bias", bias))
-    return _output(numbers, output, scale_result)
+    return _output(numbers, output, scale_result if call.epilogue.takes_result_scale else None)
 
 
 _profile = profile
@@ -184,12 +184,9 @@ def sums(
 def _sums(
     found: Profile, call: Call, x: Operand, y: Operand, scales: Any, fast: bool, wanted: _Choices
 ) -> NDArray[np.float32]:
-    accumulator = engine(call.fast if fast or call.slow is None else call.slow)
-    if not fast and call.slow is None:
-        _missing(found, "how use_fast_accum=False promotes sums", "give use_fast_accum=True")
-    scaling = SCALINGS[call.scaling]
-    if call.scaled_chunks:
-        return _scaled_chunks(accumulator, x, y, scales, scaling.block or x.shape[1])
+    accumulator, scaling = _accumulator(found, call, fast), SCALINGS[call.scaling]
+    if call.chunks is not None:
+        return _scaled_chunks(call.chunks, accumulator, x, y, scales, scaling.block or x.shape[1])
     options = {"scale_a": scales[0], "scale_b": scales[1], "block": scaling.block, "scale_format": scaling.format}
     options = options if scaling.format else {}
     parts = _split_k(found, call, wanted)
@@ -205,6 +202,17 @@ def _sums(
         for some in split.parts(x.shape[1], parts)
     ]
     return np.asarray(split.join(partial))
+
+
+def _accumulator(found: Profile, call: Call, fast: bool) -> Engine:
+    if fast and call.fast is None:
+        raise ValueError(
+            f"use_fast_accum=True given with scales of kind {call.scaling}; {found.library} refuses it: give False"
+        )
+    name = call.fast if fast else call.slow
+    if name is None:
+        _missing(found, "how use_fast_accum=False promotes sums", "give use_fast_accum=True")
+    return engine(str(name))
 
 
 def _split_k(found: Profile, call: Call, wanted: _Choices) -> int:
@@ -234,17 +242,19 @@ def _part(x: Operand, y: Operand, some: Any, accumulator: Engine) -> Any:
     return products.matmul(x.codes[:, some], y.codes[some], x.format, y.format, accumulator)
 
 
-def _scaled_chunks(accumulator: Engine, x: Operand, y: Operand, scales: Any, block: int) -> NDArray[np.float32]:
+def _scaled_chunks(
+    ways: tuple[Chunk, Chunk], accumulator: Engine, x: Operand, y: Operand, scales: Any, block: int
+) -> NDArray[np.float32]:
     scale_a, scale_b = scales
+    add = ways[scale_b.shape[1] != y.shape[1]]
     if scale_b.shape[1] != y.shape[1]:
         scale_b = np.repeat(scale_b, block, axis=1)[:, : y.shape[1]]
     total = np.zeros((x.shape[0], y.shape[1]), np.float32)
     chunk = accumulator.within_chunk
     for index, first in enumerate(range(0, x.shape[1], block)):
         some = np.arange(first, min(first + block, x.shape[1]))
-        factor = epilogues.product(scale_a[:, index, None], scale_b[index])
-        total = epilogues.fused(_numbers(_part(x, y, some, chunk), chunk), factor, total)
-    return total
+        total = add(_numbers(_part(x, y, some, chunk), chunk), scale_a[:, index, None], scale_b[index], total)
+    return np.asarray(total)
 
 
 def _numbers(codes: Any, accumulator: Engine) -> NDArray[np.float32]:

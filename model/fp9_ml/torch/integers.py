@@ -116,12 +116,17 @@ def _length(x: Tensor) -> Tensor:
     return length + (x > 0)
 
 
+def _most(x: Tensor) -> int:
+    """Return the largest distance of a shift that leaves nothing of numbers, 0 and more, of this type."""
+    return 62 if x.dtype == torch.int64 else 31
+
+
 def _right(x: Tensor, by: Tensor) -> Tensor:
     """Return non-negative integers shifted right.
 
     The last bit is sticky: it is 1 if any bit that was shifted out is 1.
     """
-    by = by.clamp(0, 62)
+    by = by.clamp(0, _most(x))
     kept = x >> by
     return kept | ((kept << by) != x).to(x.dtype)
 
@@ -164,8 +169,8 @@ _AWAY: dict[Rounding, Any] = {
 }
 """Rounding of a magnitude: from its kept bits, the dropped ones, half a place, and whether any are dropped."""
 _CUT: dict[Truncation, Any] = {
-    Truncation.ZERO: lambda size, minus, by: _signed(size >> by.clamp(0, 62), minus),
-    Truncation.FLOOR: lambda size, minus, by: _signed(size, minus) >> by.clamp(0, 62),
+    Truncation.ZERO: lambda size, minus, by: _signed(size >> by.clamp(0, _most(size)), minus),
+    Truncation.FLOOR: lambda size, minus, by: _signed(size, minus) >> by.clamp(0, _most(size)),
     Truncation.JAM: lambda size, minus, by: _signed(_right(size, by), minus),
 }
 
@@ -256,7 +261,7 @@ def _cut_sum(engine: Engine, step: _Step, largest: Tensor) -> Tensor:
     """Return the sum of products in units of 2^(largest - window). Each product is truncated to this unit."""
     assert engine.window.width is not None
     wide = engine.window.width - step.fraction
-    by = largest[..., None] - step.top + max(-wide, 0)
+    by = largest[..., None].to(step.top.dtype) - step.top + max(-wide, 0)
     found: Tensor = _CUT[engine.window.truncation](step.size << max(wide, 0), step.minus, by).sum(-1)
     return found
 
@@ -396,13 +401,15 @@ class Product(torch.nn.Module):
         fraction = sum(table.fraction for table in self._tables)
         reach = sum(table.highest - table.lowest for table in self._tables) + fraction
         _check(chosen, *formats, reach, sum(table.lowest for table in self._tables) - fraction)
+        narrow = max(chosen.window.width or _WIDE, fraction) + 2 < 31  # bits of a product in its window
+        self._type = torch.int32 if narrow else torch.int64
         nans = chosen.nan.code, chosen.nan.invalid_code
         self._step_target = _target(chosen.result.format, *(nans if chosen.chunk.length is None else (None, None)))
         self._target, self._rounding = _target(chosen.output, *nans), chosen.output_rounding
 
     def _entries(self, side: str, codes: Tensor) -> tuple[Tensor, ...]:
-        m, *others = (getattr(self, f"_{side}_{name}")[codes] for name in ("m", "top", "kind", "minus"))
-        return m.abs(), *others
+        m, top, *others = (getattr(self, f"_{side}_{name}")[codes] for name in ("m", "top", "kind", "minus"))
+        return m.abs().to(self._type), top.to(self._type), *others
 
     def _joined(self, total: _Sum, part: _Sum) -> _Sum:
         joined = _rounded(*_added(total.m, total.e, part.m, part.e), self._target, self._rounding)

@@ -20,10 +20,12 @@ from fp9_sim.evidence.claim import Finding, State
 from fp9_sim.evidence.studies import KINDS, stale
 from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 
+_GPU = "python -m tests.model.profiles.gpu_calls"
 COMPARISONS = {
     "accumulators/mmasim": "python tests/model/sums/mmasim_dots.py 1000000 records/accumulators/mmasim.json",
     "accumulators/instructions": "python -m tests.support.instructions records/accumulators/instructions.json",
     "accumulators/sources_of_truth": "python -m tests.support.sources_of_truth CLONE records/accumulators",
+    **{f"accumulators/gpu_{name}": f"{_GPU} records/accumulators/gpu_{name}.json" for name in ("h100", "h200")},
     "accumulators/cells": "python -m tests.units.cells records/accumulators/cells.json",
     "cmodel/operations": "python -m benchmarks.cmodel --record records/cmodel/operations.json",
     "identify/presets": "python -m fp9_compare.identify.trials presets --out records/identify/presets.json",

@@ -37,7 +37,7 @@ CASES = [
 def nvrtc(source: str, architecture: str) -> str:
     """The messages of the compiler, with registers and spills; the test is skipped without NVRTC."""
     try:
-        return cuda.compiled(source, architecture, ("--ptxas-options=--verbose",))[1]
+        return cuda.compiled(source, architecture, ("--ptxas-options=--verbose", "--no-cache"))[1]
     except RuntimeError as error:
         if "libnvrtc" in str(error):
             pytest.skip("NVRTC (nvidia-cuda-nvrtc) is not installed")

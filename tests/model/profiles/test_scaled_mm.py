@@ -61,6 +61,34 @@ def test_deepgemm_scales_each_chunk() -> None:
     assert (columns.codes == got.codes).all()
 
 
+def test_blocks_on_an_h200_multiply_the_scale_of_a_first_for_columns_of_b() -> None:
+    a, b = np.float32(RNG.uniform(0.5, 2, (4, 3))), np.float32(RNG.uniform(0.5, 2, (3, 6)))
+    square = fp9.scaled_mm(A, B, a, b[:, :1], None, None, "fp32", profile="h200")
+    columns = fp9.scaled_mm(A, B, a, b, None, None, "fp32", profile="h200")
+    totals = np.zeros((2, 4, 6), np.float32)
+    for i, first in enumerate((0, 128, 256)):
+        part = sums(A[:, first : first + 128], B[first : first + 128], True, profile="h200", split_k=1)
+        left = a[:, i, None]
+        totals[0] = epilogues.fused(part, epilogues.product(left, b[i, :1]), totals[0])
+        totals[1] = epilogues.fused(epilogues.product(part, left), b[i], totals[1])
+    assert (square.codes.view(np.float32) == totals[0]).all()
+    assert (columns.codes.view(np.float32) == totals[1]).all()
+    with pytest.raises(ValueError, match="use_fast_accum=True given with scales of kind 1x128"):
+        fp9.scaled_mm(A, B, a, b, None, None, "fp32", True, profile="h200")
+
+
+def test_bias_on_an_h200_is_added_in_fp32_and_the_scale_of_the_result_is_ignored() -> None:
+    scales = np.float32(0.3), np.float32(1.7)
+    bias = np.asarray(fp9.decode(fp9.encode(RNG.normal(size=6) * 8, "bf16"), "bf16"))
+    acc = sums(A, B, True, profile="h200", split_k=1).astype(float)
+    scaled = _f32(acc * _f32(scales[0].astype(float) * scales[1]).astype(float))
+    want = fp9.encode(_f32(scaled.astype(float) + bias), "bf16")
+    got = fp9.scaled_mm(A, B, *scales, bias, None, "bf16", True, profile="h200", split_k=1)
+    assert (got.codes == want).all()
+    narrow = [fp9.scaled_mm(A, B, *scales, None, s, "e4m3", True, profile="h200", split_k=1) for s in (None, 0.37)]
+    assert (narrow[0].codes == narrow[1].codes).all()
+
+
 @pytest.mark.parametrize(("block", "engine"), [("mxfp8_e4m3", "blackwell"), ("nvfp4", "blackwell_nvfp4")])
 def test_block_scales_are_those_of_the_instruction(block: str, engine: str) -> None:
     a = fp9.quantise(np.float32(RNG.normal(size=(4, 64))), block)
@@ -120,6 +148,7 @@ def test_every_profile_states_its_source_and_computes_with_known_engines() -> No
     for profile in PROFILES.values():
         assert profile.source and profile.device and profile.library
         for call in profile.calls:
-            fp9.engine(call.fast)
+            assert call.fast or call.slow
+            assert call.fast is None or fp9.engine(call.fast)
             assert call.slow is None or fp9.engine(call.slow)
             assert all(split in SPLITS for split in call.splits)
