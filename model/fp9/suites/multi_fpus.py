@@ -152,12 +152,12 @@ def _integers(unit: MultiFpu, result: Format, rows: int, rng: np.random.Generato
 
 
 def _near_integers(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return numbers near zero, near integers, near halves between them, and near the limits of the integers."""
+    """Return numbers near zero, near integers, near halves between them, near the limits, and infinities."""
     limits = [limit for integer in unit.integers for limit in (integer.lowest, integer.highest)]
     small = rng.integers(-9, 10, rows) * 2.0 ** rng.integers(0, unit.word - 3, rows)
     whole = np.where(rng.random(rows) < 0.5, rng.choice(limits, rows), small)
     near: NDArray[np.float64] = whole + rng.choice([-1, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1], rows)
-    return near
+    return np.where(rng.random(rows) < 1 / 8, rng.choice([-np.inf, np.inf], rows), near)
 
 
 def _leading(
