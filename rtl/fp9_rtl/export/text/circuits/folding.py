@@ -103,14 +103,17 @@ def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
 
 
 def _selected(cell: Cell) -> Bits | None:
-    """Return the default value of a `$pmux` cell if all its conditions are constant 0. Return None otherwise.
+    """Return the value of a `$pmux` cell that selects between equal values. Return None otherwise.
 
-    If only some conditions are constant 0, these conditions are removed from the cell.
+    If a condition is constant 0, this condition is removed from the cell. An undefined default may have any value.
     """
     width, inputs = len(cell.output), cell.inputs
     held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
     if not held:
         return inputs["A"]
+    offered = {inputs["B"][i * width : (i + 1) * width] for i in held}
+    if len(offered | ({inputs["A"]} - {("x",) * width})) == 1:
+        return offered.pop()
     if len(held) < len(inputs["S"]):
         values = tuple(bit for i in held for bit in inputs["B"][i * width : (i + 1) * width])
         cell.inputs = inputs | {"S": tuple(inputs["S"][i] for i in held), "B": values}
