@@ -1,4 +1,4 @@
-"""Roundings with their properties, overflow policies, and exception flags.
+"""Rounding modes and their properties, overflow policies, and exception flags.
 
 Code reads the properties of a rounding from `Rounding`. A new rounding is therefore one new row of its table.
 """

@@ -89,7 +89,7 @@ def dot(
     - `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127. Give one exponent, or one per
     vector.
       With `block`, give one for every `block` products of a vector (last axis). The engine's `scaling` defines where
-      they are applied.
+      the scales are applied.
     - `scale_format`: the scales are codes of this format instead (e8m0, ue4m3, ue5m3, e6m2). A NaN scale gives NaN.
     - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis has one for every
     rounding

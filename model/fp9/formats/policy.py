@@ -34,7 +34,7 @@ class CastPolicy:
     flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Return whether a finite number outside the format's range saturates, for this sign.
+        """Return whether a finite number of this sign saturates if it is outside the format's range.
 
         The result is then the largest magnitude of that sign, or zero if the format has no numbers of that sign.
         """

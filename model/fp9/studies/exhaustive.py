@@ -58,8 +58,8 @@ class Check:
 def checks() -> list[Check]:
     """Return all checks.
 
-    rne is compared with ml_dtypes, and rna to hif8 with en_dtypes. Every monotone rounding is compared with the
-    oracle's thresholds. Hybrid rounding is compared with its definition by fields.
+    Casts by rne are compared with ml_dtypes. Casts by rna to hif8 are compared with en_dtypes. Every monotone rounding
+    is compared with the oracle's thresholds. Hybrid rounding is compared with its definition by fields.
     """
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))

@@ -21,9 +21,9 @@ takes about as long as the first.
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Return a mask of rows of a and a mask of rows of b. Masked rows have numbers with too low bits.
 
-    2^lowest divides the products of all other rows. A masked row of a has a number that is not a multiple of 2^x. A
-    masked row of b has a number that is not a multiple of 2^(lowest - x). The function chooses the x with the fewest
-    masked rows. Returns None if the masked fraction of a plus the masked fraction of b exceeds `_FEW`.
+    2^lowest divides the products of all other rows. A masked row of `a` contains a number that is not a multiple of
+    2^x. A masked row of b has a number that is not a multiple of 2^(lowest - x). The function chooses the x with the
+    fewest masked rows. Returns None if the masked fraction of a plus the masked fraction of b exceeds `_FEW`.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

@@ -1,4 +1,6 @@
-"""Scales of operands: exponents of two, or codes of a scale format. A scale belongs to a vector or to a block of it."""
+"""Scales of operands. A scale is a power of two, given by its exponent, or a code of a scale format. A scale belongs to
+a vector or to a block of it.
+"""
 
 from __future__ import annotations
 

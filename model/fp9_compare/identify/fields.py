@@ -199,7 +199,7 @@ def beside(field: Field, engine: Engine) -> Field:
 def sparse(values: Sequence[Any]) -> list[Any]:
     """Return a sample of the values of a field.
 
-    Of many integers, the sample has the small integers, powers of two, and some integers between powers of two.
+    If there are many integers, the sample contains the small ones, powers of two, and some between powers of two.
     """
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:

@@ -165,7 +165,7 @@ def rings(seed: int) -> dict[str, float]:
     """Return the decrease of the loss for four learners that share 8-bit weights, relative to one learner with FP32
     weights.
 
-    Also returns the number of codes in which the learners' copies differ at the end.
+    Also returns the number of codes that differ between the learners' copies at the end.
     """
     net, found = digits(), {}
     whole = train(net, RULES["1-4-3, nearest"], seed, epochs=RING_EPOCHS, master=True)

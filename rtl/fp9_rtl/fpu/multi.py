@@ -1,7 +1,7 @@
 """Datapath of a multi-format FPU: one decoder per operand, one multiplier, adder, normaliser and rounder.
 
-decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. The stages place, round and
-encode are those of the cast. The source number of these stages is the exact sum.
+decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. The stages `place`, `round` and
+`encode` are the same as in a cast unit. The source number of these stages is the exact sum.
 """
 
 from __future__ import annotations

@@ -63,9 +63,8 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
     """Return at least `count` operations of the layer, in the formats and with the engine of a unit.
 
-    The operations cover every scheme whose formats the unit supports. In a direction without such a scheme, the
-    factors
-    are cast to the unit's first formats. A unit with scales computes on blocks. A quantiser gets blocks of the
+    The operations cover every scheme whose formats the unit supports. If a pass has no scheme, its factors are cast
+    to the unit's first formats. A unit with scales computes on blocks. A quantiser gets blocks of the
     tensors
     along the summation axis. Raises ValueError for a unit that neither multiplies nor casts, and for elements and
     scales

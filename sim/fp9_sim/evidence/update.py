@@ -64,8 +64,8 @@ def joined(
     """Compare the current circuit with the certified circuit, for each unit with stale records about its
     function.
 
-    Yields each unit with the outcome, or None if the unit has no certified circuit. `limit` is the time limit
-    of one comparison in seconds. Raises ValueError and OSError as `update` does.
+    Yields each unit and its outcome. The outcome is None if the unit has no certified circuit. `limit` is the time
+    limit of one comparison in seconds. Raises ValueError and OSError as `update` does.
     """
     first: dict[Unit, Item] = {}
     for item in items:

@@ -24,7 +24,7 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 @dataclass(frozen=True)
 class Part:
-    """The subject of a verdict: a case of a claim, or the control of a case."""
+    """What a solver decided: one case of a claim, or the control that belongs to the case."""
 
     claim: str
     case: str

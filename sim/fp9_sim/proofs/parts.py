@@ -1,4 +1,4 @@
-"""Proofs by parts: lemmas about groups of pipeline steps.
+"""Proofs in parts. Each lemma is about a group of pipeline steps.
 
 A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that the steps read
 become free inputs. A lemma may assume conditions on its free inputs. An earlier lemma proves each such

@@ -1,4 +1,4 @@
-"""Corner operations of several products: operations that use one lane, and interactions of lanes.
+"""Corner operations for units with several products. Some use one lane, and others let lanes interact.
 
 The cases with interactions are:
 

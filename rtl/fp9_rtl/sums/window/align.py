@@ -121,7 +121,7 @@ def headroom(unit: Dot, ranks: Ranks) -> int:
 
 
 class Window:
-    """Logic in module `m` that truncates terms to the window below their largest exponent."""
+    """Logic in module `m` that aligns terms with their largest exponent and truncates them to the window's width."""
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
         self._m, self._ranks, self._name = m, ranks, name

@@ -1,4 +1,4 @@
-"""A unit's Verilog as one combinational function of its data ports, without the handshake.
+"""Conversion of a unit's Verilog into one combinational function of its data ports, without the handshake.
 
 Inputs are always valid and results are always taken, so pipeline registers become wires. An accumulator or a
 running maximum becomes the input `accumulator`, and the outputs become the registers' next values. Module

@@ -1,9 +1,9 @@
 """Equivalence of two circuits with state, from reset, for all sequences. Unreachable states do not count.
 
-Simulation of sequences shows the nets where a difference ends. Such a net agrees at every step, but reads a net
-that differs. ABC then proves with inductive invariants that these nets agree at every step of every sequence.
-The logic after them then agrees, and so do the registers that it drives. Only registers that differ exist
-twice. A sequence that refutes the claim is added to the simulation.
+A simulation of sequences finds the nets at which a difference between both circuits disappears. Such a net agrees at
+every step, but reads a net that differs. ABC then proves with inductive invariants that these nets agree at every step
+of every sequence. The logic after them then agrees, and so do the registers that it drives. Only registers that differ
+exist twice. A sequence that refutes the claim is added to the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |

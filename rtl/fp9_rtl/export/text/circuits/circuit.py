@@ -303,7 +303,9 @@ def _merge(circuit: Circuit) -> None:
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace each bit in `same` by its equal bit. Then remove unread cells and duplicate cells."""
+    """Replace each bit that is a key of `same` by the bit that has an equal value. Then remove unread cells and
+    duplicate cells.
+    """
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)

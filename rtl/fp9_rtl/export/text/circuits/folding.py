@@ -88,8 +88,8 @@ def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozen
 
 
 def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
-    """Return the operands of the AND or OR that drives `bit`. Operands of nested cells of the same kind are
-    included.
+    """Return the operands of the AND or OR that drives `bit`. If an operand comes from another cell of this kind,
+    that cell's operands are included.
     """
     made_by, operands = joined.get(bit, ("", frozenset()))
     return operands if made_by == kind else frozenset()
