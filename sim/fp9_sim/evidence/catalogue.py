@@ -54,6 +54,10 @@ def has_claims(unit: Unit) -> bool:
         return False
 
 
+def _provable(unit: Unit) -> bool:
+    return in_catalogue(unit) and has_claims(unit)
+
+
 def _seconds_left(unit: Unit, folder: Path) -> float | None:
     known = ((other.kind, records.read(folder, records.PROOF, other.name)) for other in (unit, *CATALOGUE.values()))
     return proofs.seconds_left(unit, [(kind, fields) for kind, fields in known if fields])
@@ -70,7 +74,7 @@ PROOF = Claim(
     _prove,
     functools.partial(keep, records.PROOF),
     _seconds_left,
-    lambda unit: in_catalogue(unit) and has_claims(unit),
+    _provable,
 )
 
 # --- claims about the form --------------------------------------------------------------------------------------------
