@@ -1,4 +1,4 @@
-"""Reference results of units with state. These are accumulators, and quantisers whose blocks span several operations."""
+"""Reference results of units with state: accumulators, and quantisers whose blocks take several operations."""
 
 from __future__ import annotations
 
