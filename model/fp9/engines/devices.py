@@ -88,7 +88,7 @@ DEVICES = (
             Instruction(_MMA, FP16, "ampere_fp16", _FP16_ALONE),
             Instruction(_MMA, FP32, "ampere_tf32", _TF32),
         ),
-        "A100 and A2 measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+        "measurements of an A100 and an A2 (MATLAB-tensor-core), and MMA-Sim (arXiv 2511.10909)",
     ),
     Device(
         "NVIDIA Hopper",
