@@ -14,7 +14,7 @@ import numpy as np
 import fp9
 from benchmarks.measure import Contender, Result, baseline, measure
 from fp9.formats import FAMILIES, NAMED, Format
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 
 ELEMENTS = 10_000_000
 GFLOAT_ELEMENTS = 1_000_000

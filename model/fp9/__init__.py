@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from fp9.casts.random_bits import Stochastic
     from fp9.engines import Accumulator, Engine, accumulators, engine
     from fp9.formats import CallableModule, Format, Rounding, format
+    from fp9.formats.blocks import BlockFormat, block_format, block_formats
+    from fp9.formats.rounding import Flags, NanSign, Overflow, Payload
     from fp9.profiles import scaled_mm
-    from fp9.rounding import Flags, NanSign, Overflow, Payload
-    from fp9.scaling import BlockFormat, block_format, block_formats
     from fp9.sums.operands import Operand, operand
     from fp9.system.above import regress, verilog, write_verilog
     from fp9.units import unit
@@ -101,9 +101,9 @@ _HOMES = {
     "casts.random_bits": ("Stochastic",),
     "engines": ("Accumulator", "Engine", "accumulators", "engine"),
     "formats": ("CallableModule", "Format", "Rounding", "format"),
+    "formats.blocks": ("BlockFormat", "block_format", "block_formats"),
+    "formats.rounding": ("Flags", "NanSign", "Overflow", "Payload"),
     "profiles": ("scaled_mm",),
-    "rounding": ("Flags", "NanSign", "Overflow", "Payload"),
-    "scaling": ("BlockFormat", "block_format", "block_formats"),
     "sums.operands": ("Operand", "operand"),
     "units": ("unit",),
 }

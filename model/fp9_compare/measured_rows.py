@@ -18,10 +18,10 @@ import numpy as np
 from fp9.casts.arrays import decode, encode
 from fp9.engines import ENGINES, PARAMETERS, Engine, operands_of
 from fp9.formats import Format, Kind, format
+from fp9.formats.rounding import Rounding
 from fp9.oracle import sums as oracle
 from fp9.oracle.terms import Term, total
 from fp9.oracle.windows import window_top
-from fp9.rounding import Rounding
 from fp9.sums.products import dot
 
 if TYPE_CHECKING:

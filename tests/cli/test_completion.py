@@ -14,8 +14,8 @@ from click.shell_completion import ShellComplete
 from fp9.cli import main
 from fp9.engines import ENGINES
 from fp9.formats import FAMILIES, NAMED
-from fp9.rounding import NanSign, Rounding
-from fp9.scaling import BLOCK_FORMATS
+from fp9.formats.blocks import BLOCK_FORMATS
+from fp9.formats.rounding import NanSign, Rounding
 from fp9.studies.accumulators import DISTRIBUTIONS, PUBLISHED
 from fp9.suites import SUITES
 from fp9.system.cache import KINDS

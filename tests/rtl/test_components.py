@@ -23,7 +23,7 @@ from tests.support.rosters import (
 
 from fp9.engines import ENGINES, Engine, Result, Step, engine
 from fp9.formats import HFP8_BIASES, Format, Rounding, format
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.suites import inputs_of
 from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp, Unit
 from fp9_rtl import verilog

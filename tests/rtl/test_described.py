@@ -18,8 +18,8 @@ from tests.support import described
 
 from fp9.engines import Engine, Result, Step, Window
 from fp9.formats import FixedFormat, Format, Specials, fixed_format, format
-from fp9.rounding import Overflow, Rounding
-from fp9.scaling import BlockFormat, block_format
+from fp9.formats.blocks import BlockFormat, block_format
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.components import build, check_offered
 

@@ -14,9 +14,9 @@ from _pytest.mark import ParameterSet
 
 from fp9.engines import ENGINES, Engine, Result, format_of_scales
 from fp9.formats import FAMILIES, NAMED, Format, Rounding, format
+from fp9.formats.blocks import BLOCK_FORMATS, BlockFormat
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Overflow
-from fp9.scaling import BLOCK_FORMATS, BlockFormat
+from fp9.formats.rounding import Overflow
 from fp9.units import CATALOGUE, Cast, Decoder, Quantiser, Unit
 
 # --- roundings ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from random import Random
 from fp9.engines import ENGINES, GROUPS, PARAMETERS, Engine, Parameter
 from fp9.engines import engine as find_engine
 from fp9.formats import FAMILIES, FixedFormat, Format, Kind, Specials, every_format, format
-from fp9.scaling import BLOCK_FORMATS, BlockFormat, block_format
+from fp9.formats.blocks import BLOCK_FORMATS, BlockFormat, block_format
 from fp9.units import FpuGroup
 
 Table = Mapping[str, typing.Any]

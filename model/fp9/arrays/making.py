@@ -17,7 +17,7 @@ from fp9.casts.arrays import CastOptions, encode
 from fp9.engines import Engine
 from fp9.formats import BLOCK_NAMES, NAMED, Format
 from fp9.formats import format as find_format
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -4,7 +4,16 @@ The public interface is `quantise`, `dequantise`, `tensor_scale`, `BLOCK_FORMATS
 """
 
 from fp9.blocks.arrays import Quantised, dequantise, quantise, tensor_scale
-from fp9.scaling import BLOCK_FORMATS, RULES, BlockFormat, Divisor, ScaleRule, block_format, block_formats, blocks_of
+from fp9.formats.blocks import (
+    BLOCK_FORMATS,
+    RULES,
+    BlockFormat,
+    Divisor,
+    ScaleRule,
+    block_format,
+    block_formats,
+    blocks_of,
+)
 
 __all__ = [
     "BLOCK_FORMATS",

@@ -18,11 +18,11 @@ from fp9.blocks.quotients import Quotients, by_casts
 from fp9.casts.arrays import as_codes, as_numbers, decode_to
 from fp9.casts.random_bits import RandomBits, Rng, random_bits_of
 from fp9.casts.sources import check_switches, check_work, widen
+from fp9.formats.blocks import BlockFormat, ScaleRule, block_format
 from fp9.formats.dtypes import carried
 from fp9.formats.host import BINARY64
 from fp9.formats.policy import CastPolicy, cast_policy
-from fp9.rounding import Overflow, Rounding
-from fp9.scaling import BlockFormat, ScaleRule, block_format
+from fp9.formats.rounding import Overflow, Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

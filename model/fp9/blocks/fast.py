@@ -10,9 +10,9 @@ import numpy as np
 from fp9.blocks.scales import scale_codes
 from fp9.casts.tables import decode_table
 from fp9.formats import FixedFormat, ScaledInteger, UnsignedFloat
+from fp9.formats.blocks import BlockFormat, Divisor, ScaleRule
 from fp9.formats.host import BINARY32
-from fp9.rounding import Rounding
-from fp9.scaling import BlockFormat, Divisor, ScaleRule
+from fp9.formats.rounding import Rounding
 from fp9.system.parallel import STREAMED, over_parts
 
 if TYPE_CHECKING:

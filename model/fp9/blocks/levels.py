@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fp9.blocks.scales import bf16_reciprocals
 from fp9.casts.arrays import as_codes, decode_to
-from fp9.scaling import BlockFormat
+from fp9.formats.blocks import BlockFormat
 
 
 def own_codes(scales: NDArray[Any], block: BlockFormat) -> NDArray[Any]:

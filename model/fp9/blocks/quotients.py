@@ -10,7 +10,7 @@ from fp9.blocks.levels import factors_of, level_bits, own_codes, with_levels
 from fp9.blocks.scales import bf16_reciprocals, scale_codes
 from fp9.casts.arrays import decode_to, encode_numbers
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import PUBLISHED
+from fp9.formats.rounding import PUBLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fp9.casts.random_bits import RandomBits
-    from fp9.scaling import BlockFormat, ScaleRule
+    from fp9.formats.blocks import BlockFormat, ScaleRule
 
 
 class Quotients(NamedTuple):

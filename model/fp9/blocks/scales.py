@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode_to, encode
 from fp9.formats import format
-from fp9.scaling import BlockFormat, ScaleRule
+from fp9.formats.blocks import BlockFormat, ScaleRule
 
 _BF16 = format("bf16")
 

@@ -16,8 +16,8 @@ from fp9.casts.sources import as_numbers, as_scale, check_switches, check_work, 
 from fp9.formats import Format, Kind, format
 from fp9.formats.dtypes import carried, named_or_carried
 from fp9.formats.policy import CastPolicy, cast_policy
+from fp9.formats.rounding import PUBLISHED, Hybrid, NanSign, Overflow, Payload, Rounding
 from fp9.oracle import casts as oracle
-from fp9.rounding import PUBLISHED, Hybrid, NanSign, Overflow, Payload, Rounding
 from fp9.system.parallel import CACHED, over_parts
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from fp9.casts.tables import decode_table
 from fp9.casts.wide import decode_wide
 from fp9.formats import Format
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Flags, Overflow, Rounding
+from fp9.formats.rounding import Flags, Overflow, Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from fp9.casts.tables import edge_codes, rounding_rows, rounding_target
 from fp9.formats import FixedFormat, Format, ScaledInteger
 from fp9.formats.host import BINARY64
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.system.parallel import CACHED
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 from fp9.casts.request import NOTHING, Plan, Request, Supplied, odd_patterns, universal
 from fp9.formats import Format, HiFloat8
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Hybrid, Rounding
+from fp9.formats.rounding import Hybrid, Rounding
 from fp9.system.parallel import CACHED, STREAMED
 
 if TYPE_CHECKING:

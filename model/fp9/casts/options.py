@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from fp9.casts.random_bits import Rng, Stochastic
-from fp9.rounding import Hybrid, NanSign, Overflow, Payload, Rounding
+from fp9.formats.rounding import Hybrid, NanSign, Overflow, Payload, Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

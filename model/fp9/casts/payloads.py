@@ -10,7 +10,7 @@ from fp9.casts.request import Encode, Request, Supplied
 from fp9.formats import FixedFormat, fixed_format
 from fp9.formats.host import BINARY64
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import NanSign, Payload
+from fp9.formats.rounding import NanSign, Payload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

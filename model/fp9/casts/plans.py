@@ -27,7 +27,7 @@ from fp9.casts.tables import Target, can_express_nan, edge_codes, rounding_targe
 from fp9.formats import FixedFormat, HiFloat8, ScaledInteger
 from fp9.formats.host import BINARY32
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Hybrid, Rounding
+from fp9.formats.rounding import Hybrid, Rounding
 from fp9.system.parallel import CACHED, STREAMED
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from fp9.casts.sources import check_integer
 from fp9.formats import FixedFormat, Format
 from fp9.formats.host import BINARY32
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import choice
+from fp9.formats.rounding import choice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

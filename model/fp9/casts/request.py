@@ -18,7 +18,7 @@ from fp9.casts.sources import hybrid_thresholds, read_only, scaled, widen
 from fp9.casts.tables import rounding_rows, rounding_target
 from fp9.formats import Format
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import PUBLISHED, Flags, Hybrid, Rounding
+from fp9.formats.rounding import PUBLISHED, Flags, Hybrid, Rounding
 from fp9.system.parallel import CACHED
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from fp9.formats import HiFloat8, format
 from fp9.formats.dtypes import tensor_numbers
 from fp9.formats.host import BINARY64
-from fp9.rounding import Hybrid
+from fp9.formats.rounding import Hybrid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from fp9.formats import TABLE_BITS, FixedFormat, Format, Kind, ScaledInteger, floor_log2, pow2
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags
 from fp9.oracle.casts import Exact, encode
-from fp9.rounding import Flags
 
 ROWS = BINARY64.top_field + 1
 _FLOAT64 = np.dtype(np.float64)

@@ -21,7 +21,7 @@ from fp9.formats import (
     UnsignedFloat,
     format,
 )
-from fp9.rounding import Overflow, Rounding, choice
+from fp9.formats.rounding import Overflow, Rounding, choice
 from fp9.units import Port, Unit
 from fp9.units.toml import as_table, ordered_fields
 

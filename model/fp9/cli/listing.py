@@ -14,7 +14,7 @@ from fp9.cli.words import ENGINE, FORMAT_OR_BLOCK
 
 if TYPE_CHECKING:
     from fp9.engines import Accumulator
-    from fp9.scaling import BlockFormat
+    from fp9.formats.blocks import BlockFormat
 
 Record = dict[str, Any]
 

@@ -98,7 +98,7 @@ def other_names(words: str) -> dict[str, list[str]]:
     """Return the catalogue entries that have this synonym: what they are -> their names."""
     from fp9.engines.devices import DEVICE_NAMES  # slow to load
     from fp9.formats import BLOCK_NAMES, FORMAT_NAMES
-    from fp9.rounding import OVERFLOW_NAMES, ROUNDING_NAMES
+    from fp9.formats.rounding import OVERFLOW_NAMES, ROUNDING_NAMES
 
     catalogues = (FORMAT_NAMES, BLOCK_NAMES, ROUNDING_NAMES, OVERFLOW_NAMES, DEVICE_NAMES)
     return {names.what: found for names in catalogues if (found := names.choices(words))}

@@ -60,7 +60,7 @@ def _formats() -> Iterable[str]:
 
 
 def _formats_and_blocks() -> Iterable[str]:
-    from fp9.scaling import BLOCK_FORMATS  # slow to load
+    from fp9.formats.blocks import BLOCK_FORMATS  # slow to load
 
     return dict.fromkeys([*_formats(), *BLOCK_FORMATS])
 
@@ -94,7 +94,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 
 
 def _roundings() -> Iterable[str]:
-    from fp9.rounding import Rounding  # slow to load
+    from fp9.formats.rounding import Rounding  # slow to load
 
     return [rounding.value for rounding in Rounding]
 

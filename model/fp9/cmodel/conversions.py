@@ -6,7 +6,7 @@ from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.operands import extra_parts, reader, select, signed
 from fp9.cmodel.text import NAN_SIGNS, OVERFLOWS, ROUNDINGS, chosen, filled, identifier
 from fp9.formats import Format, HiFloat8
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 from fp9.units import SCALE_BITS, Cast, Decoder, Upcast, significand_bits
 
 

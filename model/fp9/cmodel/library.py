@@ -13,7 +13,7 @@ from fp9.cmodel.headers import closing, opening, shared
 from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, filled, identifier
 from fp9.engines import Engine, check_exponents
 from fp9.formats import Format, fixed_format
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 
 _FP32 = fixed_format("fp32")
 

@@ -15,7 +15,7 @@ from fp9.cmodel.headers import shared
 from fp9.cmodel.text import filled, identifier, part
 from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat, Format, fixed_format, floor_log2, format
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 
 TILE = 64
 """Rows and columns of a tile of sums."""

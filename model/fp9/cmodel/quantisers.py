@@ -6,7 +6,7 @@ from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.ranges import Weights, joined, weights
 from fp9.cmodel.text import ROUNDINGS, filled, identifier, listed
 from fp9.formats import floor_log2
-from fp9.scaling import Divisor, ScaleRule
+from fp9.formats.blocks import Divisor, ScaleRule
 from fp9.units import TENSOR_SCALE, Quantiser
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from fp9.rounding import NanSign, Overflow, Rounding
+from fp9.formats.rounding import NanSign, Overflow, Rounding
 
 if TYPE_CHECKING:
     from fp9.formats import Format

@@ -13,8 +13,8 @@ from fp9.engines.engine import Engine
 from fp9.engines.groups import Addend, Chunk, NanPolicy, Result, Scaling, Step, Truncation, Window
 from fp9.engines.parameters import PARAMETERS
 from fp9.formats import FixedFormat, fixed_format, format
+from fp9.formats.rounding import Overflow, Rounding, choice
 from fp9.names import plain, unknown
-from fp9.rounding import Overflow, Rounding, choice
 
 _R = Rounding
 _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (

@@ -12,8 +12,8 @@ from typing import Any
 from fp9.engines.groups import Addend, Chunk, NanPolicy, Result, Scaling, Step, Truncation, Window
 from fp9.engines.parameters import PARAMETERS
 from fp9.formats import FixedFormat, Format, Kind, Specials, UnsignedFloat, fixed_format
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.names import found_by
-from fp9.rounding import Overflow, Rounding
 
 
 class MacOp(IntEnum):

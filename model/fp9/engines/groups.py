@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fp9.formats import FixedFormat, fixed_format, format
-from fp9.rounding import Overflow, Rounding, choice
+from fp9.formats.rounding import Overflow, Rounding, choice
 
 
 class Truncation(Enum):

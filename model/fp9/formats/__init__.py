@@ -25,10 +25,10 @@ from fp9.formats.catalogue import FAMILIES, HFP8_BIASES, NAMED, fixed_format, fo
 from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
 from fp9.formats.integer import ScaledInteger
+from fp9.formats.rounding import Rounding
 from fp9.formats.scale import PowerOfTwo
 from fp9.formats.spellings import ALIASES, BLOCK_NAMES, FORMAT_NAMES
 from fp9.formats.unsigned import UnsignedFloat
-from fp9.rounding import Rounding
 
 __all__ = [
     "ALIASES",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,11 +12,11 @@ from fp9.formats.base import Format
 from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
 from fp9.formats.integer import ScaledInteger
+from fp9.formats.rounding import Rounding
 from fp9.formats.scale import PowerOfTwo
 from fp9.formats.spellings import ALIASES, BLOCK_NAMES, FORMAT_NAMES
 from fp9.formats.unsigned import UnsignedFloat
 from fp9.names import unknown
-from fp9.rounding import Rounding
 
 _S = Specials
 _NEAREST_UP = Rounding.RNA

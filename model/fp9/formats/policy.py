@@ -8,7 +8,7 @@ from enum import Enum
 from numbers import Integral
 
 from fp9.formats import FixedFormat, Format, Kind, Specials
-from fp9.rounding import NanSign, Overflow, Payload, Rounding, choice
+from fp9.formats.rounding import NanSign, Overflow, Payload, Rounding, choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats.base import Format, Kind, pow2
+from fp9.formats.rounding import Rounding
 from fp9.names import found_by
-from fp9.rounding import Rounding
 
 
 @found_by("fp9.formats", "format")

@@ -212,4 +212,4 @@ BLOCK_NAMES = Synonyms(
         "mxf8f6f4": {"mxfp8_e4m3": "FP8", "mxfp6_e2m3": "FP6", "mxfp4": "FP4"},
     },
 )
-"""Names of the block formats (`fp9.scaling.BLOCK_FORMATS`), in fp9 and in other sources."""
+"""Names of the block formats (`fp9.formats.blocks.BLOCK_FORMATS`), in fp9 and in other sources."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fp9.formats.rounding import Flags
 from fp9.golden.odd import odd_sum, two_sum
-from fp9.rounding import Flags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

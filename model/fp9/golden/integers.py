@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.formats.rounding import Flags, Rounding
 from fp9.golden.selects import places, signed
-from fp9.rounding import Flags, Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

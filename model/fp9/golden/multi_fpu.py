@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.arrays import encode_numbers
+from fp9.formats.rounding import Flags, Hybrid
 from fp9.golden.dots import dot_sum
 from fp9.golden.fpu_operands import Operand, operand_of
 from fp9.golden.integers import from_integers, to_integers
 from fp9.golden.odd import odd_sum
 from fp9.golden.selects import chosen, places, signed
-from fp9.rounding import Flags, Hybrid
 from fp9.units import SCALE_BITS
 from fp9.units.multi_fpu import (
     DOTS,

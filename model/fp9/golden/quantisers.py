@@ -17,7 +17,7 @@ from fp9.units import TENSOR_SCALE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fp9.scaling import ScaleRule
+    from fp9.formats.blocks import ScaleRule
     from fp9.units import Columns, Quantiser, Results
 
 

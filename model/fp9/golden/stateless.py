@@ -11,9 +11,9 @@ import numpy as np
 from fp9.casts.arrays import decode_native, encode_numbers
 from fp9.formats import Format, Kind, floor_log2, pow2
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags, Hybrid, Overflow
 from fp9.golden.selects import both, chosen, factor_values, places, signed, variants, wide
 from fp9.kernels import fused as dot_kernels
-from fp9.rounding import Flags, Hybrid, Overflow
 from fp9.sums.narrow import narrow_sums
 from fp9.sums.products import EngineKernel, dot
 from fp9.units import SCALE_BITS, Dot, FpuOp, Upcast, significand_bits

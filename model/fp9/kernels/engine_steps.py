@@ -13,12 +13,12 @@ import numpy as np
 
 from fp9.engines import Addend, Truncation
 from fp9.formats.host import BINARY64
+from fp9.formats.rounding import Flags
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.fused import code_value, finish, sum_to_odd
 from fp9.kernels.limbs import deposit, limbs_to_odd
 from fp9.kernels.round64 import FRACTION_BITS, INF_BITS, MAGNITUDE, RDN
-from fp9.rounding import Flags
 
 _INEXACT, _UNDERFLOW = int(Flags.INEXACT), int(Flags.UNDERFLOW)
 _INVALID_NAN = BINARY64.invalid_nan

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from fp9.engines import MacOp
+from fp9.formats.rounding import Flags
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.round64 import FRACTION_BITS, INF_BITS, MAGNITUDE, RDN, round_bits
-from fp9.rounding import Flags
 
 _INVALID, _INEXACT, _UNDERFLOW = int(Flags.INVALID), int(Flags.INEXACT), int(Flags.UNDERFLOW)
 _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.CLEAR)

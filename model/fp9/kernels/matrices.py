@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fp9.formats.rounding import FLAG_BITS, Flags
 from fp9.kernels.bits import float64_bits
 from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import odd_sum, odd_sum_of_three, round32, rounded_sum, rounded_sum_of_three, two_sum
 from fp9.kernels.fused import code_value, finish
 from fp9.kernels.limbs import deposit, limbs_to_odd
-from fp9.rounding import FLAG_BITS, Flags
 
 TILE = 1024
 """Number of columns in a tile. A row of accumulators and its temporaries stay in the first-level cache."""

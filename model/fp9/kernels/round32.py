@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fp9.formats.host import BINARY32
+from fp9.formats.rounding import Flags, Rounding
 from fp9.kernels.bits import bits_float32, float32_bits
 from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import odd_sum
-from fp9.rounding import Flags, Rounding
 
 U = np.uint32
 

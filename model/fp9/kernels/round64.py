@@ -6,8 +6,8 @@ import numpy as np
 
 from fp9.formats import HiFloat8
 from fp9.formats.host import BINARY64
+from fp9.formats.rounding import Flags, Hybrid, Rounding
 from fp9.kernels.compiled import inlined, kernel
-from fp9.rounding import Flags, Hybrid, Rounding
 
 RNE, RNA, RTZ, RUP, RDN, RTO, SR, HYBRID, SRB, SRC, BIAS = range(11)
 MODES = {

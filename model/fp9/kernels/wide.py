@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fp9.formats.host import BINARY64
+from fp9.formats.rounding import Flags, Rounding
 from fp9.kernels.bits import float64_bits
 from fp9.kernels.compiled import inlined, kernel
-from fp9.rounding import Flags, Rounding
 
 U = np.uint64
 

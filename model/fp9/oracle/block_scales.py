@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 
 from fp9.formats import Format, Kind, floor_log2, format, pow2
-from fp9.scaling import BlockFormat
+from fp9.formats.blocks import BlockFormat
 
 
 def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Specials, floor_log2, pow2
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Flags, NanSign, Overflow, Payload, Rounding
+from fp9.formats.rounding import Flags, NanSign, Overflow, Payload, Rounding
 
 
 @dataclass(frozen=True, slots=True)

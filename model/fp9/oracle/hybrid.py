@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from fp9.formats import FixedFormat, HiFloat8, Rounding, floor_log2, pow2
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags
 from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
-from fp9.rounding import Flags
 
 
 @dataclass(frozen=True, slots=True)

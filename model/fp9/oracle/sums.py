@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from fp9.engines import Engine, NanPolicy, Result, Scaling, alignment_exponent
 from fp9.formats import Format, Kind, Rounding, floor_log2, pow2
+from fp9.formats.rounding import Flags
 from fp9.oracle.casts import Exact, RandomBits, decode, exact
 from fp9.oracle.terms import ZERO, Term, as_addend, product, rounded, total
 from fp9.oracle.windows import windowed_step
-from fp9.rounding import Flags
 
 
 def step(

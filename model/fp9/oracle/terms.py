@@ -9,8 +9,8 @@ from fractions import Fraction
 from fp9.engines import Engine
 from fp9.formats import Kind, Rounding, pow2
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags
 from fp9.oracle.casts import Exact, RandomBits, encode, exact
-from fp9.rounding import Flags
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from fp9.formats import FixedFormat, Format, Kind, Rounding
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags
 from fp9.oracle.casts import decode, encode, read
-from fp9.rounding import Flags
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from fractions import Fraction
 from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import Kind, floor_log2, pow2
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags
 from fp9.oracle.casts import RandomBits, encode, exact
 from fp9.oracle.terms import Term, flushed, rounded
-from fp9.rounding import Flags
 
 
 def windowed_step(

@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fp9.formats import FixedFormat, Kind, Specials, pow2
+from fp9.formats.rounding import Flags, Rounding
 from fp9.oracle import casts
 from fp9.oracle.casts import Exact
 from fp9.oracle.terms import product, total
 from fp9.reference.choices import Row, chosen, signed
-from fp9.rounding import Flags, Rounding
 from fp9.units import SCALE_BITS
 from fp9.units.multi_fpu import DOTS, ROUNDED
 from fp9.units.multi_fpu import MultiFpuOp as Op

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from fp9.formats import HiFloat8, Kind, floor_log2, pow2
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags, Overflow
 from fp9.oracle import casts, sums
 from fp9.oracle.terms import product
 from fp9.reference.choices import Row, chosen, operand_format, operands, signed
-from fp9.rounding import Flags, Overflow
 from fp9.units import SCALE_BITS, FpuOp, significand_bits
 
 if TYPE_CHECKING:
+    from fp9.formats.rounding import Rounding
     from fp9.oracle.terms import Term
-    from fp9.rounding import Rounding
     from fp9.units import Cast, Decoder, Dot, Fpu, Mul, Unit, Upcast
 
 _INF_PASSES = CastPolicy(overflow=Overflow.INF)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from fp9.engines import MacOp
 from fp9.formats import Kind, pow2
+from fp9.formats.rounding import Flags
 from fp9.oracle import block_scales, casts, sums
 from fp9.oracle.terms import Term
 from fp9.reference.choices import Row, chosen
 from fp9.reference.operations import outputs, products, scales
-from fp9.rounding import Flags
 from fp9.units import TENSOR_SCALE, product_range
 
 if TYPE_CHECKING:

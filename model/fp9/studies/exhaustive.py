@@ -21,9 +21,9 @@ import numpy as np
 from fp9.casts.arrays import encode
 from fp9.formats import ALIASES, FixedFormat, Format, HiFloat8, Rounding, format
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Overflow
 from fp9.oracle.hybrid import hybrid_table
 from fp9.oracle.thresholds import threshold_table
-from fp9.rounding import Overflow
 from fp9.system.files import write_whole
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fp9.formats import Rounding
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.suites.accumulators.chunk_ends import chunk_corner
 from fp9.suites.accumulators.sequences import SPAN, class_corner, loaded, mac_corner
 from fp9.suites.casts.cast_corner import cast_corner

@@ -12,10 +12,10 @@ from fp9.casts.sources import read_only
 from fp9.engines import NO_EXPONENT, Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 from fp9.formats.host import BINARY32, BINARY64
+from fp9.formats.rounding import Rounding
 from fp9.kernels.tiles import aligned as aligned_kernels
 from fp9.kernels.tiles import halves as half_kernels
 from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
-from fp9.rounding import Rounding
 from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import Places, Side

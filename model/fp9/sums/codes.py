@@ -12,7 +12,7 @@ from fp9.casts.plans import encoder
 from fp9.casts.request import NOTHING, Plan, Request
 from fp9.formats import Format, Kind
 from fp9.formats.policy import cast_policy
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 
 
 def codes_of(values: NDArray[Any], fmt: Format) -> NDArray[Any]:

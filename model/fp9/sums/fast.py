@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from fp9.engines import Engine, Truncation
 from fp9.formats.host import BINARY32, BINARY64
+from fp9.formats.rounding import Rounding
 from fp9.kernels import matrices as matmul_kernels
 from fp9.kernels import windows as window_kernels
 from fp9.kernels.tiles import chains as chain_kernels
-from fp9.rounding import Rounding
 from fp9.sums.exact import Exact
 from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span

@@ -15,9 +15,9 @@ from fp9.engines import Engine, Truncation
 from fp9.formats import FixedFormat, Format, pow2
 from fp9.formats.host import BINARY64
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.kernels import engine_steps as sum_kernels
 from fp9.kernels.limbs import LIMB_BITS
-from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.sums.operands import bit_range
 from fp9.sums.sides import NO_POWERS, Places, Side, some_rows
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fp9.casts.arrays import decode_to, encode
 from fp9.engines import Engine
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.sums.operands import Operand
 from fp9.sums.scales import Scales
 from fp9.sums.sides import Side, View, side, some_rows

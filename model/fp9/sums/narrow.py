@@ -20,7 +20,7 @@ from fp9.casts.tables import decode_table
 from fp9.formats import FixedFormat, Format
 from fp9.formats.host import BINARY32
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Flags, Overflow, Rounding
+from fp9.formats.rounding import Flags, Overflow, Rounding
 from fp9.sums.general import rounding_of
 from fp9.system.parallel import CACHED
 

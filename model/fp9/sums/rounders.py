@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fp9.formats import FixedFormat, Format, pow2
+from fp9.formats.rounding import Rounding
 from fp9.kernels.floats import Rounder
-from fp9.rounding import Rounding
 
 
 def can_round(result: Format, rounding: Rounding) -> bool:

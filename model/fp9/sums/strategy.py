@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fp9.casts.sources import read_only
 from fp9.engines import Engine
+from fp9.formats.rounding import Flags
 from fp9.kernels import matrices as matmul_kernels
-from fp9.rounding import Flags
 from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import Places, Side, some_rows

@@ -17,8 +17,8 @@ from fp9.casts.arrays import decode_to
 from fp9.engines import Engine
 from fp9.formats import FixedFormat, floor_log2, pow2
 from fp9.formats.host import BINARY32
+from fp9.formats.rounding import Rounding
 from fp9.kernels.tiles.vectors import tile_columns
-from fp9.rounding import Rounding
 from fp9.sums.fast import STRATEGIES, first_fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.operands import Span, bit_range

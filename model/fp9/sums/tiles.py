@@ -15,10 +15,10 @@ from fp9.casts.sources import read_only
 from fp9.engines import Engine
 from fp9.formats import FixedFormat
 from fp9.formats.host import BINARY32, BINARY64
+from fp9.formats.rounding import Rounding
 from fp9.kernels.tiles import rounded_chains as chain_kernels
 from fp9.kernels.tiles.chain_tiles import BLOCK
 from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
-from fp9.rounding import Rounding
 from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
 from fp9.sums.fast import STRATEGIES, RoundedChain, first_fitting
 from fp9.sums.groups import GroupedTiles

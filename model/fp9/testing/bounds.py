@@ -18,7 +18,7 @@ from fp9.engines import Addend, Engine, Truncation
 from fp9.engines import engine as find_engine
 from fp9.formats import FixedFormat, Format, format
 from fp9.formats.dtypes import carried, tensor_numbers
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 from fp9.sums.operands import as_operand
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fp9.engines import Engine
 from fp9.formats import Format, format
-from fp9.rounding import FLAG_BITS
+from fp9.formats.rounding import FLAG_BITS
 from fp9.units.clocking import HANDSHAKE, OMIT_IF_DEFAULT, Clocking, Handshake, non_defaults
 from fp9.units.reserved import language_of
 

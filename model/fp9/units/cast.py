@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fp9.formats import FixedFormat, Format, HiFloat8, format
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import NanSign, Overflow, Rounding
+from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import (
     FLAGS_PORT,
     GIVE_WIDE,

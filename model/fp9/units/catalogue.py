@@ -6,9 +6,9 @@ from typing import Any
 
 from fp9.engines import ENGINES, engine
 from fp9.formats import fixed_format, format
+from fp9.formats.blocks import block_format
+from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.names import unknown
-from fp9.rounding import NanSign, Overflow, Rounding
-from fp9.scaling import block_format
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast

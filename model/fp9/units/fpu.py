@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from fp9.engines import PARAMETERS, Engine
 from fp9.formats import Format
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 from fp9.units.base import FLAGS_PORT, Port, Unit, check_rounding, check_shared, format_tuple, select_width, value_words
 from fp9.units.cast import Cast
 from fp9.units.decode import Upcast

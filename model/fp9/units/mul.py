@@ -8,7 +8,7 @@ from typing import ClassVar
 from fp9.engines import Engine, Result
 from fp9.formats import FixedFormat, Format, format
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.units.base import FLAGS_PORT, WIDE_BITS, Port, Unit, check_rounding, check_shared, format_tuple
 from fp9.units.operands import check_operands, operand_ports
 

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 from fp9.engines import check_exponents
 from fp9.formats import FixedFormat, Format, HiFloat8, Specials
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import NanSign, Overflow, Rounding
+from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import FLAGS_PORT, Port, Unit, check_offers, check_shared, format_tuple, select_width, value_words
 from fp9.units.cast import SCALE_BITS, Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT

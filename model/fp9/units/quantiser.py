@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats import FixedFormat, ScaledInteger, UnsignedFloat, fixed_format, format
-from fp9.rounding import Overflow, Rounding
-from fp9.scaling import BlockFormat, ScaleRule, block_format
+from fp9.formats.blocks import BlockFormat, ScaleRule, block_format
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.units.base import WIDE_BITS, Columns, Port, Unit, check_offers, check_shared, select_width, value_words
 from fp9.units.cast import Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT, non_defaults

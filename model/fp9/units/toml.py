@@ -31,8 +31,8 @@ from typing import TypeVar
 
 from fp9.engines import GROUPS, PARAMETERS, Engine, engine
 from fp9.formats import FixedFormat, Format, format
-from fp9.rounding import choice
-from fp9.scaling import BlockFormat, ScaleRule, block_format, scale_rule
+from fp9.formats.blocks import BlockFormat, ScaleRule, block_format, scale_rule
+from fp9.formats.rounding import choice
 from fp9.system.reading import toml_of
 from fp9.units import CATALOGUE, Unit, non_defaults, unit
 

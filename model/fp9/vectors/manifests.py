@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fp9.rounding import Flags, NanSign
+from fp9.formats.rounding import Flags, NanSign
 from fp9.system.version import __version__
 from fp9.units import FLAGS_PORT, Cast, Dot, Fpu, Mul, MultiFpu, Port, Quantiser, Unit
 from fp9.units.hooks import Hook

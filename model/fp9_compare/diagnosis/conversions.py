@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import decode_native, decode_to, encode_numbers
 from fp9.formats import FixedFormat, Format, fixed_format
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags, Hybrid, Overflow, Rounding
 from fp9.golden import evaluate
-from fp9.rounding import Flags, Hybrid, Overflow, Rounding
 from fp9.units import FLAGS_PORT, Columns, Dot, Port, Results, Unit
 
 _FP32 = fixed_format("fp32")

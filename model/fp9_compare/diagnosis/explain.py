@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.rounding import FLAG_BITS
+from fp9.formats.rounding import FLAG_BITS
 from fp9.vectors.sets import VectorSet
 from fp9_compare.diagnosis.classes import flag_ports, is_nan
 from fp9_compare.diagnosis.clusters import Cluster, clusters

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fp9.formats import FixedFormat, Format
+from fp9.formats.rounding import Rounding
 from fp9.golden import evaluate
-from fp9.rounding import Rounding
 from fp9.units import Columns, Results, Unit
 from fp9_compare.diagnosis.classes import formats_on, results_of
 from fp9_compare.diagnosis.difference import Difference, Topic

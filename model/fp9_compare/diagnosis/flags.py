@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from fp9.formats.rounding import FLAG_BITS, Flags, Rounding
 from fp9.golden import evaluate
 from fp9.golden.selects import factor_values
-from fp9.rounding import FLAG_BITS, Flags, Rounding
 from fp9.units import Columns, Port, Results, Unit
 from fp9.units.views import stateless_sum_of
 from fp9_compare.diagnosis.classes import (

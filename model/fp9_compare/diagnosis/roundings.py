@@ -8,7 +8,7 @@ from typing import Any
 
 import fp9
 from fp9.formats import FixedFormat, Format, fixed_format
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.units import Cast, Columns, Quantiser, Unit
 from fp9.units.hooks import Hook
 from fp9_compare.diagnosis.classes import operands_of

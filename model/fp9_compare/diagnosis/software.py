@@ -13,7 +13,7 @@ from fp9.casts.arrays import decode_native, encode
 from fp9.formats import FixedFormat, Format, fixed_format
 from fp9.formats.dtypes import stored_codes, tensor_numbers
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.units import Unit
 from fp9.vectors.sets import VectorSet, from_inputs
 from fp9_compare.diagnosis.conversions import Conversion, Reading

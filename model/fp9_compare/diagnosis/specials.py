@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fp9.formats import FixedFormat, Format, Kind
+from fp9.formats.rounding import Rounding
 from fp9.golden import evaluate
-from fp9.rounding import Rounding
 from fp9.units import Columns, Port, Results, Unit
 from fp9.units.views import accumulates
 from fp9_compare.diagnosis.classes import (

@@ -8,8 +8,8 @@ from typing import Any
 
 from fp9.engines import Engine
 from fp9.formats import Format
-from fp9.rounding import Overflow, Rounding
-from fp9.scaling import BlockFormat
+from fp9.formats.blocks import BlockFormat
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.units import Cast, Dot, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit
 from fp9.units.hooks import Hook
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed

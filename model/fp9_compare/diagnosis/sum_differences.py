@@ -11,9 +11,9 @@ import numpy as np
 from fp9.casts.arrays import decode_to, encode_numbers
 from fp9.engines import ENGINES, Addend, Engine, Truncation
 from fp9.formats import FixedFormat
+from fp9.formats.rounding import Hybrid
 from fp9.golden.selects import factor_values
 from fp9.kernels import fused as kernels
-from fp9.rounding import Hybrid
 from fp9.sums.products import EngineKernel
 from fp9.units import Columns, Dot, Results, Unit
 from fp9.units.hooks import Hook

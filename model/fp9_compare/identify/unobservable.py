@@ -8,7 +8,7 @@ from typing import Any
 
 from fp9.engines import PARAMETERS, Addend, Engine, Truncation
 from fp9.formats import FixedFormat, floor_log2
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.sums.operands import bit_range
 from fp9_compare.identify.fields import with_values
 from fp9_compare.identify.interface import Interface

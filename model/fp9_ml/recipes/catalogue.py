@@ -16,7 +16,7 @@ from typing import Any
 
 from fp9.engines import ENGINES, engine
 from fp9.formats import format
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9_ml.recipes import spelling
 from fp9_ml.recipes.fields import READERS
 from fp9_ml.recipes.loss import Backoff, Constant

@@ -8,7 +8,7 @@ from typing import Any
 
 from fp9.engines import Engine, engine
 from fp9.formats import Format, format
-from fp9.rounding import Overflow, Rounding, choice
+from fp9.formats.rounding import Overflow, Rounding, choice
 from fp9_ml.recipes import spelling
 from fp9_ml.recipes.automatic import Adaptive, LogMax
 from fp9_ml.recipes.loss import Backoff, Constant, LossRule

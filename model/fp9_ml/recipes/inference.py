@@ -14,7 +14,7 @@ import numpy as np
 
 from fp9.casts.arrays import as_numbers, decode, encode
 from fp9.formats import Format
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

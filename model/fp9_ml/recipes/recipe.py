@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fp9.engines import ENGINES, Engine
 from fp9.formats import Format, format
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Overflow, Rounding, choice
+from fp9.formats.rounding import Overflow, Rounding, choice
 from fp9.units import CATALOGUE, Dot, Unit
 from fp9.units.views import cast_of, sum_of
 from fp9_ml.recipes.fields import READERS, word

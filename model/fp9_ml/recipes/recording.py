@@ -17,7 +17,7 @@ import numpy as np
 
 from fp9.engines import Engine, engine
 from fp9.formats import Format, format
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.system.files import write_whole
 from fp9_ml.recipes.linear import Backward, Operand, Saved, taken
 from fp9_ml.recipes.roles import Product, Role

@@ -14,7 +14,7 @@ import numpy as np
 
 from fp9.casts.arrays import as_codes, as_numbers, decode, encode
 from fp9.formats import Format, format
-from fp9.rounding import Rounding, choice
+from fp9.formats.rounding import Rounding, choice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -18,7 +18,7 @@ from torch import Tensor
 from fp9.engines import Addend, Engine, Truncation
 from fp9.engines import engine as find_engine
 from fp9.formats import FixedFormat, Format, floor_log2, format
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.sums.operands import lowest_bits, power_table
 
 _FINITE, _PLUS, _MINUS, _NAN = range(4)

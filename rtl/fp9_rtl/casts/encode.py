@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Format, Specials
-from fp9.rounding import NanSign, Overflow
+from fp9.formats.rounding import NanSign, Overflow
 from fp9.units import Cast
 from fp9_rtl.casts.target import CastTarget
 from fp9_rtl.parts.layouts import flags_layout

@@ -6,7 +6,7 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import Rounding
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.units import Cast
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step, forward

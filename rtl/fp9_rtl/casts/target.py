@@ -7,7 +7,7 @@ import abc
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from fp9.formats import FixedFormat, Format, HiFloat8
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.units import Cast
 from fp9_rtl.operands import hif8
 from fp9_rtl.parts.condition import Circuits, Condition

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.system.files import write_whole
 from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mul, MultiFpu, Port, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook

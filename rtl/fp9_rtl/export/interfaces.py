@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fp9.formats import Format
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.system.files import write_whole
 from fp9.units import HANDSHAKE, Port, Unit
 from fp9_rtl.export.header import header

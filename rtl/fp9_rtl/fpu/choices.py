@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Const, Value
 from amaranth.lib import data
 
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.units import MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import ROUNDED
 from fp9_rtl.parts.select import any_of

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.units import SCALE_BITS, FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import COMPARISONS, EXTREMA, NARROW_BITS, PAIRS, SIGN_INJECTIONS, SINGLES
 from fp9_rtl.fpu.choices import is_operation, overflows, targets

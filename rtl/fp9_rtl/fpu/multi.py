@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from fp9.formats import fixed_format
-from fp9.rounding import Flags, NanSign
+from fp9.formats.rounding import Flags, NanSign
 from fp9.units import MultiFpu
 from fp9.units.multi_fpu import ResultCast
 from fp9_rtl.casts.cast_steps import Place

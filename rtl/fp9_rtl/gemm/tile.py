@@ -23,7 +23,7 @@ from amaranth.lib.wiring import In, Out
 
 from fp9.engines import Engine
 from fp9.formats import Format, Rounding, format
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.units import Cast, Mac, MacOp, Unit, non_defaults, select_width
 from fp9.units.views import sum_of
 from fp9_rtl.components import build, check_offered

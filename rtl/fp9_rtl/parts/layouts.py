@@ -12,7 +12,7 @@ from amaranth.hdl import signed
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat
-from fp9.rounding import FLAG_BITS, Flags
+from fp9.formats.rounding import FLAG_BITS, Flags
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Port
 
 PRODUCT_SIGNIFICAND_BITS = 2 * OPERAND_SIGNIFICAND_BITS

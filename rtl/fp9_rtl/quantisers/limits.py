@@ -19,7 +19,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat
-from fp9.scaling import BlockFormat
+from fp9.formats.blocks import BlockFormat
 from fp9.units import TENSOR_SCALE, Quantiser
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.shifters import shift_left_narrow, shift_right_sticky

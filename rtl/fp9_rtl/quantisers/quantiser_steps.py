@@ -11,8 +11,8 @@ from fractions import Fraction
 from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data
 
-from fp9.rounding import Rounding
-from fp9.scaling import ScaleRule
+from fp9.formats.blocks import ScaleRule
+from fp9.formats.rounding import Rounding
 from fp9.units import Quantiser
 from fp9_rtl.casts.cast_steps import lane_steps
 from fp9_rtl.casts.lanes import EachLane, lane_layout, lane_name, largest

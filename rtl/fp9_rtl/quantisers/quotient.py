@@ -15,7 +15,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Format, floor_log2, pow2
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 from fp9.units import TENSOR_SCALE
 from fp9_rtl.parts.layouts import fields_layout
 from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fp9.scaling import ScaleRule
+from fp9.formats.blocks import ScaleRule
 from fp9.units import Quantiser
 
 _NAMES = ("scale", "second")

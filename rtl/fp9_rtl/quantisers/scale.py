@@ -13,7 +13,7 @@ from fractions import Fraction
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 
 from fp9.formats import FixedFormat, floor_log2, pow2
-from fp9.scaling import BlockFormat, ScaleRule
+from fp9.formats.blocks import BlockFormat, ScaleRule
 from fp9_rtl.rounding.decision import rounds_up
 
 _HALFWAY = Fraction(3, 2)

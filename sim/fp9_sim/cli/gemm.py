@@ -67,7 +67,7 @@ def gemm(
     """
     with extra("rtl"):
         from fp9_rtl.gemm.tile import GemmTile, gemm_verilog  # slow to load
-    from fp9.rounding import Overflow, Rounding, choice  # slow to load
+    from fp9.formats.rounding import Overflow, Rounding, choice  # slow to load
 
     unit = load_unit(name, settings)
     tile = GemmTile.of(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fp9.formats import FixedFormat, Format, Specials, floor_log2
+from fp9.formats.rounding import Overflow
 from fp9.golden.selects import signed
-from fp9.rounding import Overflow
 from fp9.units import SCALE_BITS, Cast, Columns
 from fp9_sim.coverage.model import (
     FLAGS,

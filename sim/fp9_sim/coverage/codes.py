@@ -11,9 +11,9 @@ from typing import cast
 
 from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, pow2, with_bias
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Overflow
 from fp9.golden.selects import signed
 from fp9.oracle import casts as oracle
-from fp9.rounding import Overflow
 from fp9.units import BIAS_BITS, Columns, Decoder, Upcast, significand_bits
 from fp9_sim.coverage.model import CLASSES, FLAGS, SIGNS, Bin, Cross, Facts, Group, Model, class_of, flags_of
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.units import Cast, Columns, Dot, Fpu, FpuOp, Upcast, product_range
 from fp9_sim.coverage.casts import cast_model
 from fp9_sim.coverage.codes import upcast_model

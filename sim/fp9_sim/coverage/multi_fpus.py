@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fp9.formats import Format
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.units import Columns, FpuGroup, MultiFpu
 from fp9.units.multi_fpu import DOTS, PAIRS, ROUNDED, SINGLES, MultiFpuOp
 from fp9_sim.coverage.model import FLAGS, SIGNS, Bin, Facts, Group, Model, class_of, classes_of, flags_of

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from fp9.formats import Format, floor_log2, pow2
-from fp9.scaling import ScaleRule
+from fp9.formats.blocks import ScaleRule
 from fp9.units import TENSOR_SCALE, Columns, Quantiser
 from fp9_sim.coverage.casts import impossible_position
 from fp9_sim.coverage.model import LAST_PLACES, POSITIONS, SIGNS, Cross, Facts, Group, Model, classes_of

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import fp9
 from fp9.blocks import dequantise, quantise, tensor_scale
 from fp9.engines import Engine, engine
-from fp9.scaling import BlockFormat, block_format
+from fp9.formats.blocks import BlockFormat, block_format
 from fp9_sim.demo.layer import DIRECTIONS, factors, relative_error
 from fp9_sim.demo.network import LayerTensors, Matrix
 

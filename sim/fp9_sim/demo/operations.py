@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import fp9
 from fp9.blocks import quantise as in_blocks
 from fp9.blocks import tensor_scale
-from fp9.scaling import BLOCK_FORMATS, BlockFormat
+from fp9.formats.blocks import BLOCK_FORMATS, BlockFormat
 from fp9.units import Cast, Dot, Quantiser, Unit
 from fp9.units.hooks import Hook
 from fp9.units.views import cast_of

@@ -18,7 +18,7 @@ from typing import Any
 
 from fp9.engines import engine
 from fp9.formats import fixed_format, format
-from fp9.scaling import block_format
+from fp9.formats.blocks import block_format
 from fp9.units import CATALOGUE, Cast, Dot, Fma, Quantiser, Unit
 from fp9.units.views import cast_of, sum_of
 from fp9_rtl import circuit_digest

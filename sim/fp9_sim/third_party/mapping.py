@@ -16,7 +16,7 @@ import numpy as np
 from fp9.casts.arrays import decode_to, encode
 from fp9.formats import format
 from fp9.formats.policy import cast_policy
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.system.reading import toml_of
 from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Port, Unit, non_defaults, unit
 from fp9.units import toml as unitfile

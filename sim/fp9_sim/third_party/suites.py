@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.suites import inputs_of
 from fp9.suites.columns import every_value
 from fp9.units import FLAGS_PORT

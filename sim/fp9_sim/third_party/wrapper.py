@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from fp9.rounding import FLAG_BITS, Flags
+from fp9.formats.rounding import FLAG_BITS, Flags
 from fp9.units import FLAGS_PORT, Port
 from fp9.units.views import sum_of
 from fp9_sim.third_party.keys import Value, parameter_text

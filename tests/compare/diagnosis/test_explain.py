@@ -12,8 +12,8 @@ from tests.support.rosters import each_kind, thinned
 
 from fp9.engines import ENGINES, engine
 from fp9.formats import FixedFormat, format
-from fp9.rounding import Overflow, Rounding
-from fp9.scaling import block_format
+from fp9.formats.blocks import block_format
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.suites import random
 from fp9.suites.columns import every_value
 from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast

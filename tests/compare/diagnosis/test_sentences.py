@@ -11,8 +11,8 @@ import pytest
 
 from fp9.engines import ENGINES
 from fp9.formats import Rounding, format
+from fp9.formats.rounding import Flags, Overflow
 from fp9.golden import evaluate
-from fp9.rounding import Flags, Overflow
 from fp9.suites import inputs_of
 from fp9.units import Cast, Fma, Unit
 from fp9.vectors.sets import from_inputs

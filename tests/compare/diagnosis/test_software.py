@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from fp9.cli import main
 from fp9.formats import format
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9_compare.diagnosis import libraries
 from fp9_compare.diagnosis.software import check_cast, check_decode
 

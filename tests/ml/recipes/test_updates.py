@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 import fp9
 from fp9.formats import Format, format
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Overflow
 from fp9.oracle import casts as oracle
-from fp9.rounding import Overflow
 from fp9_ml.recipes import Ring, RoundOff, reduce_scatter
 from fp9_ml.recipes.ring import slices
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import fp9
 from fp9.blocks import quantise
-from fp9.scaling import block_format
+from fp9.formats.blocks import block_format
 from fp9.system.files import write_whole
 
 BLOCKS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4")

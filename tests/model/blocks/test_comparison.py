@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.model.blocks.comparison import BLOCKS, inputs
 
 from fp9.blocks import quantise
-from fp9.scaling import block_format
+from fp9.formats.blocks import block_format
 
 
 def test_blocks_that_are_compared_have_every_scale() -> None:

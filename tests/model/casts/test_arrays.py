@@ -14,8 +14,8 @@ import fp9
 from fp9.casts.sources import Hybrid
 from fp9.formats import ALIASES, Format, Kind, Rounding
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Overflow
 from fp9.oracle import casts as oracle
-from fp9.rounding import Overflow
 
 
 def code(x: float, fmt: str, *args: str, **options: object) -> int:

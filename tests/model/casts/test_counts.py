@@ -7,7 +7,7 @@ import pytest
 from tests.support.rosters import DETERMINISTIC, TARGETS, beyond, overflows, policy_of, thinned, together
 
 import fp9
-from fp9.rounding import Flags, Overflow, Rounding
+from fp9.formats.rounding import Flags, Overflow, Rounding
 
 SIZE = 6000
 

@@ -22,8 +22,8 @@ from tests.support.rosters import DETERMINISTIC, TARGETS, thinned
 import fp9
 from fp9.formats import Format, Kind
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import NanSign, Overflow, Payload, Rounding
 from fp9.oracle import casts as oracle
-from fp9.rounding import NanSign, Overflow, Payload, Rounding
 
 COMMITTED: dict[str, Any] = json.loads(Path(__file__).with_name("zvfofp8min.json").read_text())
 ARM_NAN = {"e4m3": 0x7F, "e5m2": 0x7E}

@@ -22,8 +22,8 @@ from tests.support.outside import reference
 import fp9
 from fp9.formats import Kind
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.oracle import casts as oracle
-from fp9.rounding import Overflow, Rounding
 
 COMMITTED: dict[str, Any] = json.loads(Path(__file__).with_name("p3109.json").read_text())
 ROUNDINGS = {

@@ -20,7 +20,7 @@ from fp9.cmodel import library_header
 from fp9.cmodel.text import NAN_SIGNS, OVERFLOWS, ROUNDINGS, identifier
 from fp9.formats import Format, format
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Hybrid, NanSign, Overflow, Payload, Rounding
+from fp9.formats.rounding import Hybrid, NanSign, Overflow, Payload, Rounding
 
 FORMATS = [*EVERY_FORMAT, *UNUSUAL]
 _Codes = NDArray[np.uint32]

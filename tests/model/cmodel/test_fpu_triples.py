@@ -11,8 +11,8 @@ from tests.support.compilers import GCC, write
 
 from fp9.cmodel import files
 from fp9.formats import format
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.golden import evaluate
-from fp9.rounding import Overflow, Rounding
 from fp9.units import FpuGroup, MultiFpu
 
 MODES = tuple(mode for mode in Rounding if not (mode.needs_bits or mode.reads_source))

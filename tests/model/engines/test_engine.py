@@ -23,7 +23,7 @@ from fp9.engines import (
     Window,
 )
 from fp9.formats import format
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 
 SPEC = {
     # numerics.md, sums: products a step, window, result, rounding.

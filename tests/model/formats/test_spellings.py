@@ -11,8 +11,8 @@ import fp9
 from fp9.blocks import BLOCK_FORMATS, block_format
 from fp9.engines import ENGINES, Engine, Window
 from fp9.formats import BLOCK_NAMES, FAMILIES, FORMAT_NAMES, NAMED
+from fp9.formats.rounding import OVERFLOW_NAMES, ROUNDING_NAMES, Overflow, Rounding, choice
 from fp9.names import Synonyms, plain
-from fp9.rounding import OVERFLOW_NAMES, ROUNDING_NAMES, Overflow, Rounding, choice
 
 TABLES = (FORMAT_NAMES, BLOCK_NAMES, ROUNDING_NAMES, OVERFLOW_NAMES)
 FORMATS = sorted({(name, entry) for names in FORMAT_NAMES.by_source.values() for name, entry in names.items()})

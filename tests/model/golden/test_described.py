@@ -17,10 +17,10 @@ from fp9.engines import Chunk, Engine, Result, Step, Window
 from fp9.engines.operand_formats import OPERAND_EXPONENTS
 from fp9.formats import FixedFormat, Kind, pow2
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags, Overflow, Rounding
 from fp9.golden import evaluate
 from fp9.oracle import casts, sums
 from fp9.reference import reference_results
-from fp9.rounding import Flags, Overflow, Rounding
 from fp9.units import Mac
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 import fp9
 from fp9.engines import engine
 from fp9.formats import format
+from fp9.formats.rounding import Flags
 from fp9.golden import evaluate
-from fp9.rounding import Flags
 from fp9.units import CATALOGUE, Mac, MacOp, product_range
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fp9.formats import Format, fixed_format, format
+from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.golden import evaluate
 from fp9.reference import reference_results
-from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.suites import inputs_of
 from fp9.suites.columns import Inputs
 from fp9.units import CATALOGUE, Cast, FpuGroup, MultiFpu, MultiFpuOp

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fp9.blocks import quantise, tensor_scale
 from fp9.formats import fixed_format, format
+from fp9.formats.blocks import block_format, scale_rule
 from fp9.golden import evaluate
-from fp9.scaling import block_format, scale_rule
 from fp9.suites import inputs_of
 from fp9.suites.columns import Inputs
 from fp9.units import Quantiser, Results

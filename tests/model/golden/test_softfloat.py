@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tests.support.tininess import beside_smallest_normal
 
 from fp9.formats import FixedFormat, fixed_format
+from fp9.formats.rounding import Rounding
 from fp9.golden import evaluate
-from fp9.rounding import Rounding
 from fp9.suites import inputs_of
 from fp9.suites.columns import Inputs
 from fp9.units import FpuGroup, MultiFpu, MultiFpuOp

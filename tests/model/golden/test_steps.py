@@ -11,9 +11,9 @@ from tests.support.rosters import OPERANDS, thinned, together, units
 
 from fp9.engines import ENGINES
 from fp9.formats import Format, Kind, Rounding, format
+from fp9.formats.rounding import Flags
 from fp9.golden import evaluate
 from fp9.kernels import fused as dot_kernels
-from fp9.rounding import Flags
 from fp9.sums.general import rounding_of
 from fp9.sums.narrow import narrow_sums
 from fp9.units import CATALOGUE, Decoder, Fma, significand_bits

@@ -16,9 +16,9 @@ from fp9.casts.arrays import Hybrid, encode_numbers, hybrid_thresholds
 from fp9.casts.random_bits import RandomBits
 from fp9.formats import FixedFormat, Format, Rounding, format
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Flags, Overflow
 from fp9.oracle import casts as oracle
 from fp9.oracle.thresholds import threshold_table
-from fp9.rounding import Flags, Overflow
 
 SIXTEEN_BIT = {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 EVERY = 1 << 16

@@ -9,10 +9,10 @@ from tests.support.rosters import CAST_SOURCES, MONOTONE, WITH_ZERO, overflows, 
 
 from fp9.formats import FixedFormat, Format, HiFloat8, Rounding, format
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import Overflow
 from fp9.oracle.casts import HybridBits, decode, encode
 from fp9.oracle.hybrid import hybrid_table
 from fp9.oracle.thresholds import threshold_table
-from fp9.rounding import Overflow
 
 DRAWN = 300
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.rosters import MONOTONE
 
 from fp9.formats import Rounding
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.studies import exhaustive
 from fp9.studies.exhaustive import Check, checks
 

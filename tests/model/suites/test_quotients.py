@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import fp9
+from fp9.formats.blocks import BLOCK_FORMATS
 from fp9.golden import evaluate
-from fp9.scaling import BLOCK_FORMATS
 from fp9.suites.corner import corner
 from fp9.units import CATALOGUE, TENSOR_SCALE, Quantiser
 

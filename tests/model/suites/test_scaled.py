@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import fp9
 from fp9.engines import engine
 from fp9.formats import Format, format
+from fp9.formats.rounding import Flags
 from fp9.golden import evaluate
-from fp9.rounding import Flags
 from fp9.suites.columns import Inputs
 from fp9.suites.corner import corner
 from fp9.suites.sums.bit_far_below_result import bit_far_below_corner

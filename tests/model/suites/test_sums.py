@@ -15,8 +15,8 @@ from tests.support.rosters import units
 import fp9
 from fp9.engines import Truncation
 from fp9.formats import pow2
+from fp9.formats.rounding import Flags, Rounding
 from fp9.golden import evaluate
-from fp9.rounding import Flags, Rounding
 from fp9.suites import inputs_of
 from fp9.suites.columns import Inputs, chosen_formats, classes, concatenated, fixed, walking_codes
 from fp9.suites.sums.alignment_loss import (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tests.support.outside import reference
 
 import fp9
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 
 COMMITTED: dict[str, Any] = json.loads(Path(__file__).with_name("instruction_sets.json").read_text())
 FP8 = ("e4m3", "e5m2")

@@ -14,9 +14,9 @@ from tests.support.rosters import PRESETS, thinned
 import fp9
 from fp9.blocks import quantise
 from fp9.engines import Engine, Truncation, engine
+from fp9.formats.blocks import block_format
+from fp9.formats.rounding import Flags, Rounding
 from fp9.kernels.tiles import aligned, rounded_chains
-from fp9.rounding import Flags, Rounding
-from fp9.scaling import block_format
 from fp9.sums import fast, tiles
 from fp9.sums.general import GeneralSums
 from fp9.sums.sides import side

@@ -4,7 +4,7 @@ import pytest
 
 from fp9.engines import ENGINES, PARAMETERS, Engine, NanPolicy, Result, Step
 from fp9.formats import format
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 from fp9.units import Dot, Fma, Fpu, Mac
 
 E4M3 = (format("e4m3"),)

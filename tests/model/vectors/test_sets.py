@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.support.rosters import each_kind, units
 
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.units import CATALOGUE, Cast, Fma, Unit
 from fp9.vectors import Checked, check, manifest_path
 from fp9.vectors import sets as vectors

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from fp9.cli import main
 from fp9.formats import format
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.units import CATALOGUE, Unit, Upcast
 from fp9_rtl.export import interfaces
 

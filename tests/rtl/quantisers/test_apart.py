@@ -6,7 +6,7 @@ import numpy as np
 
 from fp9 import decode, encode
 from fp9.formats import format
-from fp9.scaling import block_format
+from fp9.formats.blocks import block_format
 from fp9.units import Quantiser
 from fp9_rtl.quantisers.apart import apart
 

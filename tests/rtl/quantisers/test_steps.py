@@ -13,7 +13,7 @@ from tests.rtl.compared import assert_equal
 from tests.support.rosters import QUANTISED, QUANTISER_SOURCES, thinned, together
 
 from fp9.formats import Format, format
-from fp9.scaling import BlockFormat, block_format
+from fp9.formats.blocks import BlockFormat, block_format
 from fp9.suites import inputs_of
 from fp9.units import Quantiser
 

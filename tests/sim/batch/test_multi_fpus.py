@@ -6,7 +6,7 @@ import pytest
 from tests.support.tininess import beside_smallest_normal
 
 from fp9.formats import format
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, FpuGroup, MultiFpu
 from fp9_sim.batch import check, verilated

@@ -14,11 +14,11 @@ from tests.support.rosters import each_kind, thinned
 
 from fp9.engines import engine
 from fp9.formats import format
+from fp9.formats.blocks import BlockFormat, block_format
+from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.oracle import casts as oracle
 from fp9.oracle import sums as dot_oracle
 from fp9.oracle.terms import ZERO
-from fp9.rounding import NanSign, Overflow, Rounding
-from fp9.scaling import BlockFormat, block_format
 from fp9.units import CATALOGUE, Cast, Dot, Fma, Mac, MacOp, Port, Quantiser, Results, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import coverage as functional

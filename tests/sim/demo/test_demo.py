@@ -25,8 +25,8 @@ from fp9.blocks import dequantise, quantise, tensor_scale
 from fp9.cli import main, output
 from fp9.engines import engine
 from fp9.formats import FixedFormat
+from fp9.formats.blocks import block_format
 from fp9.golden import evaluate
-from fp9.scaling import block_format
 from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Cast, Dot, Fma, MacOp, Quantiser, Unit
 from fp9_ml.experiments.measured import ROWS, table

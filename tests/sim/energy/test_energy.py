@@ -17,7 +17,7 @@ from vcd.reader import TokenKind, tokenize
 
 from fp9.cli import main
 from fp9.formats import fixed_format
-from fp9.scaling import block_format
+from fp9.formats.blocks import block_format
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Quantiser, Unit
 from fp9.vectors.sets import from_inputs

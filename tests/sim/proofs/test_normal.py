@@ -14,7 +14,7 @@ import fp9_rtl
 from fp9.engines import Addend, Chunk, Engine, Result, Step, Window
 from fp9.formats import FixedFormat
 from fp9.formats.fixed import Specials
-from fp9.rounding import Overflow, Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.units import CATALOGUE, Dot, Mac
 from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs import claims_of, decided

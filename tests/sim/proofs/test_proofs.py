@@ -14,8 +14,8 @@ import fp9_rtl
 from fp9.cli import main
 from fp9.engines import engine
 from fp9.formats import format
-from fp9.rounding import NanSign, Overflow, Rounding
-from fp9.scaling import block_format
+from fp9.formats.blocks import block_format
+from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.units import CATALOGUE, Cast, Dot, Fma, Quantiser, Unit
 from fp9_sim.proofs import State, decided, prove
 from fp9_sim.proofs.claims import HANDSHAKE, ORDER, Claim, claims_of

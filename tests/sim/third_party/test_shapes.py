@@ -9,7 +9,7 @@ import pytest
 
 from fp9.engines import ENGINES, engine
 from fp9.formats import Rounding, format
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.units import Cast, Dot, Fma
 from fp9_rtl import verilog
 from fp9_sim.third_party import check_rtl, load

@@ -21,7 +21,7 @@ from fp9.formats import (
     every_format,
     floor_log2,
 )
-from fp9.rounding import Flags, Overflow, Rounding
+from fp9.formats.rounding import Flags, Overflow, Rounding
 from fp9.studies.explorer import shared_text
 
 Record = dict[str, Any]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fp9.blocks.scales import scale_codes
 from fp9.casts.arrays import decode_native, encode
 from fp9.formats import floor_log2, pow2
-from fp9.scaling import ScaleRule
+from fp9.formats.blocks import ScaleRule
 from fp9.suites.columns import Codes, Inputs, cycled, one_of_each
 from fp9.suites.quantisers.quotients import Blocks, corner_blocks, random_blocks
 from fp9.suites.rounding_boundaries import special_codes, thresholds

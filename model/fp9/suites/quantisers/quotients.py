@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from fp9.blocks.quotients import balancing_scales, errors_of_tries
 from fp9.casts.arrays import decode_native, decode_to, encode
 from fp9.formats import FixedFormat, pow2
-from fp9.rounding import Rounding
-from fp9.scaling import ScaleRule
+from fp9.formats.blocks import ScaleRule
+from fp9.formats.rounding import Rounding
 from fp9.suites.columns import Codes, walking_fractions
 from fp9.suites.rounding_boundaries import special_codes
 from fp9.units import TENSOR_SCALE, Quantiser

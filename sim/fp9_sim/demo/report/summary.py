@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 from fp9.studies.explorer import shared_text
 from fp9.system.files import write_whole
 from fp9_rtl.synthesis.records import NOTE

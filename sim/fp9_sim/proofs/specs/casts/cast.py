@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from fp9.formats import FixedFormat, Format, HiFloat8
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import FLAG_BITS, Flags
 from fp9.oracle.hybrid import Binade, Field, HybridTable, hybrid_table
 from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
-from fp9.rounding import FLAG_BITS, Flags
 from fp9.units import Cast
 from fp9_sim.proofs.miter import Case, selected
 from fp9_sim.proofs.specs.casts.stochastic import stochastic

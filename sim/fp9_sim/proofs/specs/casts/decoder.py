@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, pow2, with_bias
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import FLAG_BITS, Overflow
 from fp9.oracle import casts as oracle
-from fp9.rounding import FLAG_BITS, Overflow
 from fp9.units import BIAS_BITS, Decoder, Upcast
 from fp9_sim.proofs.miter import Case, selected
 

@@ -13,8 +13,8 @@ import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 
-from fp9.rounding import Rounding
-from fp9.scaling import ScaleRule
+from fp9.formats.blocks import ScaleRule
+from fp9.formats.rounding import Rounding
 from fp9.units import TENSOR_SCALE, Quantiser
 from fp9_sim.proofs.miter import Case, selected
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from fp9.blocks.scales import scale_codes
 from fp9.casts.arrays import decode_native
+from fp9.formats.blocks import ScaleRule
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import FLAG_BITS
-from fp9.scaling import ScaleRule
+from fp9.formats.rounding import FLAG_BITS
 from fp9.units import Quantiser
 from fp9_sim.proofs.miter import Case, selected
 from fp9_sim.proofs.specs.casts.cast import broken, expected, magnitude, table_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fp9.formats import FixedFormat, Format, Kind
 from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import FLAG_BITS, Flags
 from fp9.oracle.casts import Exact, encode
-from fp9.rounding import FLAG_BITS, Flags
 
 
 def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_bits: int, broken: bool) -> list[str]:

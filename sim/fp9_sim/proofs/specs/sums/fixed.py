@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.units import Dot
 from fp9_rtl.sums.engine_step import is_fixed_point
 from fp9_rtl.sums.fixed.places import window_of

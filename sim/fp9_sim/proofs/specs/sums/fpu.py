@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import fp9_rtl
 from fp9.formats import FixedFormat
-from fp9.rounding import Overflow
+from fp9.formats.rounding import Overflow
 from fp9.units import Cast, Dot, Fpu, FpuOp, Unit, Upcast
 from fp9_sim.netlists.solvers.alike import alike
 from fp9_sim.netlists.solvers.solver import Obligation

@@ -7,7 +7,7 @@ the register's range.
 
 from __future__ import annotations
 
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.units import Dot, MacOp, product_range
 from fp9_sim.proofs.cones import HELD, NEXT, ConeLemma
 from fp9_sim.proofs.specs.sums.place import Places

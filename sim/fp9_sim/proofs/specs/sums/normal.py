@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fp9.formats import FixedFormat
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 from fp9.units import Dot
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_sim.proofs.cones import ConeLemma, cone

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from fp9.engines import Engine
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Rounding
+from fp9.formats.rounding import Rounding
 
 PLACE = "signed [15:0]"
 """Verilog type of exponents and bit positions."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from fp9.formats import Format, Rounding
 from fp9.formats.policy import CastPolicy
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.units import Mul
 from fp9_sim.proofs.miter import Case, selected
 from fp9_sim.proofs.specs.sums.sum import PLACE, PRODUCT_BITS, operand_by_table

@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Iterator
 
 from fp9.formats import FixedFormat, Format
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_sim.proofs.miter import Case, selected
 from fp9_sim.proofs.specs.casts.decoder import decoded

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fp9.engines import Addend, Truncation
-from fp9.rounding import Flags
+from fp9.formats.rounding import Flags
 from fp9.units import Dot, MacOp
 from fp9_rtl.sums.adder import EXTRA_BITS
 from fp9_rtl.sums.engine_step import has_integers

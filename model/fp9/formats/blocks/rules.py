@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from fp9.formats.rounding import Rounding
 from fp9.names import unknown
-from fp9.rounding import Rounding
 
 
 class Divisor(Enum):

@@ -4,8 +4,8 @@ The public interface is the records of `BLOCK_FORMATS` and `RULES`. `fp9.blocks`
 `fp9.units` has circuits.
 """
 
-from fp9.scaling.catalogue import BLOCK_FORMATS, BlockFormat, block_format, block_formats, blocks_of
-from fp9.scaling.rules import RULES, Divisor, ScaleRule, scale_rule
+from fp9.formats.blocks.catalogue import BLOCK_FORMATS, BlockFormat, block_format, block_formats, blocks_of
+from fp9.formats.blocks.rules import RULES, Divisor, ScaleRule, scale_rule
 
 __all__ = [
     "BLOCK_FORMATS",

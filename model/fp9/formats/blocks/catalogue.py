@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fp9.formats import BLOCK_NAMES, FORMAT_NAMES, NAMED, Format, PowerOfTwo, floor_log2, format, pow2
+from fp9.formats.blocks.rules import RULES, Divisor, ScaleRule
+from fp9.formats.rounding import Rounding
 from fp9.names import found_by, unknown
-from fp9.rounding import Rounding
-from fp9.scaling.rules import RULES, Divisor, ScaleRule
 
 
-@found_by("fp9.scaling", "block_format")
+@found_by("fp9.formats.blocks", "block_format")
 @dataclass(frozen=True, slots=True)
 class BlockFormat:
     """A block format: `length` elements share one scale.
