@@ -21,7 +21,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 from fp9.kernels.parts import Part
 
-_SOURCES = ("kernels", "formats", "engines", "rounding.py")
+_SOURCES = ("kernels", "formats", "engines")
 """Files and folders that this package may import. Kernels may contain their code."""
 
 
