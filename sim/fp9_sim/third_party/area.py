@@ -1,8 +1,8 @@
-"""Measure the areas and delays of a DUT and of fp9's unit in the same synthesis flow, and record them.
+"""Measure area and delay of third-party RTL and of fp9's equivalent unit with the same synthesis flow.
 
-SystemVerilog that the flow cannot read is first converted to Verilog by Yosys' slang frontend. Both designs have
-the same ports. If the DUT lacks an input, this input is constant in fp9's unit. If the DUT lacks an output, fp9's
-unit is measured without this output.
+Yosys' slang frontend first converts SystemVerilog to plain Verilog. The DUT and fp9's unit are measured with the same
+ports. An input that the DUT lacks is tied to a constant in fp9's unit. An output that the DUT lacks is left unconnected
+in fp9's unit, so synthesis removes the logic behind the output.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from fp9_sim.third_party.mapping import Design
 from fp9_sim.third_party.wrapper import wrapped
 
 RECORD = "areas.json"
-"""File name of the record. It is in the folder of the mappings."""
+"""File name of the area record, which lies in the folder of the mappings."""
 
 
 @dataclass(frozen=True)
 class Area:
-    """Areas in gates (NAND2) and delays in ns of the DUT and of fp9's unit, for one library and mapping.
+    """Areas in NAND2 equivalents and delays in ns of a DUT and of fp9's unit, for one cell library and synthesis
+    script.
 
-    `peer` is the name of the mapping file. `circuit_sha256` is the digest of fp9's complete unit, and
-    `verilog_sha256` is the digest of the DUT's synthesised text. `share` tells whether Yosys looked for operators to
-    share in both designs.
+    `peer` is the name of the mapping file without its suffix. `circuit_sha256` is the digest of fp9's unit, and
+    `verilog_sha256` is the digest of the DUT's Verilog. `share` says whether Yosys tried to share operators in both
+    designs.
     """
 
     peer: str
@@ -48,16 +49,17 @@ class Area:
 
     @property
     def ratio(self) -> float:
-        """Return the area of fp9's unit divided by the DUT's area."""
+        """Return the area of fp9's unit divided by the area of the DUT."""
         return self.ours / self.theirs
 
 
 def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
-    """Measure both designs in each library with both mappings. The DUT has the same wrapper as in its check.
+    """Measure the DUT and fp9's unit in each cell library with both synthesis scripts.
 
-    Raises ValueError if no unit of fp9 computes the DUT's result, and for files that Yosys cannot read. Raises
-    ValueError also for a pipeline that cannot stall, because its wrapper contains a queue. Raises MissingTool for a
-    missing library or Yosys.
+    The DUT is measured in the same wrapper in which `check_rtl` simulates the DUT. Raises ValueError if the mapping has
+    a [result] entry, because fp9 has no unit for a narrowed result. Raises ValueError for a clocked DUT without
+    `out_ready`, because the wrapper of such a DUT contains a queue. Raises ValueError for source files that Yosys
+    cannot read, and MissingTool if Yosys or a library is missing.
     """
     if design.operands is not design.spec:
         raise ValueError(f"{design.path}: areas are of units, and [result] makes another of its spec; leave it out")
@@ -88,7 +90,7 @@ def _measured(design: Design, theirs: str, ours: str, library: str | Library) ->
 
 
 def _plain(text: str, top: str) -> str:
-    """Convert module `top` of a SystemVerilog text to plain Verilog, as one flat module."""
+    """Return the module `top` of a SystemVerilog source as one flat module in plain Verilog."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "unit.sv").write_text(text)
         read = f"read_slang --threads 1 --relax-enum-conversions --top {top} unit.sv"
@@ -97,9 +99,10 @@ def _plain(text: str, top: str) -> str:
 
 
 def _held(design: Design) -> str:
-    """Return the Verilog of fp9's unit with the ports of the DUT's wrapper.
+    """Return Verilog of fp9's unit with the same ports as the wrapper of the DUT.
 
-    Held inputs are constant. Inputs that share a port of the DUT are connected. Missing outputs are left out.
+    Inputs that the mapping holds at a fixed code are constants. Inputs that share one port of the DUT are connected to
+    each other. Outputs that the DUT lacks are 0.
     """
     spec = design.spec
     given = (*spec.control_ports, *spec.inputs, *spec.outputs)
@@ -125,11 +128,10 @@ def _pin(design: Design, name: str, width: int) -> str:
 
 
 def keep(found: Sequence[Area], record: Path) -> None:
-    """Add areas to a record. Raises OSError if the record cannot be written.
+    """Add measured areas to a record file. Raises OSError if the file cannot be written.
 
-    A new area replaces the recorded area of the same unit, library and mapping. If the unit has changed, all its
-    older
-    areas are removed.
+    A new area replaces the recorded area of the same DUT, library and synthesis script. If the Verilog of a DUT or of
+    fp9's unit has changed, all older areas of the DUT are removed.
     """
     places, texts = {_place(area) for area in found}, {area.peer: _text(area) for area in found}
     before = read(record) if record.exists() else []
@@ -146,7 +148,7 @@ def _text(area: Area) -> tuple[str, str, bool]:
 
 
 def read(record: Path) -> list[Area]:
-    """Return the areas of a record. Raises ValueError for a file that is not a record."""
+    """Return the areas in a record file. Raises ValueError if the file is not an area record."""
     names = {field.name for field in fields(Area)}
     entries = json.loads(record.read_text(encoding="utf-8"))
     if not isinstance(entries, list) or any(set(entry) != names for entry in entries):
@@ -155,10 +157,7 @@ def read(record: Path) -> list[Area]:
 
 
 def table(areas: Sequence[Area], mapping: str) -> str:
-    """Return the areas for one mapping as a Markdown table, with a line for each unit.
-
-    Columns are the libraries that studies compare.
-    """
+    """Return the areas for one synthesis script as a Markdown table with one row per DUT and one column per library."""
     lines = [f"| mapping {mapping} | " + " | ".join(f"{name}: theirs | ours | of it" for name in SIDE_BY_SIDE) + " |"]
     lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
     found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
@@ -170,11 +169,10 @@ def table(areas: Sequence[Area], mapping: str) -> str:
 
 
 def summary(areas: Sequence[Area]) -> str:
-    """Return a Markdown table of area ratios: the area of fp9's unit divided by the DUT's area.
+    """Return a Markdown table of area ratios, the area of fp9's unit divided by the area of the DUT.
 
-    Each unit has one line.
-
-    A library's column has the area-optimised and the delay-balanced ratio, separated by a slash.
+    The table has one row per DUT and one column per library. A cell holds the ratio for area-optimised synthesis, a
+    slash, and the ratio for delay-balanced synthesis.
     """
     libraries = sorted({area.library for area in areas}, key=_rank)
     ratios = {_place(area): f"{area.ratio:.2f}" for area in areas}

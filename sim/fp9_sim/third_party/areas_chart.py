@@ -1,4 +1,4 @@
-"""Draw a chart of areas from the record: fp9's units relative to third-party units."""
+"""Draw the recorded areas of fp9's units relative to the areas of third-party units."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _OFFSETS = (-0.15, 0.15)
 
 
 def chart(areas: Sequence[Area]) -> str:
-    """Return an SVG chart with a row for each third-party unit, and a mark for each library and synthesis script."""
+    """Return an SVG chart of area ratios with one row per third-party unit.
+
+    Each row has a mark for every cell library and synthesis script.
+    """
     from matplotlib.figure import Figure  # slow to load
 
     designs = sorted({area.peer for area in areas}, key=lambda peer: min(a.ratio for a in areas if a.peer == peer))

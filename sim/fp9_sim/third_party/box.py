@@ -1,4 +1,7 @@
-"""Run third-party Verilog as a black box, to identify its accumulator. The engine in its mapping is ignored."""
+"""Run third-party Verilog as a black box, so that `fp9 identify` can find its accumulator rules.
+
+The engine that the mapping names is ignored.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,12 @@ from fp9_sim.third_party.wrapper import wrapped
 
 
 def box(path: Path) -> Box:
-    """Return the unit of a mapping, compiled by Verilator, as a box that computes sums.
+    """Compile the DUT of a mapping file with Verilator and return the DUT as a black box that computes sums.
 
-    Scales are 1. Operands use the first formats of a and b, or the formats in [held]. A mac only gets LOAD
-    operations, so each sum is separate. Raises ValueError for an invalid mapping, and for a unit that adds no
-    products to an addend or has no result. Raises MissingTool and SimulatorError as `check_rtl` does.
+    All scale operands are 1. The operands a and b use their first format, or the format that the mapping's [held] table
+    selects. A multiply-accumulate unit receives only LOAD operations, so every sum starts afresh. Raises ValueError for
+    an invalid mapping, for a unit that computes no sum of products, and for a DUT without a result. Raises MissingTool
+    if Verilator is missing, and SimulatorError if Verilator rejects the source files.
     """
     design = load(path)
     spec = sum_of(design.spec)
@@ -44,7 +48,7 @@ def box(path: Path) -> Box:
 
 
 def _ask(design: Design, latency: int, spec: Dot) -> Any:
-    # A fit asks some thousand sums.
+    # Identifying an accumulator takes a few thousand sums.
     unit = verilated(spec, verilog=wrapped(design, latency), operations=FEW)
     apart = {"op": int(MacOp.LOAD)} if spec.has_state else {}
     if spec.scale is not None:

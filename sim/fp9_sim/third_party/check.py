@@ -1,4 +1,4 @@
-"""Check third-party RTL against a unit specification: simulate the suites and explain the differences."""
+"""Check third-party RTL against a unit specification by simulation, and explain the mismatches."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from fp9_sim.third_party.suites import operations
 from fp9_sim.third_party.wrapper import wrapped
 
 SHOWN = 5
-"""Number of mismatches to show."""
+"""Number of mismatches that a verdict shows."""
 
 NOTHING = Explained((), 0, 0)
-"""Explanation for a check without mismatches."""
+"""Explanation of a check that found no mismatches."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of a check: the number of operations and of mismatches, the first mismatches, and explanations.
+    """Result of a check of third-party RTL: the number of operations, the mismatches, and their explanations.
 
-    If some mismatches are unexplained, `mismatches` has only unexplained ones. `latency` is the number of clock
-    cycles from operands to result, as given in the mapping or found by simulation. It is None if only the unit's
-    handshake tells when a result comes. `protocol` is the result of a separate run with stalls and resets, or None
-    without such a run. `checks` lists what was exercised.
+    `mismatches` holds the first mismatches, or only unexplained mismatches if some mismatches have no explanation.
+    `latency` is the number of clock cycles from operands to result, taken from the mapping or found by simulation.
+    `latency` is None if results are marked by the DUT's handshake alone. `protocol` is the result of a second
+    simulation with stalls and resets, or None if there was no second simulation. `checks` lists the checks that ran.
     """
 
     top: str
@@ -65,7 +65,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Return whether every operation gave the expected result and the handshake was correct."""
+        """Return whether every operation gave the expected result and the DUT obeyed the handshake."""
         return not self.total_mismatches and not self.violations
 
 
@@ -77,14 +77,14 @@ def check_rtl(
     seed: int = 0,
     build_dir: Path | str = DEFAULT_FOLDER,
 ) -> Verdict:
-    """Run a DUT's operations on a simulator and return the verdict.
+    """Simulate the operations of a third-party DUT and return the verdict.
 
-    If a DUT has few possible operations, all of them run. Otherwise Verilator runs the corner suite and `count`
-    random operations. Icarus is slower, so it runs the smoke suite and `count` random operations. For Icarus,
-    `count` operations or fewer are few. A unit with a clock is also run with stalls and resets. With Verilator, this
-    is a second run. Messages of the design go to standard error. Raises SimulatorError if the simulator rejects the
-    design, and MissingTool if it is not installed. Raises ValueError for an unknown simulator, and for ports that
-    differ from the mapping.
+    If the number of possible operations is small enough, all operations run. Otherwise Verilator simulates the corner
+    suite and `count` random operations. Icarus is slower than Verilator, so Icarus simulates the smoke suite and
+    `count` random operations. Icarus runs all operations if at most `count` operations exist. A clocked DUT is also
+    simulated with stalls and resets; with Verilator, a second simulation does this. Messages that the DUT prints go to
+    standard error. Raises SimulatorError if the simulator rejects the DUT, and MissingTool if the simulator is not
+    installed. Raises ValueError for an unknown simulator, and for ports that differ from the mapping.
     """
     started = time.perf_counter()
     found = tools.find(simulator)
@@ -115,9 +115,9 @@ def check_rtl(
 def _differences(
     design: Design, made: VectorSet, answers: Answers, *, sound: bool
 ) -> tuple[list[Mismatch], int, Explained]:
-    """Return the first differences, their number, and their explanation.
+    """Return the first mismatches, the number of mismatches, and their explanation.
 
-    A stream that is not `sound` loses or repeats results. Nothing explains their values.
+    If `sound` is false, the DUT lost or repeated results, so the mismatches get no explanation.
     """
     accepted = _accepted(design, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
@@ -128,8 +128,9 @@ def _differences(
 
 
 _Ran = tuple[Answers | None, tuple[str, ...], Protocol | None, tuple[Check, ...]]
-"""Results, violations, the separate protocol run, if any, and checks of the handshake. A violation can leave no
-results (None).
+"""Simulated results, handshake violations, result of a second simulation with stalls, and handshake checks.
+
+The simulated results are None if a violation ended the simulation.
 """
 
 
@@ -176,7 +177,7 @@ def _prints_aside() -> Iterator[None]:
 
 
 def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
-    """Return the results. If the mapping accepts any NaN, replace each NaN by the expected NaN."""
+    """Return the simulated results, with each NaN replaced by the expected NaN if the mapping accepts any NaN."""
     if not design.any_nan:
         return answers
     values = dict(answers.values)
@@ -187,15 +188,15 @@ def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
 
 
 _FEW = 1 << 8
-"""Number of operations up to which every simulator runs all of them. It is the number of 8-bit codes."""
+"""Number of 8-bit codes. Every simulator runs all operations if at most this many operations exist."""
 _PROBED = 2_000
 
 
 def _found_latency(design: Design, made: VectorSet) -> int:
-    """Return the latency at which most results are right.
+    """Return the latency in clock cycles at which most results of the DUT are right.
 
-    The unit is run as if it had one stage. Its results are compared with the expected results at each delay. Raises
-    ValueError if too few results are right, or if results come in the clock cycle of their operands.
+    The DUT is simulated once, without a handshake, and the results are compared with the expected results at each
+    delay. Raises ValueError if too few results are right, or if results come in the clock cycle of their operands.
     """
     rng = np.random.default_rng(0)
     chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)

@@ -1,4 +1,4 @@
-"""Read the clock settings of a mapping: the latency, and the handshake keys that belong together."""
+"""Read the latency of a third-party unit from a mapping, and check the handshake keys."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 MOST_CLOCKS = 64
-"""Largest latency that can be checked. It is also the limit for a unit with a handshake."""
+"""Largest latency in clock cycles that can be checked. A DUT with a handshake is limited to the same latency."""
 
 HELD = ("start", "done")
-"""Handshake keys of a unit that runs one operation at a time. Operands are held from `start` to `done`."""
+"""Handshake keys of a unit that runs one operation at a time. The operands are held from `start` to `done`."""
 
 
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
-    """Return the number of clock cycles from operands to result, as the mapping gives it.
+    """Return the latency of the DUT in clock cycles, or None if the latency is unknown.
 
-    If the mapping has no latency, return 0 for a unit without a clock, and `MOST_CLOCKS` for a unit with a
-    handshake.
-    For any other unit, return None, which means unknown.
+    A mapping without a latency gives 0 for a DUT without a clock. A mapping without a latency gives `MOST_CLOCKS` for a
+    DUT with a handshake output. Raises ValueError if the latency is out of range or contradicts the other clock
+    settings.
     """
     latency = said.get("latency")
     handshake = said.get("handshake", {})
@@ -36,7 +36,7 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
 
 
 def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
-    """Raise ValueError if handshake keys contradict each other, the latency or the enable."""
+    """Raise ValueError if the handshake keys of a mapping contradict each other, the latency or the enable."""
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if held := [name for name in HELD if name in handshake]:

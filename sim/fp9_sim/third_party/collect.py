@@ -16,24 +16,24 @@ _HEADERS = (".vh", ".svh")
 
 @dataclass
 class Collected:
-    """Source files in compilation order, folders of includes, and macros."""
+    """The source files of a design in compilation order, the include folders, and the macros."""
 
     files: list[Path] = field(default_factory=list)
     include: list[Path] = field(default_factory=list)
     defines: dict[str, int | str | bool] = field(default_factory=dict)
 
     def add(self, other: Collected) -> None:
-        """Append another collection. A file that is already there keeps its place."""
+        """Append another collection of source files. A file that is already in the list keeps its position."""
         self.files += [file for file in other.files if file not in self.files]
         self.include += [folder for folder in other.include if folder not in self.include]
         self.defines |= other.defines
 
 
 def collect(given: Sequence[Path | str]) -> Collected:
-    """Return the sources that paths name. All paths become absolute.
+    """Return the source files that the given paths name, as absolute paths.
 
-    A folder means all its source files. Packages come before the files that use them. Raises ValueError for a folder
-    without sources, a missing file, and an entry of a list that is not understood.
+    A folder stands for all source files in the folder and its subfolders. Packages are placed before the files that use
+    the packages. Raises ValueError for a missing file, a folder without sources, or an invalid entry in a file list.
     """
     found = Collected()
     for one in given:
@@ -65,7 +65,7 @@ _USED = re.compile(r"\b(\w+)::")
 
 
 def _in_order(files: Sequence[Path]) -> list[Path]:
-    """Return the files so that packages precede the files that use them."""
+    """Return the source files in an order in which packages come before the files that use the packages."""
     texts = {file: read(file) for file in files}
     homes = {name: file for file in files for name in _PACKAGE.findall(texts[file])}
     ordered: dict[Path, None] = {}
@@ -115,7 +115,7 @@ def _after(path: Path, word: str, words: Iterator[str]) -> str:
 
 
 def defined(text: str) -> tuple[str, int | str | bool]:
-    """Return the name and the value of NAME=VALUE. Without a value, return true."""
+    """Return the name and the value of a macro given as NAME=VALUE. The value is True if only NAME is given."""
     name, equals, value = text.partition("=")
     if not equals:
         return name, True
@@ -129,7 +129,10 @@ _FILESET = re.compile(r"^  (\w+)\s*:", re.MULTILINE)
 
 
 def _core(path: Path) -> Collected:
-    """Return the files of a core's default target, or of all filesets without one."""
+    """Return the source files of the default target of a FuseSoC core.
+
+    If the core has no default target, return the files of all filesets.
+    """
     sections = _sections(read(path))
     filesets = _blocks(sections.get("filesets", ""))
     default = _blocks(sections.get("targets", "")).get("default", "")

@@ -1,4 +1,4 @@
-"""Write a draft of a mapping from the ports of a module, for `fp9 check-rtl --init`."""
+"""Write a draft of a mapping file from the ports of a Verilog module, for `fp9 check-rtl --init`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOW = re.compile(r".*(?:rst|reset)_?(?:n|ni|b|l)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Given:
-    """Options for a draft: include folders, macros, and parameters of the top module."""
+    """Options for a draft of a mapping: include folders, macros, and parameters of the top module."""
 
     include: tuple[Path, ...] = ()
     defines: tuple[str, ...] = ()
@@ -35,17 +35,18 @@ _HANDSHAKE = {
     "start": ("INPUT", re.compile(r"(?:i_)?(?:start|go)(?:_i)?", re.IGNORECASE)),
     "done": ("OUTPUT", re.compile(r"(?:o_)?done(?:_o)?", re.IGNORECASE)),
 }
-"""Direction and usual names of handshake ports, by key of the mapping."""
+"""Direction and usual port names of each handshake signal, by key of the mapping."""
 
 
 def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = Given()) -> str:
-    """Return a draft of a mapping for a module in Verilog or VHDL sources. The user completes it.
+    """Return the text of a draft mapping for a Verilog or VHDL module. The user completes the draft.
 
-    A source is a file, a folder, a file list (.f) or a FuseSoC core. The module is `top`, or else the module that no
-    other module uses. In VHDL it is the last entity. The mapping has every port. Clock, reset and handshake are found
-    by their names. Other inputs are comments, to be moved to [ports] or [constants]. File paths are absolute, because
-    a mapping may be saved anywhere. Raises ValueError if there is no module or several candidates, and SimulatorError
-    if Verilator rejects the files.
+    A source is a Verilog or VHDL file, a folder, a file list (.f) or a FuseSoC core. The mapping is for module `top`.
+    Without `top`, the draft takes the only Verilog module that no other module instantiates, or the last VHDL entity.
+    The draft lists every port of the module. Clock, reset and handshake ports are recognised by their names. Every
+    other input appears in a comment that the user moves to [ports] or [constants]. File paths are absolute, so the user
+    can save the mapping in any folder. Raises ValueError if there is no top module or more than one candidate. Raises
+    SimulatorError if Verilator rejects the source files.
     """
     found = collect(sources)
     found.include += [folder.resolve() for folder in given.include]
@@ -102,7 +103,7 @@ def _table(name: str, values: Mapping[str, int | str | bool]) -> list[str]:
 
 
 def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
-    """Return the handshake ports that the names and directions of ports suggest, by key of the mapping."""
+    """Return the handshake ports that are recognised by their names and directions, by key of the mapping."""
     found: dict[str, str] = {}
     for key, (direction, pattern) in _HANDSHAKE.items():
         fitting = [p.name for p in ports.values() if p.direction == direction and pattern.fullmatch(p.name)]
@@ -116,7 +117,7 @@ def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
 
 
 def _top(verilog: str, where: str) -> str:
-    """Return the only module that no other module uses. Raises ValueError if there are several."""
+    """Return the only module that no other module instantiates. Raises ValueError if there are several such modules."""
     found = tops(verilog, where)
     if len(found) != 1:
         raise ValueError(f"{where} has modules that no other one uses: {', '.join(found)}; name one with --top")

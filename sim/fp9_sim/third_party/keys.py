@@ -1,4 +1,4 @@
-"""Convert the values of a mapping's keys. An invalid value raises ValueError with a message that names the key."""
+"""Check and convert the values of a mapping file. A ValueError names the key of an invalid value."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ Value = int | str
 
 
 def parameter_text(parameters: Mapping[str, Value]) -> str:
-    """Return the parameters of an instance as Verilog. Without parameters, the text is empty."""
+    """Return the Verilog parameter list of a module instance. Without parameters, the text is empty."""
     text = ", ".join(f".{name}({value})" for name, value in parameters.items())
     return f"#({text})" if text else ""
 
 
 def check_known(path: Path, field: str, given: Any, known: Any) -> None:
-    """Raise ValueError if `given` has a name that is not in `known`."""
+    """Raise ValueError if `given` contains a name that is not in `known`."""
     unknown = [name for name in given if name not in known]
     if unknown:
         raise ValueError(f"{path}: {field} names {unknown[0]!r}; the unit has {', '.join(known)}")
 
 
 def identifier(path: Path, field: str, value: object) -> str:
-    """Return a value that must be a plain Verilog name."""
+    """Return `value` if `value` is a plain Verilog name. Otherwise raise ValueError."""
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name")
     return value
 
 
 def text(path: Path, field: str, value: object) -> str:
-    """Return a value that must be a Verilog name or a part of a port."""
+    """Return `value` if `value` is a non-empty text, such as a port name. Otherwise raise ValueError."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name, or a part of a port")
     return value
 
 
 def pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
-    """Return the DUT's ports, or bits of ports, that a value names. The most significant comes first.
+    """Return the ports of the DUT, or parts of ports, that a mapping entry names, most significant part first.
 
-    The value is one name, or a list of several names.
+    The mapping entry is a single name or a list of names.
     """
     items = value if isinstance(value, list) else [value]
     return tuple(text(path, field, item) for item in items)
 
 
 def inverted(path: Path, field: str, value: object) -> tuple[str, bool]:
-    """Return the name of a port, and whether `!` precedes it."""
+    """Return the port name in a mapping entry, and whether `!` precedes the name."""
     said = text(path, field, value)
     return identifier(path, field, said.removeprefix("!")), said.startswith("!")
 
 
 def values(path: Path, field: str, said: Mapping[str, Any]) -> dict[str, Value]:
-    """Return the values of a table: numbers, booleans, texts, or Verilog.
+    """Return the values in a mapping table, converted for use in Verilog.
 
-    Verilog is written as `{verilog = "pkg::FP8"}`, for types and for names in packages.
+    A value is a number, a boolean, a text, or a table such as `{verilog = "pkg::FP8"}` for types and package names.
     """
     return {name: _value(path, f"{field}.{name}", value) for name, value in said.get(field, {}).items()}
 
 
 def _value(path: Path, field: str, value: object) -> Value:
     match value:
-        case int():  # truth values, too
+        case int():  # and bool
             return int(value)
         case str():
             return '"' + value.replace('"', '\\"') + '"'
@@ -76,7 +76,7 @@ def _value(path: Path, field: str, value: object) -> Value:
 
 
 def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str:
-    """Return a word that must be one of the known words."""
+    """Return `value` if `value` is one of the accepted words. Otherwise raise ValueError."""
     if value not in known:
         raise ValueError(f"{path}: {field} {value!r} given; give {' or '.join(known)}")
     return str(value)
@@ -85,9 +85,9 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return a port name, and whether the value of `word` is the second of the two words in `known`.
+    """Return a port name, and whether the key `word` has the second of the two values in `known`.
 
-    Return None if the mapping has no such port.
+    For example, a reset port whose key "active" is "low" gives True. Return None if the mapping has no such port.
     """
     if said is None:
         return None

@@ -1,6 +1,7 @@
-"""Mapping of a third-party unit to a unit specification, read from the user's TOML file.
+"""Map a third-party unit to a unit specification, as the user's TOML file describes.
 
-docs/reference/mapping.md explains every key. `fp9 check-rtl --init FILE` writes a file to fill in.
+docs/reference/mapping.md explains every key of the mapping file. The command `fp9 check-rtl --init FILE` writes a
+mapping file for the user to complete.
 """
 
 from __future__ import annotations
@@ -50,18 +51,17 @@ FIELDS: dict[str, Any] = {
     "handshake": dict,
     "share": bool,
 }
-"""Keys of a mapping, and their types."""
+"""Keys of a mapping file, and the Python types of their values."""
 
 _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not Flags.DIVIDE_BY_ZERO)
 
 
 @dataclass(frozen=True)
 class Exact:
-    """A result that the DUT outputs as several fields, without rounding: (-1)^sign * significand * 2^(exponent +
-    offset).
+    """An unrounded result that the DUT outputs in separate fields: (-1)^sign * significand * 2^(exponent + offset).
 
-    `nan` and `inf` are pins for special results. A pin is None if the DUT lacks it. The exponent is in two's
-    complement.
+    `nan` and `inf` name the ports that mark a NaN or an infinite result. `sign`, `nan` or `inf` is None if the DUT has
+    no port for it. The exponent is a two's complement number.
     """
 
     significand: str
@@ -79,13 +79,14 @@ _operands: Hook[[], Unit] = Hook(
 
 @dataclass(frozen=True)
 class Design:
-    """A third-party design (the DUT): its Verilog and the specification against which it is checked.
+    """A third-party design (the DUT), with its Verilog source and the specification that the DUT must meet.
 
-    `latency` is the number of clock cycles from operands to result, or None if it must be found. `ports` maps each
-    port of the specification to parts of the DUT's ports, most significant first. `flags` are the pins of single
-    flags. `held` has codes for inputs that the DUT lacks. `clock`, `reset`, `enable` and the values of `handshake`
-    are a port and whether it is inverted (falling edge, active low). Without such a port they are None. `share` is
-    passed to `synthesise` for both designs.
+    `latency` is the number of clock cycles from operands to result, or None if the latency is unknown. `ports` maps
+    each port of the specification to parts of DUT ports, most significant part first. `flags` maps each exception flag
+    to the DUT port that outputs the flag. `held` maps each input that the DUT lacks to a fixed code. `clock`, `reset`,
+    `enable` and each value of `handshake` hold a port name and a Boolean. The Boolean says whether the signal is
+    inverted, as with a falling clock edge or an active-low reset. `clock`, `reset` or `enable` is None if the DUT has
+    no such port. `share` says whether synthesis tries to share operators in the DUT and in fp9's unit.
     """
 
     path: Path
@@ -109,31 +110,31 @@ class Design:
 
     @property
     def operands(self) -> Unit:
-        """Return the specification whose suites run.
+        """Return the specification whose test suites are simulated.
 
-        If the mapping narrows the result of a sum, return the specification of the sum.
+        If the mapping narrows the result of a sum, return the specification of the sum before narrowing.
         """
         return _operands(self.spec)
 
     @property
     def latency_from_handshake(self) -> bool:
-        """Return whether results can come after any number of clock cycles, so that only the handshake marks them."""
+        """Return whether the latency can vary, so that only the handshake marks the results."""
         return self.latency == MOST_CLOCKS and ("out_valid" in self.handshake or self.holds_operands)
 
     @property
     def holds_operands(self) -> bool:
-        """Return whether the unit runs one operation at a time, with operands held until the result."""
+        """Return whether the DUT runs one operation at a time, with operands held until the result."""
         return "start" in self.handshake
 
     @property
     def flag_bits(self) -> int:
-        """Return the mask of the flags that the DUT has."""
+        """Return the bit mask of the exception flags that the DUT outputs."""
         named = [Flags[name.upper()] for name in self.flags]
         return int(sum(named)) if named else (1 << FLAGS_PORT.width) - 1
 
 
 def load(path: Path | str) -> Design:
-    """Return the design that a mapping describes.
+    """Return the third-party design that a mapping file describes.
 
     Raises ValueError for missing, unknown or invalid entries, and OSError for unreadable files.
     """
@@ -175,7 +176,10 @@ def load(path: Path | str) -> Design:
 
 
 def spec_of(path: Path) -> Unit:
-    """Return the specification in a mapping. The DUT's files are not read. Raises as `load`."""
+    """Return the unit specification in a mapping file, without reading the DUT's source files.
+
+    Raises ValueError and OSError as `load` does.
+    """
     return _spec(path, _read(path))
 
 
@@ -200,7 +204,7 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
 
 
 def _located(path: Path, error: ValueError) -> ValueError:
-    """Put the mapping's path in front of an error. Errors of units, formats and roundings name no file."""
+    """Return the error with the path of the mapping file in front, unless the message already starts with the path."""
     return error if str(error).startswith(str(path)) else ValueError(f"{path}: {error}")
 
 
@@ -266,7 +270,10 @@ def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
 
 
 def _code(path: Path, spec: Unit, name: str, value: object) -> int:
-    """Return the code of a held input. A float is encoded in the port's format; an integer is the code itself."""
+    """Return the code of an input that is held at a fixed value.
+
+    A float is encoded in the format of the input port. An integer is used as the code.
+    """
     ports = {port.name: port for port in spec.inputs}
     keys.check_known(path, "held", [name], ports)
     port = ports[name]

@@ -1,4 +1,4 @@
-"""Read the ports of a third-party module with Verilator: widths, arrays, structs, and parts of ports."""
+"""Read the ports of a third-party module with Verilator, and find parts of ports by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fp9_sim.simulators.find import SimulatorError, verilator
 
 @dataclass(frozen=True)
 class Bits:
-    """A vector with indices from `left` to `right`."""
+    """A packed vector whose bit indices run from `left` to `right`."""
 
     left: int
     right: int
@@ -44,7 +44,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class Struct:
-    """A packed struct. Its first member is the most significant."""
+    """A packed struct. The first member is the most significant."""
 
     members: tuple[tuple[str, Type], ...]
 
@@ -64,7 +64,7 @@ class Unpacked:
 
     @property
     def width(self) -> int:
-        """Return the number of bits of one element."""
+        """Return the number of bits of one array element."""
         return self.element.width
 
 
@@ -73,7 +73,7 @@ Type = Bits | Packed | Struct | Unpacked
 
 @dataclass(frozen=True)
 class TheirPort:
-    """A port of the DUT. `direction` is Verilator's word for it."""
+    """A port of the DUT. `direction` is INPUT, OUTPUT or INOUT, as Verilator writes it."""
 
     name: str
     direction: str
@@ -81,7 +81,7 @@ class TheirPort:
 
     @property
     def dimensions(self) -> tuple[tuple[int, int], ...]:
-        """Return the bounds of the unpacked dimensions, outermost first."""
+        """Return the index bounds of each unpacked array dimension, outermost dimension first."""
         found, kind = [], self.type
         while isinstance(kind, Unpacked):
             found.append((kind.left, kind.right))
@@ -90,7 +90,10 @@ class TheirPort:
 
     @property
     def elements(self) -> tuple[str, ...]:
-        """Return the Verilog index of each element of an unpacked array. For any other port, return one empty text."""
+        """Return the Verilog index of each element of an unpacked array port, such as `[0][1]`.
+
+        For a port that is no unpacked array, return one empty text.
+        """
         texts = [""]
         for left, right in self.dimensions:
             texts = [f"{t}[{i}]" for t in texts for i in range(min(left, right), max(left, right) + 1)]
@@ -99,8 +102,9 @@ class TheirPort:
 
 @dataclass(frozen=True)
 class Place:
-    """A range of bits in a port: `width` bits of an element, beginning at bit `low`. Bit 0 is the least significant
-    bit.
+    """A range of `width` bits in a DUT port, from bit `low` upwards. Bit 0 is the least significant bit.
+
+    `element` is the Verilog index of the array element that contains the bits.
     """
 
     port: TheirPort
@@ -114,9 +118,9 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)(?::(\d+))?\]")
 
 
 def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
-    """Return the bits of a port that a path such as `bus.op[1][7:0]` names.
+    """Return the bits of a DUT port that a path such as `bus.op[1][7:0]` names.
 
-    Raises ValueError if the port has no such bits. The message begins with `where`.
+    Raises ValueError if the DUT has no such bits. The error message begins with `where`.
     """
     found = _PATH.fullmatch(path)
     if found is None:
@@ -161,13 +165,14 @@ def _offset(left: int, right: int, index: int) -> int:
     return abs(index - right)
 
 
-# --- what Verilator says --------------------------------------------------------------------------------------------
+# --- Verilator's syntax tree ----------------------------------------------------------------------------------------
 
 
 def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, TheirPort]:
-    """Return the ports of module `top` by name. `parameters` is Verilog text.
+    """Elaborate module `top` with Verilator and return its ports by name.
 
-    Raises SimulatorError if Verilator rejects the files and MissingTool if it is not installed.
+    `parameters` is the Verilog parameter list of the instance. Raises SimulatorError if Verilator rejects the source,
+    and MissingTool if Verilator is not installed.
     """
     probe = f"\nmodule fp9_probe;\n  {top} {parameters} unit();\nendmodule\n"
     tree = _tree(f"{verilog}\n`line 1 {json.dumps(where)} 0{probe}", top, "--top-module", "fp9_probe")
@@ -183,10 +188,10 @@ def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, 
 
 
 def tops(verilog: str, where: str) -> list[str]:
-    """Return the modules that no other module uses.
+    """Return the names of the modules that no other module instantiates.
 
-    Raises ValueError for a module that is used but missing, SimulatorError if Verilator rejects the text, and
-    MissingTool if it is not installed.
+    Raises ValueError if the source instantiates a module that the source does not define. Raises SimulatorError if
+    Verilator rejects the source, and MissingTool if Verilator is not installed.
     """
     try:
         tree = _tree(verilog, where)
@@ -201,7 +206,7 @@ _MISSING = re.compile(r"MODMISSING.*module: '(\w+)'")
 
 
 def _tree(verilog: str, name: str, *words: str) -> Any:
-    """Return Verilator's syntax tree of a Verilog text. Raises SimulatorError if Verilator rejects the text."""
+    """Return Verilator's syntax tree of a Verilog source. Raises SimulatorError if Verilator rejects the source."""
     simulator = verilator()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "probe.sv"

@@ -1,4 +1,4 @@
-"""Proof that the values of a third-party unit are right for all inputs."""
+"""Prove that a third-party unit computes the right values for all inputs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ write_verilog -noattr unit.v
 
 
 def design_proof(design: Design, seconds: float | None, sound: bool) -> list[Check]:
-    """Prove the values of a design within some seconds. Arguments are the same as for `proof_checks`.
+    """Prove that the DUT computes the right values for all inputs, within a time limit in seconds.
 
-    Registers are read as wires, so the latency and the handshake are not part of the proof.
+    `seconds` and `sound` have the same meaning as for `proof_checks`. Registers are replaced by wires, so the proof
+    does not cover the latency or the handshake.
     """
     if seconds is None or not sound:
         return proof_checks(design.spec, None, seconds, sound)[0]

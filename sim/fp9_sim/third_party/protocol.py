@@ -1,7 +1,8 @@
-"""Run a clocked unit with stalls and resets. The results must equal the results at full rate.
+"""Simulate a clocked third-party unit with stalls and resets.
 
-The run is on Icarus if Icarus can read the design, because Icarus simulates x. Otherwise it is on Verilator, with
-random initial register values.
+The unit must give the same results with stalls and resets as at full rate. The simulator is Icarus if Icarus can read
+the design, because Icarus simulates x values. Otherwise the simulator is Verilator, and the registers start with random
+values.
 """
 
 from __future__ import annotations
@@ -22,12 +23,17 @@ from fp9_sim.simulators.style import any_style
 from fp9_sim.third_party.mapping import Design
 
 OPERATIONS = 1024
-"""Largest number of operations of the run. Faults with stalls and resets show within a few hundred."""
+"""Largest number of operations to simulate with stalls and resets. Handshake faults show within a few hundred
+operations.
+"""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Result of a run with stalls and resets. `violations` are sentences. `checks` lists what was exercised."""
+    """Result of a simulation with stalls and resets.
+
+    Each text in `violations` describes a handshake violation or a wrong result. `checks` lists the checks that ran.
+    """
 
     simulator: str
     operations: int
@@ -38,9 +44,9 @@ class Protocol:
 def protocol(
     design: Design, text: str, latency: int, made: VectorSet, answers: Answers, seed: int, build_dir: Path
 ) -> Protocol:
-    """Run some operations with stalls and resets. Compare the results with those at full rate.
+    """Simulate some operations with stalls and resets, and compare the results with the results at full rate.
 
-    Raises SimulatorError if no simulator accepts the design or the run ends without a result.
+    Raises SimulatorError if no simulator accepts the design or if the simulation ends without a result.
     """
     some = _some(made, answers)
     simulator = _simulator(design, text, build_dir)
@@ -68,7 +74,7 @@ def _same(run: Regression, differing: tuple[str, ...]) -> Check:
 
 
 def hinted(design: Design, violation: str) -> str:
-    """Return a protocol violation. Add a hint if a mapping entry may fix it."""
+    """Return the text of a handshake violation, with a hint if a change of the mapping may fix the violation."""
     named = design.handshake
     if "results for" in violation and "in_valid" in named and "in_ready" not in named and " 0 results" not in violation:
         return (

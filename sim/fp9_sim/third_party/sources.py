@@ -1,4 +1,7 @@
-"""Combine the user's files into one Verilog text with line markers. Includes are inserted, and VHDL is converted."""
+"""Combine the user's source files into one Verilog text with line markers.
+
+Include files are inserted into the text. GHDL converts VHDL files to Verilog.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,15 @@ from fp9.system.missing import MissingTool
 
 _INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"]+)".*$', re.MULTILINE)
 VHDL = (".vhd", ".vhdl")
-"""Suffixes of VHDL files."""
+"""File name suffixes of VHDL files."""
 
 
 def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], defines: Mapping[str, object]) -> str:
-    """Return the text of a mapping's files. Their paths are relative to the mapping's `path`.
+    """Return the text of all source files of a mapping. File paths are relative to the folder of the mapping file
+    `path`.
 
-    A name with * or ? means all matching files, in order. VHDL is converted by GHDL. Raises ValueError for missing
-    files and MissingTool without GHDL.
+    A file name with * or ? stands for all matching files, in alphabetical order. Raises ValueError for missing files,
+    and MissingTool if a VHDL file needs GHDL and GHDL is missing.
     """
     found = [file for name in files for file in _matching(path, name)]
     vhdl = [file for file in found if file.suffix.lower() in VHDL]
@@ -33,9 +37,9 @@ def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], 
 
 
 def source_text(files: Sequence[Path], top: str) -> str:
-    """Return the text of files whose paths are relative to the current folder.
+    """Return the text of source files that are given relative to the current folder.
 
-    Arguments are the same as for `text_of`.
+    VHDL files and errors are treated as in `text_of`.
     """
     return text_of(Path("files"), top, [str(file.absolute()) for file in files], [], {})
 
@@ -57,9 +61,10 @@ def _matching(path: Path, name: str) -> Iterator[Path]:
 
 
 def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, ...] = ()) -> str:
-    """Return the text of a file, with its includes inserted from its own folder or a folder of `include`.
+    """Return the text of a source file with its include files inserted.
 
-    An include that is not found stays in the text. A define may disable it; if not, the simulator reports it.
+    Include files are searched in the folder of the source file, then in the folders of `include`. An include line stays
+    in the text if the include file is not found, because a macro may disable the line.
     """
     if file in within:
         raise ValueError(f"{file} includes itself; remove the circle")
@@ -77,7 +82,7 @@ def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, 
 
 
 def read(file: Path) -> str:
-    """Return the text of a file. If it is not UTF-8, it is read as Latin-1."""
+    """Return the text of a file, decoded as UTF-8, or as Latin-1 if the file is not valid UTF-8."""
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Operations for a third-party unit. If there are few, all operations; otherwise the suites of its specification."""
+"""Choose the test operations for a third-party unit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ Columns = dict[str, Any]
 
 
 def operations(design: Design, suite: str, count: int, seed: int, few: int) -> VectorSet:
-    """Return the operations for a DUT. If its inputs have at most `few` combinations, return all of them.
+    """Return the test operations for a DUT, with the expected results.
 
-    Otherwise return the suite and `count` random operations. Held inputs have their fixed value. Inputs that share
-    a port of the DUT are equal. Outputs that the DUT lacks are not compared. Flags that it lacks are 0.
+    If the free inputs have at most `few` combinations, return all combinations. Otherwise return a suite of the
+    specification, followed by `count` random operations. An input that the DUT lacks keeps the fixed code of the
+    mapping. Inputs that share one port of the DUT have equal values. Outputs that the DUT lacks are not compared, and
+    flags that the DUT lacks are expected to be 0.
     """
     free = _free(design)
     bits = sum(port.width for port in design.spec.inputs if port.name in free)

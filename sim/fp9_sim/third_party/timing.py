@@ -1,11 +1,10 @@
 """Add back-pressure to a third-party unit.
 
-A pipeline of fixed latency cannot stall. Its wrapper has a queue for results, and accepts an operation only if the
-queue has space for all operations in the pipeline. If the unit has no valid output, a shift register marks when
-each
-result comes. A unit with an enable is stopped while its result waits. A unit with a handshake is connected
-directly.
-For a unit with one operation at a time, the wrapper holds the operands until the result comes.
+A fixed-latency pipeline without an enable cannot stall, so the wrapper stores results in a queue. The wrapper accepts
+an operation only if the queue has space for the results of all operations in the pipeline. If the DUT has no valid
+output, a shift register marks the clock cycles in which results come. A DUT with an enable input is stopped while its
+result waits. A DUT with a ready input for results is connected directly. If the DUT runs one operation at a time, the
+wrapper holds the operands until the result comes.
 """
 
 from __future__ import annotations
@@ -15,7 +14,10 @@ from fp9_sim.third_party.mapping import Design
 
 
 def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
-    """Return the handshake logic. It uses the unit's own handshake, its enable, or a queue."""
+    """Return the Verilog lines of the wrapper's handshake logic.
+
+    The logic uses the DUT's handshake ports, the DUT's enable input, or a queue for results.
+    """
     named = design.handshake
     if design.holds_operands:
         return _one_at_a_time(design, kept)
@@ -34,7 +36,7 @@ def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
 
 
 def unclocked(kept: list[Port]) -> list[str]:
-    """Return the logic of a wrapper in which every clock has a valid operation and takes a result."""
+    """Return the Verilog lines of a wrapper whose DUT always runs and always delivers its result."""
     return [
         "  wire go = 1'b1;",
         "  wire give_valid = in_valid;",
@@ -46,14 +48,18 @@ def unclocked(kept: list[Port]) -> list[str]:
 
 
 def operand(design: Design, port: Port) -> str:
-    """Return the signal that drives the DUT for an input: the input itself, or a register that holds the operand."""
+    """Return the name of the signal that drives a DUT input.
+
+    The signal is the wrapper's input port, or a register if the wrapper holds the operands.
+    """
     return f"standing_{port.name}" if design.holds_operands else port.name
 
 
 def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
-    """Return the logic for one operation at a time. Registers hold the operands from `start` to `done`.
+    """Return handshake logic for a DUT that runs one operation at a time.
 
-    `done` is ignored in the clock cycle of `start`, so `done` may stay high until the next operation.
+    Registers hold the operands from `start` to `done`. `done` is ignored in the clock cycle of `start`, so `done` may
+    stay high until the next operation.
     """
     inputs = [port for port in design.spec.inputs if port.name not in design.held]
     takes = " && takes" if "in_ready" in design.handshake else ""
@@ -82,7 +88,7 @@ def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
 
 
 def _under_way(latency: int, take: str, advance: str) -> list[str]:
-    """Return a shift register with a bit for each operation in the pipeline. `comes` is its last bit."""
+    """Return a shift register with one bit for each clock cycle of latency. A result comes when the last bit is 1."""
     return [
         f"  reg [{latency - 1}:0] under_way;",
         f"  wire comes = under_way[{latency - 1}];",
@@ -92,7 +98,7 @@ def _under_way(latency: int, take: str, advance: str) -> list[str]:
 
 
 def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
-    """Return the logic of a pipeline that stops while its result waits. During reset it runs."""
+    """Return handshake logic that stops a pipeline while its result waits. The pipeline runs during reset."""
     return [
         *([] if own else _under_way(latency, "in_valid", "go")),
         "  wire go = out_ready || !comes || rst;",
@@ -106,7 +112,7 @@ def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
 def _queue(latency: int, kept: list[Port], may_wait: bool, own: bool) -> list[str]:
     """Return a queue for the results of a pipeline that cannot stall.
 
-    While the queue is empty, a result passes combinationally.
+    A result passes through an empty queue combinationally.
     """
     width = sum(port.width for port in kept)
     places = latency + 2

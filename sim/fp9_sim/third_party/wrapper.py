@@ -1,4 +1,4 @@
-"""Write a wrapper around a third-party unit. The wrapper has the ports of the specification."""
+"""Write a Verilog wrapper around a third-party unit, with the ports of the unit specification."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fp9_sim.third_party.timing import operand, timing, unclocked
 
 
 def wrapped(design: Design, latency: int, function: bool = False) -> str:
-    """Return the wrapper and the user's Verilog as one text. The wrapper module has the specification's name.
+    """Return one Verilog text with the user's source and a wrapper that is named as the specification.
 
-    Raises ValueError for ports that are missing, have another width, or are driven twice or not at all. Raises
-    SimulatorError if Verilator rejects the files. With `function`, the wrapper has no logic for the handshake. Every
-    clock then has a valid operation, as for proofs about values.
+    Raises ValueError for ports that are missing, have the wrong width, or are driven twice or not at all. Raises
+    SimulatorError if Verilator rejects the user's source. With `function`, the wrapper has no handshake logic and
+    accepts an operation in every clock cycle, as proofs need.
     """
     parameters = parameter_text(design.parameters)
     ports = elaborate(design.top, design.verilog, parameters, str(design.path))
@@ -38,7 +38,7 @@ def wrapped(design: Design, latency: int, function: bool = False) -> str:
     wires = [f"  wire [{port.width - 1}:0] raw_{port.name};" for port in kept]
     pins = ", ".join(f".{name}(their_{name})" for name in ports)
     instance = f"  {design.top} {parameters} unit({pins});"
-    # Their files first: packages stand before what uses them.
+    # The user's files come first, because packages must precede the code that uses them.
     return "\n".join(
         [
             design.verilog,
@@ -62,7 +62,7 @@ def _declared(direction: str, port: Port) -> str:
 
 
 class _Connections:
-    """The driver of each bit of the DUT's inputs, and the sources of the wrapper's outputs."""
+    """The connections between the wrapper and the DUT: which wrapper signal drives each input bit of the DUT."""
 
     def __init__(self, design: Design, ports: Mapping[str, TheirPort]) -> None:
         self.design, self.ports = design, ports
@@ -123,7 +123,7 @@ class _Connections:
         taken = self.drivers.setdefault((at.port.name, at.element), [])
         for low, width, _, by in taken:
             if low == at.low and width == at.width and key.startswith("ports.") and by.startswith("ports."):
-                return  # two of ours on one of theirs: the suites give both one value
+                return  # two wrapper inputs share a DUT input: the suites give both the same value
             if at.low < low + width and low < at.low + at.width:
                 raise ValueError(f"{self.design.path}: {key} and {by} both drive {at.port.name}; name it once")
         taken.append((at.low, at.width, ours, key))
@@ -140,7 +140,9 @@ class _Connections:
                     )
 
     def lines(self, raw: Mapping[str, str]) -> Iterator[str]:
-        """Yield Verilog lines: wires for the DUT's ports, their drivers, and assignments to outputs and signals."""
+        """Yield Verilog lines that declare the DUT's port signals, drive the DUT's inputs and assign the wrapper's
+        outputs.
+        """
         for port in self.ports.values():
             bounds = "".join(f" [{left}:{right}]" for left, right in port.dimensions)
             yield f"  wire [{port.type.width - 1}:0] their_{port.name}{bounds};"
@@ -170,7 +172,7 @@ class _Connections:
         return "{" + ", ".join(_bits(at) for at in places) + "}"
 
     def _exact(self, parts: Exact) -> Iterator[str]:
-        """Yield the logic of `exact_code`: the exact result as a code of the specification's format.
+        """Yield Verilog that packs an exact result of the DUT into a code of the specification's format.
 
         Subnormal results, and results above the largest number, become NaN.
         """
