@@ -1,4 +1,4 @@
-"""Compute the layer's products in blocks with shared scales (MXFP8, NVFP4), to compare with per-tensor scales."""
+"""Compute the layer's matrix products in block formats (MXFP8, NVFP4), to compare with per-tensor scales."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from fp9_sim.demo.layer import DIRECTIONS, factors, relative_error
 from fp9_sim.demo.network import LayerTensors, Matrix
 
 BLOCKS = ("mxfp8_e4m3", "nvfp4")
-"""Block formats that are compared."""
+"""Names of the block formats that the demonstration compares."""
 
 ACCUMULATOR = "fma_fp32"
-"""Engine that adds the products, one at a time and exactly scaled, as for the other formats."""
+"""Name of the accumulator model that adds the scaled products one at a time."""
 
 
 @dataclass(frozen=True)
 class BlockProduct:
-    """One product of the layer with blocks along its inner axis. Errors are defined as in `layer.Product`."""
+    """A matrix product of the layer in a block format, with blocks along the summation axis.
+
+    The errors are defined as in `layer.Product`.
+    """
 
     direction: str
     block: BlockFormat
@@ -35,7 +38,7 @@ class BlockProduct:
 
 
 def products(layer: LayerTensors) -> list[BlockProduct]:
-    """Return the products in every direction with every block format."""
+    """Return the forward and the backward product of the layer in every block format."""
     return [
         product(*factors(direction, layer), direction, block_format(block), engine(ACCUMULATOR))
         for direction in DIRECTIONS
@@ -44,7 +47,7 @@ def products(layer: LayerTensors) -> list[BlockProduct]:
 
 
 def product(x: Matrix, y: Matrix, direction: str, block: BlockFormat, by: Engine) -> BlockProduct:
-    """Compute one product in the golden model and compare it with the exact product."""
+    """Compute one matrix product in a block format with the golden model, and measure its errors."""
     a, t_a, values_a = _quantised(x, block, -1)
     b, t_b, values_b = _quantised(y, block, 0)
     scales: dict[str, Any] = {"scale_a": a.scales, "scale_b": b.scales, "scale_format": block.scale}

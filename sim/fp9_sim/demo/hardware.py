@@ -1,6 +1,6 @@
-"""Run the layer in hardware: Verilog, golden vectors, two simulators and area. Two tasks run at a time.
+"""Run the layer in hardware: write Verilog and golden vectors, simulate on two simulators, and measure area.
 
-A task is skipped if a tool for it is not installed.
+Two tasks run in parallel. A task is skipped if a tool for the task is not installed.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ from fp9_sim.regression import regress_once
 Record = dict[str, Any]
 
 UNITS = tuple(CATALOGUE[name] for name in ("fma_fp32", "fma_dlfloat16", "mac_fp32", "mac_dlfloat16", "cast_fp32"))
-"""Units on which the layer runs."""
+"""Hardware units that compute the layer."""
 PAIRS = tuple(
     (CATALOGUE[both], CATALOGUE[one])
     for both, one in (("fma_fp32_ocp", "fma_fp32_e5m2"), ("fma_dlfloat16_hfp8", "fma_dlfloat16_hfp8_152"))
 )
-"""Pairs of units whose areas are compared: a unit with two formats, and the same unit with only 1-5-2."""
+"""Pairs of units whose areas are compared: a unit with two formats, and the same unit with only the 1-5-2 format."""
 SPENDERS = tuple(CATALOGUE[name] for name in dict.fromkeys(row["unit"] for row in table()))
-"""Units of the recipes. Their energy is measured with the layer's operations."""
+"""Units of the recipes. The energy of each unit is measured with the layer's operations."""
 ENERGY_OPERATIONS = 2048
 MAPPING = "area-optimised"
-"""Mapping of the netlist whose energy is measured."""
+"""Synthesis script of the netlist whose energy is measured."""
 CORNER_OPERATIONS = 20_000
 RANDOM_OPERATIONS = 2_000
-"""Number of random operations for each unit. Corner cases (a sample) and the layer's operations are added."""
+"""Number of random operations for each unit, beside sampled corner cases and the layer's operations."""
 BROKEN_UNIT = "fma_dlfloat16"
 BROKEN_OPERATIONS = 100
 DRAWN_BY = "icarus"
-"""Simulator that records the waveform of the broken vector. Verilator would have to compile the unit again."""
+"""Simulator that records the waveform of the broken vector. Verilator would have to compile the unit a second time."""
 WORKERS = 2
 
 
 @dataclass
 class Hardware:
-    """Results in hardware: records of units, area ratios, and recipes with area and energy.
+    """Results of the hardware tasks: unit records, area ratios, and recipes with area and energy.
 
-    `broken` has the results of the deliberately broken vectors. `skipped` has a reason for each skipped task.
+    `broken` holds the outcomes of the deliberately broken vectors. `skipped` holds a reason for each skipped task.
     """
 
     units: dict[str, Record] = field(default_factory=dict)
@@ -70,9 +70,9 @@ class Hardware:
 
 
 def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
-    """Return corner cases, random operations and the layer's operations.
+    """Return golden vectors of a unit: corner cases, random operations and the layer's operations.
 
-    Also return the number of the layer's operations.
+    The second result is the number of operations that come from the layer.
     """
     corner = drawn(vectors.generate(unit, suite="corner", seed=seed), CORNER_OPERATIONS, seed)
     random = vectors.generate(unit, suite="random", count=RANDOM_OPERATIONS, seed=seed)
@@ -81,9 +81,9 @@ def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product],
 
 
 def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
-    """Return `count` random operations of a set, in their order. If the set has fewer operations, return all of them.
+    """Return `count` random operations of a vector set in their original order, or the full set if it is smaller.
 
-    The golden model computes their results again.
+    The golden model recomputes the expected results of the selected operations.
     """
     if len(full) <= count:
         return full
@@ -92,9 +92,9 @@ def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
 
 
 def broken(good: VectorSet, index: int) -> VectorSet:
-    """Return the last operations of a set, which are operations of the layer.
+    """Return the last operations of a vector set with one deliberately wrong expected result.
 
-    In operation `index`, the lowest bit of the expected result is inverted.
+    The lowest bit of the expected result of operation `index` is inverted.
     """
     inputs = {name: column[-BROKEN_OPERATIONS:] for name, column in good.inputs.items()}
     few = vectors.from_inputs(good.unit, inputs)
@@ -106,7 +106,7 @@ def broken(good: VectorSet, index: int) -> VectorSet:
 class Line:
     """The hardware tasks of the demonstration.
 
-    The method `prepare` writes files. The method `measure` simulates the Verilog and synthesises it.
+    The method `prepare` writes Verilog and golden vectors. The method `measure` simulates and synthesises the Verilog.
     """
 
     def __init__(self, out: Path, seed: int, done: Callable[[str], None]) -> None:
@@ -119,7 +119,7 @@ class Line:
         self.energy: dict[str, Energy] = {}
 
     def prepare(self, layer: LayerTensors, products: list[Product]) -> None:
-        """Write each unit's Verilog and golden vectors."""
+        """Write the Verilog and the golden vectors of each unit."""
         self._layer = layer
         for unit in UNITS:
             path = self.out / "rtl" / f"{unit.name}.v"
@@ -141,7 +141,10 @@ class Line:
             self.done(f"{len(made)} golden vectors of {unit.name}, {real} of them the layer's")
 
     def measure(self) -> Hardware:
-        """Run every regression and synthesis, two at a time. A task is skipped if its tool is not installed."""
+        """Run every simulation, synthesis and energy measurement, two tasks at a time, and return the results.
+
+        A task is skipped if a tool for the task is not installed.
+        """
         with ThreadPoolExecutor(WORKERS) as pool:
             tasks = self._submit(pool)
             for future in as_completed(tasks):
@@ -156,7 +159,7 @@ class Line:
 
     def _submit(self, pool: ThreadPoolExecutor) -> dict[Future[str], str]:
         def submit(step: Callable[..., str], *arguments: Any) -> Future[str]:
-            return pool.submit(copy_context().run, step, *arguments)  # whether to measure again is known there, too
+            return pool.submit(copy_context().run, step, *arguments)  # the worker thread must see the context variables
 
         tasks = {submit(self._synthesise, unit): f"area of {unit.name}" for unit in UNITS}
         for simulator in SIMULATORS:
@@ -185,9 +188,9 @@ class Line:
         return f"{unit.name} on {simulator}: {run['checked']} checked, {run['mismatches']} mismatches{kept}"
 
     def _simulate_broken(self, unit: Unit, simulator: str) -> None:
-        """Simulate the same design with one broken vector. Check that exactly this vector is reported.
+        """Simulate a unit with one broken vector, and check that the simulation reports exactly the broken vector.
 
-        The result is never cached.
+        The outcome is never cached.
         """
         index = BROKEN_OPERATIONS // 2
         spoiled = broken(self.vectors[unit.name], index)
@@ -227,4 +230,4 @@ class Line:
 
 
 STEPS = 2 * len(UNITS) + len(SIMULATORS) * len(UNITS) + len(UNITS) + 2 * len(PAIRS) + len(SPENDERS)
-"""Number of progress reports from a `Line`."""
+"""Number of progress reports that a `Line` makes."""

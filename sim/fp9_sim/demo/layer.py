@@ -1,4 +1,4 @@
-"""Compute one layer in 8 bits: quantised operands, products with each accumulator, and their errors."""
+"""Compute one layer in 8-bit formats, and measure the quantisation and accumulation errors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fp9.formats import Format, floor_log2
 from fp9_sim.demo.network import LayerTensors, Matrix, Network
 
 ACCUMULATORS = ("fma_fp32", "dlfloat")
-"""Names of the engines that compute every product."""
+"""Names of the accumulator models that compute every matrix product."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A product of the layer, with the formats of its two factors."""
+    """A matrix product of the layer, with the number formats of its two factors."""
 
     direction: str
     a: Format
@@ -28,13 +28,14 @@ class Scheme:
 
 
 DIRECTIONS = ("forward", "backward")
-"""Names of the layer's two products, in the order of reports."""
+"""Names of the layer's two matrix products, in the order of reports."""
 
 
 def factors(direction: str, layer: LayerTensors) -> tuple[Matrix, Matrix]:
-    """Return the two float32 factors of a product.
+    """Return the two float32 factors of a matrix product of the layer.
 
-    They are activations and weights, or the gradient and the transposed weights.
+    The forward product multiplies activations by weights. The backward product multiplies the gradient by the
+    transposed weights.
     """
     if direction == "forward":
         return layer.activations, layer.weights
@@ -55,7 +56,7 @@ SCHEMES = tuple(
 
 @dataclass(frozen=True)
 class Quantised:
-    """Codes of a matrix. The matrix was multiplied by 2^exponent before the cast."""
+    """A quantised matrix. The matrix was multiplied by 2^exponent before the cast to `format`."""
 
     codes: NDArray[Any]
     format: Format
@@ -63,18 +64,18 @@ class Quantised:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Return the decoded values, divided by the scale."""
+        """Return the decoded matrix divided by its scale 2^exponent, as float64."""
         return np.ldexp(fp9.decode(self.codes, self.format).astype(np.float64), -self.exponent)
 
 
 @dataclass(frozen=True)
 class Product:
-    """One product of the layer with one accumulator, and its errors. Errors are relative, in Frobenius norms.
+    """A matrix product of the layer, computed with one accumulator, and its relative errors in the Frobenius norm.
 
-    `codes` are the sums in the engine's output format. `quantisation_error` compares the exact product of the
-    quantised factors with the product of the float32 factors. `accumulation_error` compares the golden result with
-    the exact product of the same codes. `total_error` compares the golden result with the product of the float32
-    factors. Exact means float64.
+    `codes` holds the sums in the engine's output format. `quantisation_error` compares the float64 product of the
+    quantised factors with the product of the original factors. `accumulation_error` compares the golden model's product
+    with the float64 product of the same quantised factors. `total_error` compares the golden model's product with the
+    float64 product of the original factors.
     """
 
     scheme: Scheme
@@ -90,19 +91,18 @@ class Product:
 def finest_exponent(fmt: Format) -> int:
     """Return the highest exponent at which a format has its full precision.
 
-    For hif8 this exponent is 3, because its numbers above 2^3 have fewer fraction bits. For any other format it is
-    the
-    largest exponent.
+    For HiFloat8 (`hif8`) the exponent is 3, because numbers of 2^4 and above have fewer fraction bits. For other
+    formats the exponent is that of the largest number.
     """
     binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
     return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))
 
 
 def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
-    """Return the exponent of the per-tensor scale.
+    """Return the exponent e of a per-tensor scale 2^e for a cast of `x` to a format.
 
-    The scale moves the largest magnitude of `x` to the highest binade with full precision. Values never exceed the
-    format's largest number.
+    The scale moves the largest magnitude of `x` to the highest binade with full precision. Scaled values never exceed
+    the format's largest number.
     """
     largest = float(np.abs(x).max(initial=0))
     if largest == 0:
@@ -112,13 +112,16 @@ def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
 
 
 def quantise(x: NDArray[np.floating], fmt: Format) -> Quantised:
-    """Multiply `x` by a power of two and cast it with the format's default rounding."""
+    """Scale a matrix by a power of two and cast the matrix to a format with the format's default rounding."""
     exponent = scale_exponent(x, fmt)
     return Quantised(fp9.encode(np.ldexp(x, exponent), fmt), fmt, exponent)
 
 
 def multiply(a: Quantised, b: Quantised, by: Engine) -> NDArray[np.float64]:
-    """Multiply two quantised matrices in the golden model. Return the decoded product divided by the scales."""
+    """Multiply two quantised matrices in the golden model.
+
+    Return the decoded product divided by both scales, as float64.
+    """
     return _unscaled(_sums(a, b, by), a, b, by)
 
 
@@ -132,7 +135,7 @@ def _unscaled(codes: NDArray[Any], a: Quantised, b: Quantised, by: Engine) -> ND
 
 
 def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
-    """Compute one product of the layer in the golden model and compare it with the exact product."""
+    """Compute one matrix product of the layer in the golden model, and measure its errors."""
     x, y = factors(scheme.direction, layer)
     a, b = quantise(x, scheme.a), quantise(y, scheme.b)
     codes = _sums(a, b, by)
@@ -142,17 +145,20 @@ def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
 
 
 def products(layer: LayerTensors) -> list[Product]:
-    """Return the product of every scheme with every accumulator."""
+    """Return the matrix products of every scheme in `SCHEMES` with every accumulator."""
     return [product(layer, scheme, engine(name)) for scheme in SCHEMES for name in ACCUMULATORS]
 
 
 def relative_error(result: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
-    """Return the norm of the difference divided by the norm of the exact matrix."""
+    """Return the Frobenius norm of the difference of two matrices, divided by the norm of the exact matrix."""
     return float(np.linalg.norm(result - exact) / np.linalg.norm(exact))
 
 
 def scores(network: Network, images: Matrix, fmt: Format, by: Engine) -> NDArray[np.float64]:
-    """Return class scores of the network with all activations and weights in `fmt`. Biases and ReLU are in float64."""
+    """Return the network's class scores for images, with activations and weights quantised to `fmt`.
+
+    Biases and ReLU are computed in float64.
+    """
     values: NDArray[np.floating] = images
     for index, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
         result = multiply(quantise(values, fmt), quantise(weight, fmt), by) + bias

@@ -1,8 +1,8 @@
-"""Demonstration: carry one layer of a real network from number formats to hardware.
+"""Run the demonstration: carry one layer of a neural network from number formats to hardware.
 
-`run` trains a small network on handwritten digits, quantises one layer and computes it in the golden model. It
-simulates the generated Verilog with the layer's operations on both simulators and measures area.
-`fp9_sim.demo.report` prints and writes the summary.
+The function `run` trains a small network on handwritten digits, quantises one layer and computes the layer in the
+golden model. The function then simulates the generated Verilog with the layer's operations on both simulators, and
+measures the area. The package `fp9_sim.demo.report` prints and writes the results.
 """
 
 from __future__ import annotations
@@ -21,21 +21,24 @@ from fp9_sim.demo import block_products, hardware, layer, network
 
 Record = dict[str, Any]
 Progress = Callable[[str, int, int], None]
-"""Function called after each step with the step's name, the number of finished steps, and the total number."""
+"""Function that is called after each step with the step's name, the number of finished steps, and the number of all
+steps.
+"""
 
 ACCURACY_FORMATS = ("e3m4", "e4m3", "hif8", "e5m2", "e2m1")
-"""Formats of the network's weights and activations in the comparison of accuracy."""
+"""Formats of weights and activations for which the accuracy of the network is compared."""
 STEPS = 3 + hardware.STEPS
-"""Number of steps of the whole run."""
+"""Number of progress reports of a complete run."""
 FIGURE_BINS = range(-40, 17)
 """Binades of the magnitude histograms."""
 
 
 def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
-    """Run the demonstration and return its summary, the content of `report.json`. Files are written to folder `out`.
+    """Run the demonstration and return its results as a dictionary, the content of `report.json`.
 
-    Files: `rtl/UNIT.v`, `vectors/UNIT.*`, simulator builds in `sim/`. Parts whose tools are missing are left out;
-    `skipped` names them and what to install. Raises OSError if `out` cannot be written.
+    The run writes Verilog to `OUT/rtl`, golden vectors to `OUT/vectors` and simulator builds to `OUT/sim`. Tasks are
+    skipped if a tool is not installed; the entry `skipped` names the missing tools. Raises OSError if the folder `out`
+    cannot be written.
     """
     started = time.perf_counter()
     steps = _Steps(progress)
@@ -85,7 +88,7 @@ class _Steps:
 
 
 def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
-    """Return the accuracy on the test digits in each format with each accumulator."""
+    """Return the accuracy of the network on the test digits, for each number format and accumulator."""
     return [
         {
             "format": fp9.format(fmt).name,
@@ -100,7 +103,7 @@ def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
 
 
 def network_record(data: network.Digits) -> Record:
-    """Return a description of the network and its data."""
+    """Return the layer sizes, the number of training epochs, and the numbers of training and test images."""
     return {
         "layers": list(network.LAYER_SIZES),
         "layer": network.LAYER,
@@ -111,7 +114,7 @@ def network_record(data: network.Digits) -> Record:
 
 
 def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
-    """Return a tensor's shape, and the number of elements in each binade of `FIGURE_BINS`."""
+    """Return the shape of a tensor and the number of elements in each binade of `FIGURE_BINS`."""
     binades = np.frexp(tensor[tensor != 0])[1] - 1
     counts = [int(np.count_nonzero(binades == exponent)) for exponent in FIGURE_BINS]
     return {
@@ -125,7 +128,7 @@ def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
 
 
 def product_record(product: layer.Product) -> Record:
-    """Return the formats, scales and errors of one product."""
+    """Return the formats, scales and relative errors of one matrix product."""
     return {
         "direction": product.scheme.direction,
         "a": product.scheme.a.name,
@@ -144,7 +147,7 @@ def product_record(product: layer.Product) -> Record:
 
 
 def block_record(product: block_products.BlockProduct) -> Record:
-    """Return the formats and errors of a product with a scale for each `block` elements."""
+    """Return the formats and relative errors of one matrix product in a block format."""
     return {
         "direction": product.direction,
         "a": product.block.name,

@@ -1,7 +1,7 @@
-"""Network of the demonstration: a small perceptron for the handwritten digits in scikit-learn.
+"""Train the network of the demonstration, a small perceptron for scikit-learn's handwritten digits.
 
-The network is trained in FP32 with NumPy and a fixed seed, in about a second. `tensors` returns the operands of one
-layer: activations, weights, and the gradient of the layer's output.
+The network is trained in float32 with NumPy and a fixed seed, in about a second. The function `tensors` returns the
+activations, weights and output gradient of one layer.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from fp9_ml.experiments.networks.digits import images_and_labels
 Matrix = NDArray[np.float32]
 
 LAYER_SIZES = (64, 64, 32, 10)
-"""Sizes of the input (pixels), two hidden layers and the output (classes)."""
+"""Sizes of the input (pixels), the two hidden layers and the output (classes)."""
 TEST_SHARE = 0.25
 EPOCHS = 40
 BATCH = 64
 LEARNING_RATE = 0.05
 MOMENTUM = 0.9
 LAYER = 1
-"""Index of the layer that is computed in 8 bits. It has 64 inputs and 32 outputs."""
+"""Index of the layer that is computed in 8-bit formats. The layer has 64 inputs and 32 outputs."""
 TAKEN = 32
 """Number of test images for which the layer is computed."""
 
 
 @dataclass(frozen=True)
 class Digits:
-    """Images and classes for training and test.
+    """Images and classes of handwritten digits for training and test.
 
-    Images have 8 x 8 pixels in [0, 1] and shape (n, 64), float32. Classes are 0..9, shape (n,).
+    An image has 8 x 8 pixels in [0, 1]; image arrays are float32 of shape (n, 64). Classes are the integers 0 to 9, of
+    shape (n,).
     """
 
     train_images: Matrix
@@ -44,13 +45,16 @@ class Digits:
 
 @dataclass(frozen=True)
 class Network:
-    """Weights (inputs, outputs) and biases (outputs,) of each layer, float32. ReLU is applied between layers."""
+    """Float32 weights of shape (inputs, outputs) and biases of shape (outputs,) of each layer.
+
+    ReLU is applied between layers.
+    """
 
     weights: tuple[Matrix, ...]
     biases: tuple[Matrix, ...]
 
     def activations(self, images: Matrix) -> list[Matrix]:
-        """Return the input of each layer, then the class scores."""
+        """Return the input of each layer, followed by the class scores."""
         values = [images]
         for index, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             scores = values[-1] @ weight + bias
@@ -58,7 +62,7 @@ class Network:
         return values
 
     def gradients(self, values: list[Matrix], labels: NDArray[np.int64]) -> list[Matrix]:
-        """Return the gradient of the mean cross-entropy with respect to each layer's output before its ReLU."""
+        """Return the gradient of the mean cross-entropy with respect to each layer's output before ReLU."""
         gradient = softmax(values[-1])
         gradient[np.arange(len(labels)), labels] -= 1
         gradient /= np.float32(len(labels))
@@ -71,7 +75,7 @@ class Network:
 
 @dataclass(frozen=True)
 class LayerTensors:
-    """Operands of one layer: activations (m, k), weights (k, n), gradient of the output (m, n). All are float32."""
+    """Float32 operands of one layer: activations (m, k), weights (k, n) and the gradient of the output (m, n)."""
 
     activations: Matrix
     weights: Matrix
@@ -88,14 +92,14 @@ def digits(seed: int = 0) -> Digits:
 
 
 def softmax(scores: Matrix) -> Matrix:
-    """Return the probabilities for each row of scores."""
+    """Return the softmax of each row of scores."""
     powers: Matrix = np.exp(scores - scores.max(axis=1, keepdims=True))
     powers /= powers.sum(axis=1, keepdims=True)
     return powers
 
 
 def initial(generator: np.random.Generator) -> Network:
-    """Return a network with random weights of variance 2 / inputs (He et al. 2015). All biases are 0."""
+    """Return a network with zero biases and random weights of variance 2 / inputs (He et al. 2015)."""
     shapes = list(pairwise(LAYER_SIZES))
     weights = tuple((generator.normal(size=s) * np.sqrt(2 / s[0])).astype(np.float32) for s in shapes)
     return Network(weights, tuple(np.zeros(outputs, np.float32) for _, outputs in shapes))
@@ -128,7 +132,7 @@ def _slopes(network: Network, images: Matrix, labels: NDArray[np.int64]) -> list
 def tensors(network: Network, data: Digits, layer: int = LAYER, samples: int = TAKEN) -> LayerTensors:
     """Return the operands of one layer for the first `samples` test images.
 
-    The gradient belongs to the mean loss over these images.
+    The gradient belongs to the mean loss over the selected images.
     """
     values = network.activations(data.test_images[:samples])
     flowing = network.gradients(values, data.test_labels[:samples])
@@ -136,5 +140,5 @@ def tensors(network: Network, data: Digits, layer: int = LAYER, samples: int = T
 
 
 def accuracy(scores: NDArray[np.floating], labels: NDArray[np.int64]) -> float:
-    """Return the fraction of rows whose largest score is the score of the label."""
+    """Return the fraction of rows whose largest score belongs to the right class."""
     return float(np.mean(scores.argmax(axis=1) == labels))

@@ -1,4 +1,4 @@
-"""Operations of the layer as inputs for hardware units: what a chip would compute to run this layer."""
+"""Convert the layer's arithmetic to operations of hardware units, as a chip would run them."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from fp9_sim.energy.data import enough
 Columns = dict[str, NDArray[Any]]
 
 DOTS = 16
-"""Number of dot products that are taken from each product of the layer."""
+"""Number of dot products that are taken from each matrix product of the layer."""
 CASTS = 256
-"""Number of values from each tensor, for every target and rounding of a cast."""
+"""Number of values that are taken from each tensor for every target format and rounding mode of a cast unit."""
 
 
 def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int = 0) -> Columns:
-    """Return the layer's operations that a unit supports, in order. The result has input columns.
+    """Return the layer's operations that a unit supports, as input columns in execution order.
 
-    The unit is a `cast`, `fma` or `mac`. Raises ValueError for another kind of unit, and if the unit supports none
-    of the operations.
+    The unit is a `cast`, `fma` or `mac`. Raises ValueError for other kinds of units, and for a unit that supports none
+    of the layer's operations.
     """
     generator = np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -47,9 +47,9 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
 
 
 def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
-    """Return a function that returns a unit's operations in the layer. The network is trained first.
+    """Return a function that maps a unit to at least `count` operations of the layer.
 
-    Raises as `of_unit`.
+    The first call of the function trains the network. The function raises ValueError as `of_unit` does.
     """
 
     @functools.cache
@@ -61,14 +61,12 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 
 
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
-    """Return at least `count` operations of the layer, in the formats and with the engine of a unit.
+    """Return at least `count` operations of the layer as input columns for a unit, in the unit's formats.
 
-    The operations cover every scheme whose formats the unit supports. If a pass has no scheme, its factors are cast
-    to the unit's first formats. A unit with scales computes on blocks. A quantiser gets blocks of the
-    tensors
-    along the summation axis. Raises ValueError for a unit that neither multiplies nor casts, and for elements and
-    scales
-    that form no block format.
+    The operations cover every scheme of the layer whose formats the unit supports. If no scheme of a direction fits,
+    the factors are cast to the unit's first formats. A unit with scale inputs computes with block formats. A quantiser
+    unit receives blocks of the tensors along the summation axis. Raises ValueError for a unit that neither multiplies
+    nor casts, and for formats that form no known block format.
     """
 
     take = _STIMULUS(unit, layer)
@@ -90,11 +88,11 @@ def _recorded(product: Product) -> Recorded:
 
 
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
-    """Return values of each tensor as inputs of a cast. The values are scaled for each target.
+    """Return values of each tensor as input columns of a cast unit, scaled for each target format.
 
-    Every supported rounding gets `count` values of each tensor in each lane. Overflow policies alternate. Random
-    bits are
-    random. A scale port is 0, because the values are already scaled.
+    Every supported rounding mode gets `count` values of each tensor in each lane. The overflow policy changes with the
+    rounding mode. The bits for stochastic rounding are random. The scale input is 0, because the values are already
+    scaled.
     """
     parts = []
     for index, target in enumerate(unit.targets):
@@ -116,7 +114,10 @@ def _tensors(layer: LayerTensors) -> tuple[NDArray[np.float32], ...]:
 def _sample(
     tensor: NDArray[np.float32], exponent: int, generator: np.random.Generator, count: int
 ) -> NDArray[np.float32]:
-    """Return random values of a tensor times 2^exponent. No value is repeated if there are enough values."""
+    """Return `count` random elements of a tensor, multiplied by 2^exponent.
+
+    An element is repeated only if the tensor has fewer than `count` elements.
+    """
     picked = generator.choice(tensor.reshape(-1), size=count, replace=count > tensor.size)
     scaled: NDArray[np.float32] = np.ldexp(picked, exponent)
     return scaled
@@ -126,9 +127,9 @@ def _sample(
 
 
 def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator, count: int) -> Columns:
-    """Return `count` blocks of each of the four factors.
+    """Return `count` random blocks from each of the four factors of the layer as inputs of a quantiser.
 
-    Scale rules alternate; each factor has its own tensor scale.
+    The scale rule alternates, and each factor has a separate tensor scale.
     """
     parts, wholes = [], []
     for direction in DIRECTIONS:
@@ -188,7 +189,10 @@ def _sums(unit: Dot, layer: LayerTensors) -> Take:
 
 
 Take = Callable[[np.random.Generator, int], Columns]
-"""Function that takes a number n. It returns the columns of n operations of each product, cast or tensor."""
+"""Function that takes a random generator and a number n.
+
+The function returns the input columns of n operations for each matrix product, cast or tensor.
+"""
 
 _STIMULUS: Hook[[LayerTensors], Take] = Hook(
     "stimulus from a layer",

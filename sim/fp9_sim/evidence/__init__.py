@@ -1,4 +1,4 @@
-"""Evidence about units: claims and their records, the state of the records, and their update."""
+"""Manage evidence about units: claims, their records, the state of the records, and their update."""
 
 from fp9_sim.evidence.catalogue import CLAIMS
 from fp9_sim.evidence.claim import Claim, Finding, State, keep

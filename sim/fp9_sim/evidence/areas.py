@@ -1,4 +1,4 @@
-"""The record of a unit's area and delay. The record names the circuit, the cell libraries and the tools."""
+"""Record a unit's area and delay, together with the circuit, the cell libraries and the tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from fp9_sim.provenance import provenance
 
 @dataclass(frozen=True)
 class Area:
-    """The area record of a unit: one measurement for each cell library. `seconds` is the time of all measurements."""
+    """The area record of a unit, with one synthesis result for each cell library.
+
+    `seconds` is the total time of all measurements.
+    """
 
     unit: str
     spec: tuple[str, ...]
@@ -32,9 +35,9 @@ class Area:
 
 
 def measure(unit: Unit) -> Area:
-    """Measure a unit's area and delay in the cell libraries that data sheets show.
+    """Measure the area and delay of a unit in the cell libraries that data sheets show.
 
-    Raises ValueError for a unit without hardware. Raises MissingTool if Yosys or a library is missing.
+    Raises ValueError for a unit without hardware, and MissingTool if Yosys or a cell library is missing.
     """
     started = time.perf_counter()
     measured = tuple(synthesise_unit(unit, library=library) for library in SIDE_BY_SIDE)
@@ -44,10 +47,12 @@ def measure(unit: Unit) -> Area:
 
 
 def read(unit: Unit, folder: Path) -> dict[str, Any] | None:
-    """Return a unit's area record, or None if it has none. Raises ValueError if the file is no record."""
+    """Return the area record of a unit, or None if there is no record. Raises ValueError if the file is not a valid
+    record.
+    """
     return records.read(folder, records.AREA, unit.name)
 
 
 def measured(record: dict[str, Any]) -> list[Synthesis]:
-    """Return the measurements in an area record, one for each cell library."""
+    """Return the synthesis results in an area record, one for each cell library."""
     return [Synthesis.from_dict(one) for one in record["measured"]]

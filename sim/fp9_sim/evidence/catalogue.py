@@ -1,6 +1,6 @@
-"""All claims about units whose outcomes are kept as records, because their measurement takes hours.
+"""Define all claims about units that are recorded because their measurement takes hours.
 
-Checks that take minutes have no record and run again each time.
+Checks that take minutes are not recorded and run each time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _proven(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
 
 @functools.cache
 def has_claims(unit: Unit) -> bool:
-    """Return whether fp9 has proof obligations for a unit."""
+    """Return whether fp9 can prove statements about a unit."""
     try:
         return bool(claims_of(unit))
     except ValueError:
@@ -108,7 +108,7 @@ def _mutation(kind: mutants.Kind) -> Claim:
 
 
 def _measured(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> None:
-    """Accept every area record of this circuit. A measured area cannot fail."""
+    """Accept every area record of the present circuit. A measured area cannot fail."""
 
 
 def _area(unit: Unit, limit: float) -> areas.Area:
@@ -152,4 +152,4 @@ ENERGY = Claim(
 )
 
 CLAIMS = (SWEEP, PROOF, *map(_mutation, mutants.KINDS.values()), AREA, ENERGY)
-"""All claims, in the order in which they are shown and updated."""
+"""All claims about units, in the order in which they are shown and updated."""

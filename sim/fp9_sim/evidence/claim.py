@@ -1,9 +1,8 @@
-"""A claim about a unit: how its record is judged, how its cost is estimated, and how it is measured.
+"""Define a claim about a unit: how its record is judged, how its cost is estimated, and how it is measured.
 
-A record is valid if its claim holds for the unit's circuit. A claim about the function is also valid for a
-circuit with the same function. A record has the state "fails" if it shows that the claim is false. The
-state is the same if the claim was not decided within its time limit. A second measurement in the same way
-gives the same state.
+A record is valid if the record supports its claim for the unit's present circuit. A claim about the function also holds
+for every circuit that is proven equivalent to the recorded circuit. A record has the state "fails" if the record shows
+that the claim is false or undecided within the time limit.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ class State(Enum):
 
 
 class Finding(NamedTuple):
-    """The state of a record and the reason for it. The reason may be empty."""
+    """The state of a record, and the reason for the state. The reason may be empty."""
 
     state: State
     why: str = ""
 
     @property
     def holds(self) -> bool:
-        """Return whether the claim holds for the unit's circuit."""
+        """Return whether the claim holds for the unit's present circuit."""
         return self.state in (State.VALID, State.JOINED)
 
 
@@ -52,11 +51,11 @@ def in_catalogue(unit: Unit) -> bool:
 class Claim:
     """A kind of evidence about units, such as sweeps, proofs or areas.
 
-    `judge` reads the record of a unit's circuit. `judge` returns None if the claim holds, else a finding.
-    `make` measures the result in any process. The second argument of `make` is the time limit of one case, in
-    seconds. `keep` writes the record. `make` and `keep` are None for sweeps, which start their own processes.
-    `left` returns the remaining seconds of a measurement whose finished steps are cached. `measures` tells
-    whether a unit of the catalogue or of the energy study has this kind of evidence.
+    `judge` reads a unit's record and returns None if the claim holds, or else a finding. `make` measures the evidence
+    with a time limit in seconds for each case, and can run in any process. `keep` writes the record. `make` and `keep`
+    are None for sweeps, because sweeps start their own processes. `left` returns the seconds that an interrupted
+    measurement with cached steps still needs. `measures` says whether a unit of the catalogue or of the energy study
+    needs this kind of evidence.
     """
 
     name: str
@@ -69,11 +68,11 @@ class Claim:
 
     @property
     def about(self) -> str:
-        """Return whether the claim is about the circuit's function or about its form."""
+        """Return "function" if the claim is about the circuit's function, or "form" if the claim is about its netlist."""
         return "function" if self.name in records.OF_FUNCTION else "form"
 
     def finding(self, unit: Unit, folder: Path, circuit: Circuit) -> Finding:
-        """Return the state of a unit's record in `folder`. Raises ValueError if the file is no record."""
+        """Return the state of a unit's record in `folder`. Raises ValueError if the file is not a valid record."""
         fields = records.read(folder, self.name, unit.name)
         if fields is None:
             return Finding(State.MISSING, NO_RECORD)
@@ -88,7 +87,7 @@ class Claim:
 
 
 def keep(claim: str, made: Any, folder: Path) -> Path:
-    """Write a measured result into the records' folder, as the record of the claim with this name."""
+    """Write a measurement to the records' folder as the record of the named claim, and return the path."""
     fields = made.to_dict()
     if fields.get("seconds") is None:
         fields["seconds"] = round(sum(part["seconds"] for part in fields["claims"]), 1)

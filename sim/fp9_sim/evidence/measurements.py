@@ -1,9 +1,8 @@
-"""Records of cost studies and of comparisons with other implementations: their files, and the commands to repeat
-them.
+"""List the records of cost studies and of comparisons with other implementations, and the commands to repeat them.
 
-The record of a study follows the schema and names the circuit of each variant. The record of a comparison is
-not about one fp9 circuit. The format of such a record depends on the program that wrote it. Comparisons lie in
-folders of `records/`.
+The record of a study follows the record schema and names the circuit of each variant. The record of a comparison
+belongs to no single fp9 circuit, and its format depends on the program that wrote it. Comparisons lie in subfolders of
+`records/`.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ COMPARISONS = {
     },
     f"{records.RECIPES}/rules": f"python -m fp9_ml.experiments.histograms records/{records.RECIPES}",
 }
-"""The command that repeats each comparison. Keys are paths in the folder of all records, without suffix."""
+"""The command that repeats each comparison. Keys are paths below the folder of all records, without suffix."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The state of a study's or comparison's record.
+    """The state of the record of a study or comparison.
 
-    `file` is its path in the folder of all records. `command` measures it again.
+    `file` is the path of the record below the folder of all records. `command` measures the record again.
     """
 
     file: str
@@ -64,11 +63,11 @@ class Measurement:
 
 
 def status(folder: Path, compare: bool = False) -> Iterator[Measurement]:
-    """Yield the state of every study and comparison. `folder` holds the records.
+    """Yield the state of every recorded study and comparison in `folder`.
 
-    With `compare`, the circuit of every variant is elaborated. A study is stale if at least one circuit
-    differs from the recorded circuit. Comparisons are never stale, because they belong to no circuit. Raises
-    ValueError if a file is no record.
+    With `compare`, the circuit of every variant is elaborated, and a study is stale if any circuit has changed.
+    Comparisons are never stale, because they belong to no single circuit. Raises ValueError if a file is not a valid
+    record.
     """
     for name in KINDS:
         yield Measurement(f"{records.STUDY}/{name}.json", f"fp9 records study {name}", _study(name, folder, compare))

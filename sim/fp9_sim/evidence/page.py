@@ -1,4 +1,4 @@
-"""The page of verification results: sweeps, proofs and mutation scores of each unit, read from records."""
+"""Build the page of verification results from records: sweeps, proofs and mutation scores of each unit."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ _COLUMNS = {
 
 
 def page(folder: Path, units: Iterable[Unit] | None = None) -> str:
-    """Return the page for units, by default all of the catalogue, as Markdown. Raises ValueError if a file is no
-    record.
+    """Return the page of verification results as Markdown, by default for all catalogue units.
+
+    Raises ValueError if a file is not a valid record.
     """
     every = list(CATALOGUE.values() if units is None else units)
     items = status(every, folder)

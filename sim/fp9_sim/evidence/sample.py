@@ -1,6 +1,4 @@
-"""A spot check of a unit's evidence: a small part of the evidence is measured again. The check takes about a
-minute.
-"""
+"""Spot-check a unit's evidence: measure a small random part again, in about a minute."""
 
 from __future__ import annotations
 
@@ -20,20 +18,23 @@ from fp9_sim.batch.unit import check
 from fp9_sim.proofs import State, claims_of, decided
 
 RANDOM = 1 << 18
-"""Number of random operations that the Verilog computes."""
+"""Number of random operations that the spot check simulates."""
 
 CHECKED = 1 << 10
-"""Number of random operations that the reference model computes."""
+"""Number of random operations that the spot check computes with the reference model."""
 
 MUTANTS = 16
 
 SUITES = ("smoke", "corner")
-"""Suites that the reference model computes if the complete suites are wanted."""
+"""Suites that the reference model computes if complete suites are requested."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The outcome of one check. `passed` is None if the check was not decided, or if the unit has no such evidence."""
+    """The outcome of one spot check.
+
+    `passed` is None if the check was not decided in time, or if no proof exists for the unit.
+    """
 
     what: str
     found: str
@@ -45,15 +46,13 @@ class Sample:
 
 
 def samples(unit: Unit, seed: int, limit: float, whole: bool = False) -> Iterator[Sample]:
-    """Yield the outcomes of a sample of checks.
+    """Yield the outcome of each spot check of a unit.
 
-    - The Verilog computes the corner suite and random operations.
-    - The reference model computes random operations, or with `whole` the complete smoke and corner suites.
-    - One case of a proof is decided again.
-    - The suite must kill some random mutants.
-
-    `seed` selects the operations, the case and the mutants. `limit` is the time limit of the case in seconds.
-    Raises the errors of `verilated` and of the mutation run.
+    The simulated Verilog must give the golden results for the corner suite and for random operations. The reference
+    model must give the golden results for random operations. With `whole`, the reference model computes the complete
+    smoke and corner suites. A solver must prove one random case of the unit's proofs again, within `limit` seconds. The
+    corner suite must kill some random mutants. `seed` selects the operations, the proof case and the mutants. Raises
+    the errors of `verilated` and of `mutants.score`.
     """
     rng = np.random.default_rng(seed)
     ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (
@@ -86,7 +85,7 @@ def _cross_checked(unit: Unit, seed: int, whole: bool) -> tuple[str, bool]:
 
 
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:
-    """Decide one random case of the unit's proofs. The solver must also refute the case's control."""
+    """Prove one random case of the unit's proofs again. The solver must also refute the case's control."""
     try:
         cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]
     except ValueError:

@@ -1,4 +1,4 @@
-"""All documentation pages that are built from records: data sheets, cost studies and verification results."""
+"""Build all documentation pages from records: data sheets, cost studies and verification results."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from fp9_sim.third_party import area as third_party_area
 from fp9_sim.third_party import areas_chart
 
 UNITS, STUDY, COVERAGE, REPRODUCED = "units", "study", "verification/coverage.md", "recipes/reproduced.md"
-"""Documentation paths: folders for data sheets and studies, and pages for verification results and papers' claims."""
+"""Documentation paths of data sheets, cost studies, verification results, and reproduced claims of papers."""
 
 COMPARED, LIBRARIES = "results/areas.svg", "results/libraries.md"
-"""Documentation paths: the chart that compares areas with those of third-party units, and the page about libraries."""
+"""Documentation paths of the chart of third-party areas and of the page about other software libraries."""
 
 THIRD_PARTY = "third-party"
 """Name of the folder with records about third-party units."""
@@ -40,7 +40,7 @@ _MISSING = "No area is recorded: `fp9 records update {unit} --claims form --hour
 
 
 def names() -> set[str]:
-    """Return the documentation paths of all built pages and pictures."""
+    """Return the documentation paths of all pages and pictures that are built from records."""
     units = CATALOGUE.values()
     drawn = {f"{UNITS}/{name}" for unit in units if (name := picture(unit))}
     own = {f"{UNITS}/{name}" for name in (sheets.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units))}
@@ -52,11 +52,12 @@ def names() -> set[str]:
 
 
 def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the path and text of each page that the records in `folder` allow. The default units are the catalogue.
+    """Yield the path and the text of each documentation page that the records in `folder` allow.
 
-    The energy study is left out if a unit has no energy record. The study shows no accuracy if the training runs
-    have no record. With `units`, other studies, the claims of papers and the comparisons with other implementations
-    are left out. Raises ValueError if a file is no record, and MissingTool without WaveDrom.
+    Without `units`, the pages cover all catalogue units. With `units`, only data sheets, verification results and the
+    energy study are built. The energy study is left out if a unit of the study has no energy record. The energy study
+    shows no accuracy if the training runs have no record. Raises ValueError if a file is not a valid record, and
+    MissingTool if WaveDrom is not installed.
     """
     every = list(CATALOGUE.values() if units is None else units)
     yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)
@@ -78,7 +79,7 @@ def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[s
 
 
 def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the page about reproduced claims of papers, with its charts, if `folder` has the records of recipes."""
+    """Yield the page and the charts about reproduced claims of papers, if the folder of recipe records exists."""
     if folder.is_dir():
         from fp9_ml.experiments.charts import draw  # optional: matplotlib
 
@@ -97,7 +98,7 @@ def _compared(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def sheet(unit: Unit, folder: Path) -> str:
-    """Return a unit's data sheet with its recorded area. The sheet says if the record is stale or missing."""
+    """Return the data sheet of a unit with its recorded area. The sheet says if the area record is stale or missing."""
     record = areas.read(unit, folder)
     if record is None:
         return f"{sheets.sheet(unit)}\n{sheets.AREA}\n\n{_MISSING.format(unit=unit.name)}\n"

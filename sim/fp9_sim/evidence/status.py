@@ -1,4 +1,4 @@
-"""The state of units' records, and the estimated time for their update."""
+"""Determine the state of units' records, and estimate the time to update the records."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from fp9_sim.records import Circuit, circuit_of
 from fp9_sim.sweeps import executors
 
 _MANY = 4
-"""Smallest number of units for which parallel processes save time, although starting them takes time."""
+"""Smallest number of units for which parallel processes save time despite their start-up time."""
 
 _DEFAULT = tuple(dict.fromkeys((*CATALOGUE.values(), *study.UNITS.values())))
-"""Units whose records are looked at by default."""
+"""Units whose records are examined by default."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A claim about a unit and the state of its record. `seconds` estimates the time to measure the record again.
+    """A claim about a unit and the state of its record.
 
-    If the claim knows its undecided cases, the estimate is the time for these cases. Otherwise the estimate is
-    the time of the unit's earlier record. If there is no earlier record, the estimate is a median over units
-    of the same kind, or over all records. If there are no records at all, `seconds` is None.
+    `seconds` is the estimated time to measure a missing or stale record. The estimate is the time for the undecided
+    cases if the claim can tell, or else the time of the earlier record. Without an earlier record, the estimate is the
+    median over units of the same kind, or over all units. `seconds` is None if there are no records at all, or if the
+    record needs no measurement.
     """
 
     unit: Unit
@@ -43,7 +44,7 @@ class Item:
 
     @property
     def pending(self) -> bool:
-        """Return whether the record is missing or stale, so that it must be measured."""
+        """Return whether the record is missing or stale and must be measured."""
         return self.finding.state in (State.STALE, State.MISSING)
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,10 +64,10 @@ def status(
     claims: Sequence[Claim] = CLAIMS,
     progress: Progress = lambda what, done, total: None,
 ) -> list[Item]:
-    """Return the state of every claim about units, by the records in `folder`. Without units, these are the catalogue
-    and the energy study.
+    """Return the state of every claim about some units, by the records in `folder`.
 
-    Raises ValueError if a file is no record, and for a specification without hardware.
+    Without `units`, the catalogue units and the units of the energy study are examined. Raises ValueError if a file is
+    not a valid record, and for a unit without hardware.
     """
     asked: dict[Unit, list[Claim]] = {}
     units = None if units is None else list(units)
@@ -87,7 +88,7 @@ def status(
 
 
 def _circuits(units: list[Unit], folder: Path) -> Iterator[tuple[Unit, Circuit]]:
-    """Yield each unit with its circuit. Elaborating a unit takes seconds, so many units are elaborated in parallel."""
+    """Yield each unit with its circuit. Many units are elaborated in parallel, because each elaboration takes seconds."""
     if len(units) < _MANY:
         yield from ((unit, circuit_of(unit, folder)) for unit in units)
     else:
@@ -124,7 +125,10 @@ def _estimate(unit: Unit, known: Mapping[Unit, float]) -> float | None:
 
 
 def ranked(items: Iterable[Item]) -> list[Item]:
-    """Return the items to measure. Missing records come before stale ones, and then cheap before expensive ones."""
+    """Return the items whose records must be measured, in the order of measurement.
+
+    Missing records come before stale records. Among equals, cheap measurements come first.
+    """
     pending = [item for item in items if item.pending]
     return sorted(
         pending,
@@ -136,8 +140,9 @@ def ranked(items: Iterable[Item]) -> list[Item]:
 
 
 def summary(items: Sequence[Item]) -> str:
-    """Return a sentence with the number of records in each state. The sentence also gives the hours for stale and
-    missing records.
+    """Return a sentence with the number of records in each state.
+
+    The sentence also gives the hours that stale and missing records take to measure.
     """
     counts = {state: sum(item.finding.state is state for item in items) for state in State}
     words = [f"{count} {state.value}" for state, count in counts.items() if count]
@@ -149,9 +154,9 @@ def summary(items: Sequence[Item]) -> str:
 
 
 def certified_names() -> set[str]:
-    """Return the names of catalogue units that are certified by the records below the current directory.
+    """Return the names of the catalogue units that the records below the current folder certify.
 
-    Raises ValueError, with the searched path, if there are no records.
+    Raises ValueError with the searched path if there is no folder of records.
     """
     if not records.HOME.is_dir():
         raise ValueError(f"no folder {records.HOME.absolute()}; run in a checkout of fp9")
@@ -159,10 +164,9 @@ def certified_names() -> set[str]:
 
 
 def certified(items: Iterable[Item]) -> list[str]:
-    """Return the names of the certified units. A unit is certified if all its claims hold.
+    """Return the names of the certified units. A unit is certified if all claims about the unit hold.
 
-    A claim holds if its record is valid. A claim also holds if a proof shows that the circuit equals the recorded
-    circuit. A single surviving mutant keeps a unit from being certified.
+    A claim holds if its record is valid for the present circuit or for a proven equivalent circuit.
     """
     holds: dict[str, bool] = {}
     for item in items:

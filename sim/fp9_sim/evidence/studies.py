@@ -1,4 +1,7 @@
-"""Records of cost studies, `records/study/NAME.json`: all figures of a study. Pages are built from them."""
+"""Measure, write and read the records of cost studies, `records/study/NAME.json`.
+
+A record holds all numbers of a study. Documentation pages are built from the records.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,15 @@ from fp9_sim import records
 from fp9_sim.provenance import provenance
 
 FIGURES = ("area_um2", "nand2", "flip_flops", "delay_ns")
-"""Fields of an estimate that a study's record holds. Pages and charts use them."""
+"""Fields of an area estimate that the record of a study holds, for use in pages and charts."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a kind of study is measured, recorded and shown.
+    """Functions that measure and show one kind of cost study.
 
-    `units` returns the units of a study by label. `measure` returns the fields that differ between kinds.
-    `texts` returns page and charts of a record, by suffix.
+    `units` returns the units of a study by label. `measure` returns the record fields that only this kind has. `texts`
+    returns the page and the chart of a record, by file suffix.
     """
 
     units: Callable[[str], Mapping[str, Unit]]
@@ -41,16 +44,16 @@ class Kind:
 
 
 def measure(name: str, folder: Path, progress: Progress | None = None) -> Path:
-    """Measure a study in all cell libraries, write its record, and return the record's path.
+    """Measure a cost study in all cell libraries, write its record, and return the path of the record.
 
-    Raises ValueError for an unknown study. Raises MissingTool if a library or Yosys is missing.
+    Raises ValueError for an unknown study, and MissingTool if Yosys or a cell library is missing.
     """
     run_studies.check([name])
     return records.write(folder, records.STUDY, fields_of(name, KINDS[name].measure(name, progress)))
 
 
 def fields_of(name: str, found: records.Fields) -> records.Fields:
-    """Return the fields of a study's record. `found` holds the fields of its kind."""
+    """Return all fields of a study's record: the common fields and the measured fields in `found`."""
     skipped = [label for label, _ in found.get("skipped", [])]
     units = KINDS[name].units(name)
     return {
@@ -66,7 +69,7 @@ def fields_of(name: str, found: records.Fields) -> records.Fields:
 
 
 def stale(fields: records.Fields) -> list[str]:
-    """Return the variants whose circuits differ from the recorded circuits, or have no record."""
+    """Return the labels of the variants whose circuit is not the recorded circuit, or has no record."""
     forms, skipped = fields["forms"], {label for label, _ in fields["skipped"]}
     units = KINDS[fields["unit"]].units(fields["unit"])
     asked = {label: unit for label, unit in units.items() if label not in skipped}
@@ -74,9 +77,9 @@ def stale(fields: records.Fields) -> list[str]:
 
 
 def built(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the index, and the pages and charts of the recorded studies. Each is a pair of a name and a text.
+    """Yield the file name and the text of the pages and charts of all recorded studies, and of the index page.
 
-    Raises the errors of `records.read`.
+    Raises ValueError if a file is not a valid record.
     """
     for name, kind in KINDS.items():
         fields = records.read(folder, records.STUDY, name)
@@ -98,7 +101,7 @@ def _outcomes(name: str, progress: Progress | None) -> records.Fields:
 
 
 def figures_of(outcomes: Sequence[Outcome]) -> records.Fields:
-    """Convert the outcomes of a study, one for each cell library, to fields of its record."""
+    """Convert the outcomes of a study, one for each cell library, to the fields of a record."""
     first = outcomes[0].rows[0].synthesis
     rows = [row for outcome in outcomes for row in outcome.rows]
     figures = [
@@ -116,7 +119,9 @@ def figures_of(outcomes: Sequence[Outcome]) -> records.Fields:
 
 
 def outcomes_of(fields: records.Fields) -> list[Outcome]:
-    """Convert a study's record to outcomes, one for each cell library. Variants without figures are left out."""
+    """Convert the record of a study to outcomes, one for each cell library. Variants without recorded numbers are left
+    out.
+    """
     asked = study(fields["unit"])
     libraries = dict.fromkeys(figure["library"] for figure in fields["figures"])
     return [_outcome(asked, library, fields) for library in libraries]
@@ -138,7 +143,7 @@ def _synthesis(label: str, unit: str, library: str, fields: records.Fields) -> S
 
 
 def _estimate(figure: dict[str, Any]) -> Estimate:
-    """Return an estimate with the recorded figures. Figures that were not recorded are NaN."""
+    """Return an area estimate with the recorded numbers. Unrecorded numbers are NaN."""
     unknown = float("nan")
     area = figure["area_um2"]
     return Estimate(
@@ -188,4 +193,4 @@ KINDS: dict[str, Kind] = {
     submodules.NAME: Kind(lambda _: CATALOGUE, _breakdowns, _stacked),
     **dict.fromkeys(MEDIANS, Kind(lambda name: MEDIANS[name].units, _medians, _median_page)),
 }
-"""The kind of each study, by the study's name."""
+"""The kind of each cost study, by the study's name."""

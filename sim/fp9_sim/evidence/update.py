@@ -1,9 +1,8 @@
-"""Update of records. The update compares circuits with certified circuits, then measures stale and missing
-records.
+"""Update records: compare circuits with certified circuits, then measure stale and missing records.
 
-The caller limits the number of hours. A record is written only when it is complete, so an interrupted update
-continues at the next call. Proofs, mutants, areas and energies run in parallel, on this machine or on a Dask
-cluster. Sweeps run one after the other, because each uses all workers.
+The caller limits the number of hours. A record is written only when it is complete, so an interrupted update continues
+at the next call. Proofs, mutants, areas and energies are measured in parallel, on the local machine or on a Dask
+cluster. Sweeps run one after the other, because each sweep uses all workers.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from fp9_sim.sweeps import Plan, executors, sweep
 
 @dataclass(frozen=True)
 class Ended:
-    """The outcome of a measurement: the record's path, or a sentence that says why there is no record."""
+    """The outcome of a measurement: the path of the record, or a sentence that says why there is no record."""
 
     item: Item
     seconds: float
@@ -49,7 +48,7 @@ class _Task:
 
 
 class _OutOfTime(Exception):
-    """Error: the time limit has passed. Finished shards of the sweep are stored."""
+    """Raised when the time limit of a sweep has passed. The finished shards of the sweep are stored."""
 
 
 def joined(
@@ -61,11 +60,10 @@ def joined(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[tuple[Unit, Comparison | None]]:
-    """Compare the current circuit with the certified circuit, for each unit with stale records about its
-    function.
+    """Compare the present circuit with the certified circuit, for each unit with stale records about its function.
 
-    Yields each unit and its outcome. The outcome is None if the unit has no certified circuit. `limit` is the time
-    limit of one comparison in seconds. Raises ValueError and OSError as `update` does.
+    Yields each unit with the outcome of the equivalence check, or with None if the unit has no certified circuit.
+    `limit` is the time limit of one equivalence check in seconds. Raises ValueError and OSError as `update` does.
     """
     first: dict[Unit, Item] = {}
     for item in items:
@@ -93,14 +91,13 @@ def update(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Ended]:
-    """Measure stale and missing records, most valuable first, and yield each outcome.
+    """Measure missing records, then stale records, and yield the outcome of each measurement.
 
-    `limit` is the time limit for one case of a proof, in seconds. A measurement starts only if it is expected to
-    fit into `hours`. The work is done by `workers` processes (default: one for each core), or by the workers of the
-    Dask scheduler at `scheduler`.
-
-    Raises ValueError if another update uses the folder, if the scheduler does not answer or if a worker was killed.
-    Raises OSError if the folder cannot be written.
+    Measurements with a short estimated time come first. A measurement starts only if its estimated time fits into the
+    remaining `hours`. `limit` is the time limit for one case of a proof, in seconds. The work is done by `workers`
+    local processes (default: one for each core), or by the Dask cluster at `scheduler`. Raises ValueError if another
+    update uses the folder, if the scheduler does not answer, or if a worker was killed. Raises OSError if the folder
+    cannot be written.
     """
     deadline, pending = time.monotonic() + hours * 3600, ranked(items)
     apart = [item for item in pending if item.claim.make]
@@ -150,8 +147,9 @@ def _kept(item: Item, made: Any, complaint: str | None, seconds: float, folder: 
 
 
 def _certified(item: Item, folder: Path) -> None:
-    """Record the item's circuit as the first of an equivalence class, unless the circuit belongs to a class. This
-    applies only to claims about the function.
+    """Certify the circuit of a unit after a measurement of a claim about its function.
+
+    A circuit that already belongs to an equivalence class is not certified again.
     """
     if item.claim.about == "function":
         certify(item.unit, folder)
@@ -174,7 +172,9 @@ def _swept(item: Item, folder: Path, deadline: float, workers: int, scheduler: s
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Lock a records' folder, so that only one update at a time writes to it. Raises ValueError if it is locked."""
+    """Lock a records' folder, so that only one update at a time writes records. Raises ValueError if the folder is
+    locked.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder, os.O_RDONLY)
     try:

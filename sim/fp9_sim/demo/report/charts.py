@@ -1,4 +1,7 @@
-"""Draw the charts of a report with Matplotlib, each for a wide and for a narrow page. The SVG text is deterministic."""
+"""Draw the charts of the demonstration's report with Matplotlib.
+
+Every chart is drawn twice, for wide and for narrow pages. The SVG text is deterministic.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +34,17 @@ STYLE: dict[Any, Any] = {
     "grid.color": GRID,
 }
 ABOVE: dict[str, Any] = {"frameon": False, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-"""Options for a legend above the axes."""
+"""Matplotlib options for a legend above the axes."""
 RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
-"""Formats whose ranges are drawn below the magnitudes."""
+"""Formats whose ranges are drawn below the histogram of magnitudes."""
 
 
 WIDE, NARROW = 9.6, 3.9
-"""Widths of the two drawings of a chart in inches. The page's style shows one of them."""
+"""Widths in inches of the two drawings of a chart. The page's style sheet shows only one drawing."""
 
 
 def _both(draw: Callable[..., None], height: float, panels: int = 1, narrow_height: float | None = None) -> str:
-    """Return HTML with both drawings. On a narrow page the panels are below each other."""
+    """Return HTML with a wide and a narrow drawing of a chart. The narrow drawing stacks the panels vertically."""
     wide = _svg(draw, WIDE, height, (1, panels), "wide")
     narrow = _svg(draw, NARROW, narrow_height or height * panels, (panels, 1), "narrow")
     return f'<div class="chart on-wide">{wide}</div><div class="chart on-narrow">{narrow}</div>'
@@ -63,7 +66,10 @@ def _svg(draw: Callable[..., None], width: float, height: float, grid: tuple[int
 
 
 def _rows(axes: Axes, names: list[str], bars: float = 0.5) -> float:
-    """Make a row for each name and return the height of its bar. A narrow drawing has the names above the rows."""
+    """Make a labelled row for each name in a bar chart, and return the height of a bar.
+
+    A narrow drawing has each name above its row.
+    """
     axes.set_ylim(len(names) - 0.4, -0.8)
     axes.grid(axis="y", visible=False)
     place = axes.get_subplotspec()
@@ -78,9 +84,9 @@ def _rows(axes: Axes, names: list[str], bars: float = 0.5) -> float:
 
 
 def _log_with_zero(axes: Axes, values: Iterable[float]) -> Callable[[float], float]:
-    """Give a chart a logarithmic x axis, with a tick "0" at its left end if a value is zero.
+    """Give a chart a logarithmic x axis, with a tick "0" at the left end if a value is zero.
 
-    Return the function that places a value.
+    Return the function that converts a value to its x coordinate.
     """
     given = list(values)
     positive = [value for value in given if value > 0]
@@ -95,7 +101,7 @@ def _log_with_zero(axes: Axes, values: Iterable[float]) -> Callable[[float], flo
 
 
 def wrong_digits(summary: Summary) -> str:
-    """Return a chart of the test digits that are read wrongly, by format and accumulator."""
+    """Return a chart of the number of misread test digits, by number format and accumulator."""
     rows, tested = summary["accuracy"], summary["network"]["test"]
     groups = {name: [r for r in rows if r["format"] == name] for name in dict.fromkeys(r["format"] for r in rows)}
     colors = {"float32": GREY, "fma_fp32": BLUE, "dlfloat": ORANGE}
@@ -120,12 +126,12 @@ def wrong_digits(summary: Summary) -> str:
 
 
 def short(name: str) -> str:
-    """Return a format's name without its parameters."""
+    """Return the name of a format without the format's parameters."""
     return name.partition("(")[0]
 
 
 def magnitudes(summary: Summary) -> str:
-    """Return a histogram of the layer's values by binade. It also shows the range of each format."""
+    """Return a histogram of the layer's values by binade, with the range of each format below the histogram."""
 
     def draw(axes: Axes) -> None:
         for tensor, color in zip(summary["tensors"], (BLUE, GREEN, ORANGE), strict=True):
@@ -152,7 +158,7 @@ def _binades(name: str) -> tuple[int, int]:
 
 
 def errors(summary: Summary) -> str:
-    """Return charts of the products' relative errors: one of quantisation, and one of accumulation."""
+    """Return two charts of the relative errors of the matrix products: quantisation error and accumulation error."""
     rows = summary["layer"]
     names = [f"{r['direction']}: {pair(r)}, {r['result']}" for r in rows]
     kinds = {"quantisation_error": ("quantisation", BLUE), "accumulation_error": ("accumulation", ORANGE)}
@@ -170,12 +176,12 @@ def errors(summary: Summary) -> str:
 
 
 def pair(row: Summary) -> str:
-    """Return the formats of a product's factors without parameters, or the format if both have the same."""
+    """Return the names of a product's two formats without parameters. Equal formats are named once."""
     return short(row["a"]) if row["a"] == row["b"] else f"{short(row['a'])} x {short(row['b'])}"
 
 
 def areas(summary: Summary) -> str:
-    """Return a chart of the area of each unit with both mappings. Each bar is split into logic and flip-flops."""
+    """Return a bar chart of unit areas for both synthesis scripts, with each bar split into logic and flip-flops."""
     rows = [
         (unit["unit"], estimate)
         for unit in summary["units"]
@@ -199,18 +205,18 @@ def areas(summary: Summary) -> str:
 
 
 COSTS = {"training": (BLUE, "o"), "conversion": (ORANGE, "s")}
-"""Kinds of loss in the chart of recipes, with colour and marker."""
+"""Colour and marker of each kind of loss increase in the chart of recipes."""
 
 
 SILICON: dict[str, Callable[[Summary], float]] = {
     "area, thousand um2": lambda row: estimate(row, row["energy"]["mapping"])["area_um2"] / 1000,
     "energy per operation, pJ": lambda row: row["energy"]["total_fj"] / 1000,
 }
-"""Functions for the area and the energy of a recipe's unit. Both come from the netlist whose energy was measured."""
+"""Functions that return the area and the energy of a recipe's unit. Both values belong to the same netlist."""
 
 
 def recipes(summary: Summary) -> str:
-    """Return charts of recipes: increase in loss, and area and energy of a unit that computes the recipe."""
+    """Return charts that compare recipes by loss increase, unit area and unit energy."""
     rows = summary["recipes"]
     places = range(len(rows))
 
@@ -232,6 +238,6 @@ def recipes(summary: Summary) -> str:
 
 
 def estimate(row: Summary, mapping: str) -> Summary:
-    """Return the area and delay of a row's unit for one mapping."""
+    """Return the area and delay of a row's unit for one synthesis script."""
     found: Summary = next(e for e in row["synthesis"]["estimates"] if e["mapping"] == mapping)
     return found

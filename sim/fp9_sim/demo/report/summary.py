@@ -1,4 +1,4 @@
-"""Write the summary of the demonstration as JSON and as a self-contained HTML page, and read the JSON."""
+"""Write the results of the demonstration as JSON and as a self-contained HTML page, and read the JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fp9_sim.demo.report.terminal import DIGITS, relative_error, scales
 Summary = Mapping[str, Any]
 
 SCHEMA = 5
-"""Version of `report.json`. A file of another version is rejected."""
+"""Schema version of `report.json`. A file with another version is rejected."""
 NEEDED = (
     "accuracy",
     "layer",
@@ -32,7 +32,7 @@ NEEDED = (
     "seconds",
     "folder",
 )
-"""Keys that every summary has."""
+"""Keys that `report.json` must contain."""
 
 
 def write(summary: Summary, folder: Path) -> None:
@@ -47,7 +47,10 @@ def write(summary: Summary, folder: Path) -> None:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the summary in a `report.json`. Raises ValueError for another file, and OSError if it cannot be read."""
+    """Return the content of a `report.json` file.
+
+    Raises ValueError if the file is no report of this version, and OSError if the file cannot be read.
+    """
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -60,7 +63,8 @@ def read(path: Path) -> dict[str, Any]:
 def passed(summary: Summary) -> bool:
     """Return whether the demonstration passed.
 
-    It passes if simulations ran, all operations were checked and agreed, and every broken vector was reported.
+    The demonstration passes if simulations ran, all operations were checked without mismatches or handshake violations,
+    and the simulators reported every deliberately broken vector.
     """
     runs = [(unit, run) for unit in summary["units"] for run in unit["simulation"].values()]
     agreed = all(
@@ -70,7 +74,7 @@ def passed(summary: Summary) -> bool:
 
 
 def html(summary: Summary) -> str:
-    """Return the HTML page with tables, embedded SVG charts, and an explanation of each figure."""
+    """Return an HTML page with the results of the demonstration as tables and embedded SVG charts."""
     from jinja2 import Environment, StrictUndefined  # optional
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -1,4 +1,4 @@
-"""Show the summary as tables in the terminal, wrapped to its width."""
+"""Format the results of the demonstration as tables for the terminal."""
 
 from __future__ import annotations
 
@@ -15,29 +15,33 @@ Summary = Mapping[str, Any]
 
 MAPPINGS = ("area-optimised", "delay-balanced")
 DIGITS = 12
-"""Number of digits that a report shows of a digest."""
+"""Number of hexadecimal digits that a report shows of a digest."""
 
 
 def nearest_percent(share: float) -> str:
-    """Return a share in per cent, rounded to the nearest tenth."""
+    """Return a fraction as text in per cent, with one decimal."""
     return f"{100 * share:.1f} %"
 
 
 def relative_error(error: float) -> str:
-    """Return a relative error with three digits."""
+    """Return a relative error as text with three significant digits."""
     return f"{error:.2e}" if error else "0"
 
 
 def scales(row: Summary) -> str:
-    """Return the scales of a product's two tensors as text.
+    """Return the scales of a product's two factors as text.
 
-    With block scales, return the number of elements per scale.
+    For a block format, return the number of elements that share a scale.
     """
     return f"2^{row['scale_a']}, 2^{row['scale_b']}" if row["block"] is None else f"each {row['block']}"
 
 
 def summary_tables(summary: Summary) -> list[RenderableType]:
-    """Return tables with accuracy, errors, checked operations, mismatches and area, and the paths of the files."""
+    """Return the demonstration's results as tables for the terminal.
+
+    The tables show accuracy, errors, checked operations, mismatches and area. The last line shows the paths of the
+    files.
+    """
     title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
     parts: list[RenderableType] = [Text(title, style="bold"), _accuracy(summary), _layer(summary), _units(summary)]
     parts += _kept(summary)
@@ -51,7 +55,7 @@ def summary_tables(summary: Summary) -> list[RenderableType]:
 
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], texts: int) -> Table:
-    """Return a table. The first `texts` columns are text, and the others are numbers."""
+    """Return a table whose first `texts` columns hold text and whose other columns hold numbers."""
     names = list(columns)
     return table(title, names, rows, numbers=names[texts:])
 

@@ -1,4 +1,4 @@
-"""Draw the waveform of a mismatch: the signals of a combinational unit around one operation, from a VCD file."""
+"""Draw the waveform of a mismatch from a VCD file: a unit's ports around one operation."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fp9_sim.bench.scoreboard import Mismatch
 Record = dict[str, Any]
 
 BESIDE = 2
-"""Number of operations shown before the failed one, and after it."""
+"""Number of operations that are shown before and after the failed operation."""
 
 
 def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
-    """Return the values of a combinational unit's ports before, during and after a failed operation.
+    """Return the port values of a combinational unit before, during and after a failed operation.
 
-    `dump` is the VCD file of the failed simulation. The test bench gives every operation one time unit, so an
-    operation's number is its time. Values are hex digits.
+    `dump` is the VCD file of the failed simulation. The values are hexadecimal digits. The test bench gives every
+    operation one time unit, so the operation number is the simulation time.
     """
     first = max(0, mismatch.index - BESIDE)
     times = range(first, mismatch.index + BESIDE + 1)
@@ -38,7 +38,7 @@ def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
 
 
 def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return the changes of each signal as times and bits. Only the module's own signals are included."""
+    """Return the times and new values of each signal in a VCD file. Only signals of module `top` itself are read."""
     found: dict[str, list[tuple[int, str]]] = {name: [] for name in names}
     for name, time, bits in _changes(dump, top, names):
         found[name].append((time, bits))
@@ -84,11 +84,14 @@ def _hex(bits: str, port: Port) -> str:
 # --- the picture ---------------------------------------------------------------------------------------------------
 
 _NAME, _CELL, _ROW, _EDGE = 125, 105, 28, 5
-"""Sizes in pixels: width of names, width of an operation, height of a row, and width of a value's edge."""
+"""Sizes in pixels: width of a signal name, width of one operation, height of a row, and width of a slanted edge."""
 
 
 def pictures(waves: Mapping[str, Any]) -> str:
-    """Return HTML with the picture of a record, and with a shorter one for narrow pages."""
+    """Return HTML with two drawings of the same waveform, for wide and for narrow pages.
+
+    The narrow drawing shows fewer operations.
+    """
     return "".join(f'<div class="{name}">{picture(cut)}</div>' for name, cut in _cuts(waves))
 
 
@@ -101,7 +104,7 @@ def _cuts(waves: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def picture(waves: Mapping[str, Any]) -> str:
-    """Draw the record of `around` as SVG, in the colours of the page."""
+    """Draw a waveform that `around` returned as SVG, in the colours of the HTML page."""
     count = len(waves["rows"][0]["values"])
     rows = [(row["name"], row["values"], "") for row in waves["rows"]]
     place = waves["index"] - waves["first"]
