@@ -68,7 +68,7 @@ class Claim:
 
     @property
     def about(self) -> str:
-        """Return "function" if the claim is about the circuit's function, or "form" if the claim is about its netlist."""
+        """Return "function" for a claim about the circuit's function, or "form" for a claim about its netlist."""
         return "function" if self.name in records.OF_FUNCTION else "form"
 
     def finding(self, unit: Unit, folder: Path, circuit: Circuit) -> Finding:
