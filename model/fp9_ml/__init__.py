@@ -1,9 +1,9 @@
-"""Machine learning with 8-bit formats: recipes, PyTorch layers that follow them, and experiments that check papers.
+"""Machine learning with 8-bit formats: training recipes, PyTorch layers, and repeated experiments of papers.
 
-`fp9_ml.recipes` holds the recipes: formats by role, accumulators, and the scaling of tensors and loss.
-`fp9_ml.torch` holds layers, optimizers and converters for PyTorch. Import it explicitly, since torch is an
-optional package. `fp9_ml.recorded` converts a recorded training step to golden vectors for a unit. `fp9` computes
-every number.
+`fp9_ml.recipes` holds training recipes: the format of every tensor, the accumulators and the scaling rules.
+`fp9_ml.torch` holds PyTorch layers, optimizers and converters. Import `fp9_ml.torch` explicitly, because PyTorch is an
+optional dependency. `fp9_ml.recorded` converts a recorded training step to golden vectors for a hardware unit. The
+package `fp9` computes every number.
 """
 
 from importlib import import_module
@@ -16,7 +16,7 @@ __all__ = ["recipes"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the recipes on first use. Commands of this package then print `--help` without loading them."""
+    """Load `fp9_ml.recipes` on first use, so that commands print their help quickly."""
     if name != "recipes":
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return import_module("fp9_ml.recipes")

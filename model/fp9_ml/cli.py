@@ -1,4 +1,4 @@
-"""Command `fp9 recipes`: lists recipes, shows a recipe, and measures claims of papers."""
+"""Command `fp9 recipes`: lists training recipes, shows a recipe, and measures claims of papers."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def recipes(
 ) -> None:
     """List the recipes, show RECIPE, or measure papers' claims.
 
-    A recipe defines how a network uses formats: formats by role, engines, scaling of tensors and of the loss.
-    RECIPE is a name, with changed fields in parentheses if needed, or a TOML file. The exit code is 1 if a
-    measured value misses its limit.
+    A recipe sets a network's number formats, its accumulators, and the scaling of its tensors and its loss. RECIPE is a
+    recipe's name or a TOML file. A name may change fields in parentheses. The exit code is 1 if a measured value
+    violates its limit.
 
     \b
       fp9 recipes "hfp8(weights=f143(bias=14),wgrad=chunked(L=128))"
@@ -109,10 +109,10 @@ def recipes(
 
 
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
-    """Measure a claim, and print its values and limits.
+    """Measure a paper's claim, and print the measured values and their limits.
 
-    With several seeds, print the smallest and the largest result for each value. Then print the claims that were
-    not reproduced, and why. The exit code is 1 if a value misses its limit.
+    With several seeds, also print the smallest and the largest result of each value. Then list the claims that fp9 does
+    not reproduce, with reasons. The exit code is 1 if a measured value violates its limit.
     """
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load
     from fp9_ml.experiments.claims_page import TWICE

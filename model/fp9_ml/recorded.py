@@ -1,4 +1,4 @@
-"""Conversion of recorded products and casts to golden vectors for a unit."""
+"""Conversion of recorded products and casts of a training step to golden vectors for a hardware unit."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 Columns = dict[str, "NDArray[Any]"]
 
 SUMS = 16
-"""Default number of sums from each recorded product."""
+"""Default number of sums that are taken from each recorded product."""
 NUMBERS = 256
-"""Default number of operations from each recorded cast."""
+"""Default number of operations that are taken from each recorded cast."""
 
 
 def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed: int = 0) -> VectorSet:
     """Return golden vectors for a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
 
-    `count` is the number of sums from each product, or the number of operations from each cast. Products and casts
-    that the unit cannot compute are left out. Each sum has all its steps. `seed` selects the sums and operations.
-    Raises ValueError for another kind of unit, for recordings that the unit cannot compute, and for a file that is
-    not a recording.
+    `count` is the number of sums from each product, or the number of operations from each cast. Products and casts that
+    the unit cannot compute are left out. Every selected sum is included with all its steps. `seed` selects the sums and
+    operations. Raises ValueError for another kind of unit, for recordings that the unit cannot compute, and for a file
+    that is not a recording.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -54,9 +54,10 @@ def _origin(seed: int, **counts: int) -> dict[str, Any]:
 
 
 def of_casts(unit: Cast, casts: Sequence[RecordedCast], generator: np.random.Generator, count: int) -> Columns:
-    """Return the inputs of a cast unit: `count` operations from each recorded cast that it can compute.
+    """Return the inputs of a cast unit: `count` operations from each recorded cast that the unit can compute.
 
-    The unit's source must be FP32, as the recorded numbers are. Raises ValueError if the unit can compute no cast.
+    The unit's source format must be FP32, the format of the recorded numbers. Raises ValueError if the unit can compute
+    none of the casts.
     """
     fitting = [cast for cast in casts if _casts(unit, cast)]
     if not fitting:
@@ -96,9 +97,9 @@ def _casts(unit: Cast, cast: RecordedCast) -> bool:
 def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.Generator, sums: int = SUMS) -> Columns:
     """Return the inputs with which a unit computes sums of the recorded products, one sum after another.
 
-    A multiply-add has the running sum as its addend, starting from +0. An accumulator loads the first products,
-    accumulates the others, and is read once more. If a unit takes several products a step, the last step is filled
-    with zeros. Raises ValueError as `from_recording` does.
+    A multiply-add unit gets the running sum as its addend, starting from +0. An accumulator unit loads the first
+    products of a sum, accumulates the others, and is read at the end. If a unit takes several products per step, the
+    last step is filled with zeros. Raises ValueError as `from_recording` does.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -117,7 +118,7 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
 
 
 def _orders(product: Recorded) -> tuple[Recorded, ...]:
-    """Return the product. If its operands have different formats, also return it with exchanged operands."""
+    """Return the product, and the product with exchanged operands if the operands have different formats."""
     if product.a.format == product.b.format:
         return (product,)
     turned = replace(product, a=product.b.transposed, b=product.a.transposed, result=product.result.T)
@@ -131,7 +132,7 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 
 
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
-    """Return the values for the select and bias ports of an operand.
+    """Return the values of the select port and of the bias port for an operand.
 
     Return None if the unit does not accept the operand's format.
     """
@@ -152,7 +153,7 @@ def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: in
         for name, value in (_selects(unit, side, offered, operand) or {}).items():
             steps[name] = np.full(shape, value, np.uint8)
         if unit.scale is not None:
-            # A tensor's scale is a power of two that the products leave out: that of a step is 1.
+            # The products leave out the tensor's power-of-two scale, so every step has the scale 1.
             one = np.full(shape, encode(1.0, unit.scale), np.uint8)
             steps |= dict.fromkeys(unit.scale_names(side), one)
     ports = [port.name for port in unit.inputs]
@@ -168,7 +169,7 @@ def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
 
 
 def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Return columns (sums, steps) with the running sum as the addend of each step, starting from +0."""
+    """Return columns (sums, steps) in which the addend of every step is the running sum, starting from +0."""
     sums = np.zeros(shape, unit.engine.output.dtype)
     for k in range(shape[1] - 1):
         step = {name: np.ascontiguousarray(column[:, k]) for name, column in steps.items()}
@@ -177,9 +178,9 @@ def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
 
 
 def _accumulated(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Return columns for an accumulator.
+    """Return the input columns of an accumulator unit.
 
-    Each sum loads its first products, accumulates the others, and is read at the end.
+    For each sum, the unit loads the first products, accumulates the others, and is read at the end.
     """
     widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}
     op = np.full((shape[0], shape[1] + 1), MacOp.ACCUMULATE, np.uint8)

@@ -1,7 +1,7 @@
-"""Automatic loss scaling. LogMax follows the statistics of the gradients. Adaptive follows the rate of overflows.
+"""Automatic loss scaling rules: LogMax follows the gradients' statistics, Adaptive the rate of overflows.
 
-Sources: Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq for `LogMax`; HiFloat8 (Luo et al., arXiv
-2409.16626) section 5.1 for `Adaptive`.
+The sources of `LogMax` are Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq. The source of `Adaptive` is
+HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from fp9.formats import Format
 from fp9_ml.recipes.loss import LossRule, LossScaler, check_positive, grown, shrunk
 
 _LARGEST_LOG = 1024
-"""Upper bound on the logarithm of a float64, and on a useful number of deviations."""
+"""Upper bound on the logarithm of a float64 number. `deviations` and `log_max` are checked against this bound."""
 
 
 @dataclass(frozen=True)
 class LogMax(LossRule):
-    """Scale that moves mu + c sigma to log2 of the format's largest number (Noune et al. section 4).
+    """Loss scaling rule that moves mu + c sigma to log2 of the format's largest number (Noune et al. section 4).
 
-    mu and sigma are the running mean and deviation of log2 amax. amax is the largest magnitude of the unscaled
-    weight gradients in a step. The paper does not define the averages. Here they are exponential, as in
-    OpenSeq2Seq, with decay `mean_decay` for mu and `spread_decay` for sigma, both with bias correction.
+    amax is the largest magnitude of the unscaled weight gradients in a step. mu and sigma are the running mean and
+    standard deviation of log2 amax. The paper does not define the averages. fp9 uses exponential averages with bias
+    correction, as OpenSeq2Seq does. `mean_decay` is the decay of mu, and `spread_decay` is the decay of sigma.
 
-    `deviations` is c: the paper's best results have 0, OpenSeq2Seq uses 3.09. `log_max` None is log2 of the
-    gradient format's largest number (OpenSeq2Seq: 16 for every format). Scales start at `start_scale`, and are
-    limited to [`smallest`, `largest`]. Scales are rounded down to a power of two unless `power_of_two` is false. A
-    power of two adds no rounding error. A step that is not finite is dropped, and counted as amax = 2^log_max.
-    Gradients that are all zero are ignored.
+    `deviations` is the factor c. The paper's best results have c = 0, and OpenSeq2Seq uses 3.09. `log_max` None stands
+    for log2 of the gradient format's largest number. OpenSeq2Seq uses 16 for every format. The loss scale starts at
+    `start_scale`, and is limited to [`smallest`, `largest`]. With `power_of_two`, the scale is rounded down to a power
+    of two, which adds no rounding error. A step with an infinity or NaN is dropped, and counted as amax = 2^log_max.
+    Gradients that are all zero do not change the scale.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -90,7 +90,7 @@ class _LogMaxScaler(LossScaler):
 
     @property
     def moments(self) -> tuple[float, float]:
-        """Return mu and sigma, the running mean and deviation of log2 amax."""
+        """Return mu and sigma, the running mean and standard deviation of log2 amax."""
         fast, slow = 1 - self._rule.mean_decay**self.steps, 1 - self._rule.spread_decay**self.steps
         variance = self.square / slow - (self.slow_mean / slow) ** 2
         return self.mean / fast, math.sqrt(max(variance, 0.0))
@@ -104,20 +104,21 @@ class _LogMaxScaler(LossScaler):
 
 
 WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
-"""Windows of HiF8 (section 5.1), in steps."""
+"""Window lengths of HiFloat8's loss scaling (section 5.1), in steps."""
 
 
 @dataclass(frozen=True)
 class Adaptive(LossRule):
-    """Backoff by 2 with a variable window. After three increases, the next longer window is used.
+    """Loss scaling rule that doubles or halves the scale, with a window of variable length.
 
-    After three consecutive decreases, the next shorter window is used. Source: HiF8 section 5.1, with windows {1,
-    20, 50, 100, 200, 500, 1000}, starting at 2^32 and window 20.
+    The scale is doubled after `window` consecutive finite steps, and halved after a step with an infinity or NaN. After
+    three increases, the next longer window is used. After three decreases, the next shorter window is used. Source:
+    HiFloat8 section 5.1, with windows {1, 20, 50, 100, 200, 500, 1000}, the start scale 2^32 and the first window 20.
 
-    The paper does not define some details. Here an increase resets the count of decreases. A decrease does not
-    reset the count of increases, as in the MindFormers code that the paper links. A change of window resets both
-    counts. Scales are at least `smallest` = 1 (MindFormers) and within FP32. MindFormers changes to window 1 after
-    three decreases. Here the next shorter window is used, as the paper says.
+    The paper does not define some details. In fp9, an increase resets the count of decreases, but a decrease does not
+    reset the count of increases. The MindFormers code that the paper links does the same. A change of window resets
+    both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number. MindFormers
+    changes to window 1 after three decreases. fp9 changes to the next shorter window, as the paper says.
     """
 
     kind: ClassVar[str] = "adaptive"

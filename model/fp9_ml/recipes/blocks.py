@@ -1,4 +1,4 @@
-"""Recipes for block formats. Each product quantises both of its operands in blocks along its own summed axis."""
+"""Recipes for block formats, which quantise both operands of a product in blocks along the summed axis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _SIDE = 128
 
 @dataclass(frozen=True)
 class BlockRecipe:
-    """A way to multiply FP32 numbers x (M, K) by w (K, N) in blocks. w is the weight where `weighted` is true."""
+    """Way to multiply FP32 numbers x (M, K) by w (K, N) in a block format.
+
+    The third argument of `multiply` states whether w is the layer's weight.
+    """
 
     name: str
     multiply: Callable[[Numbers, Numbers, bool], Numbers]
@@ -36,7 +39,10 @@ def _blocks(block: str, engine: str) -> Callable[[Numbers, Numbers, bool], Numbe
 
 
 def _scaled(x: Numbers, rows: int) -> tuple[Array, Numbers]:
-    """Return codes of x in E4M3 with FP32 scales of blocks of rows x 128. A block's scale is amax / 448."""
+    """Return E4M3 codes of x with one FP32 scale for each block of rows x 128 elements.
+
+    The scale of a block is amax / 448.
+    """
     sides = [-(-size // block) for size, block in zip(x.shape, (rows, _SIDE), strict=True)]
     padded = np.zeros((sides[0] * rows, sides[1] * _SIDE), np.float32)
     padded[: x.shape[0], : x.shape[1]] = x
@@ -61,4 +67,4 @@ BLOCK_RECIPES: dict[str, BlockRecipe] = {
         BlockRecipe("deepseek", _deepseek, "DeepSeek-V3, section 3.3: 1 x 128 and 128 x 128, sums as in DeepGEMM"),
     )
 }
-"""Recipes for block formats by name."""
+"""Recipes for block formats, by name."""

@@ -1,9 +1,9 @@
-"""HiFloat8's post-training calibration: each layer gets one power of two for its activations and one for its
-weights.
+"""HiFloat8's post-training calibration, which finds two power-of-two scales for each layer.
 
-Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper does not define three details.
-Here, of pairs with equal error, the pair with the smallest |Ea| + |Ew| is chosen, then the first pair. The bias is
-added after the product, in `Layer.forward`. Each layer has one input, which is the output of the layer before.
+One scale applies to the layer's activations and one to its weights. Source: HiFloat8 (Luo et al., arXiv 2409.16626)
+section 4.2, Algorithm 1. The paper does not define three details. Among pairs with equal error, fp9 chooses the pair
+with the smallest |Ea| + |Ew|, then the first pair. `Layer.forward` adds the bias after the product. A layer's input is
+the output of the previous layer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXPONENTS = range(-4, 6)
 
 
 class Layer(Protocol):
-    """Layer with a weight (out, in). A function maps its product (n, out) to the next layer's input."""
+    """Layer with a weight matrix (out, in) and a function from the product (n, out) to the next layer's input."""
 
     @property
     def weight(self) -> ArrayLike:
@@ -38,29 +38,30 @@ class Layer(Protocol):
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the next layer's input (n, in), computed from the product (n, out).
 
-        The function adds the bias, and applies normalisation, activation and so on.
+        The function adds the bias, and applies normalisation and activation.
         """
 
 
 @dataclass(frozen=True)
 class Linear:
-    """Layer from arrays: a weight (out, in), a bias (out,), and a function to apply to product + bias."""
+    """Layer from arrays: a weight (out, in), a bias (out,), and a function of product + bias."""
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
     vector: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Add the bias to the product, and apply the function."""
+        """Return `vector` of the product plus the bias. A missing bias or function is skipped."""
         total = product if self.bias is None else product + self.bias
         return total if self.vector is None else self.vector(total)
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Exponents of a layer, and the mean squared error of its product with and without scales.
+    """Scale exponents of a layer, and the mean squared error of its product with and without scales.
 
-    `direct` is the error without scales (both exponents 0). `direct` is NaN if 0 was not tried.
+    `direct` is the error without scales, that is with both exponents 0. `direct` is NaN if the pair (0, 0) was not
+    tried.
     """
 
     activation: int
@@ -80,13 +81,13 @@ def calibrate(
     rounding: str | None = "rna",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Calibrated]:
-    """Return the exponents of each layer that bring its product nearest to the high-precision product (Algorithm 1).
+    """Return the scale exponents of each layer that minimise the error of the layer's product (Algorithm 1).
 
-    `data` (n, in) is the calibration data. First, O_l = A_l W_l is computed for all layers in FP32 on the host.
-    Then, from the quantised input of each layer: A_q = Q(A 2^Ea), W_q = Q(W 2^Ew), O_q = (A_q W_q) 2^-(Ea + Ew),
-    by `engine`. The pair with the least mean squared error of O_q against O_l is chosen. Its O_q, after the
-    layer's `forward`, is the input of the next layer. `progress` is called with the finished work, the number of
-    finished layers, and the number of layers.
+    `data` (n, in) is the calibration data. First, O_l = A_l W_l is computed for all layers in FP32 on the host. Then
+    the quantised product is computed layer by layer with `engine`: A_q = Q(A 2^Ea), W_q = Q(W 2^Ew), O_q = (A_q W_q)
+    2^-(Ea + Ew). The chosen pair (Ea, Ew) has the least mean squared error of O_q against O_l. The layer's `forward`
+    maps the chosen O_q to the input of the next layer. After each layer, `progress` is called with the layer's name,
+    the number of finished layers, and the number of layers.
 
     Raises ValueError for no layers, no exponents, shapes that do not fit, and products that are not finite.
     """
@@ -127,8 +128,9 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
 
 
 def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
-    """Return all pairs of exponents, ordered by |Ea| + |Ew|. Of pairs with equal error, calibration takes the
-    first.
+    """Return all pairs of exponents, sorted by |Ea| + |Ew|.
+
+    Among pairs with equal error, calibration takes the first pair.
     """
     weights = list(weights)
     return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
@@ -143,11 +145,10 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Return the pair of exponents whose product has the least error against `wanted` (n, out). Also return this
-    product.
+    """Return the pair of exponents whose product has the least error against `wanted` (n, out), and the product.
 
-    Of pairs with equal error, the first is returned. `inputs` (n, in) are cast to the first of `formats`, and
-    `weight` (out, in) to the second.
+    Among pairs with equal error, the first pair is returned. `inputs` (n, in) are cast to the first of `formats`, and
+    `weight` (out, in) is cast to the second.
     """
     left, right = formats
     a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}

@@ -1,4 +1,4 @@
-"""Recipes of the catalogue. A recipe is found by name, by a name with changed fields, or as a TOML file.
+"""Catalogue of training recipes, and a function that finds a recipe by name or reads a TOML file.
 
 The table cites sources by short names: HFP8 (Sun et al., NeurIPS 2019), Wang18 (Wang et al., NeurIPS 2018), TE
 (Transformer Engine), HiF8 (Luo et al., arXiv 2409.16626), GC (Noune et al., arXiv 2206.02915).
@@ -84,13 +84,13 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 def recipe(name: str | Recipe | Path) -> Recipe:
     """Return the recipe with this name, or the recipe in a TOML file.
 
-    A name can have changed fields in parentheses. A `Recipe` is returned unchanged.
+    A name may be followed by changed fields in parentheses. A `Recipe` object is returned unchanged.
 
     >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk.length
     128
 
-    Raises ValueError for unknown names and fields, and for fields that do not fit together. Raises TypeError if
-    `name` is not a string, path or Recipe, and OSError for a file that cannot be read.
+    Raises ValueError for unknown names and fields, and for fields that do not fit together. Raises TypeError if `name`
+    is not a string, path or Recipe, and OSError for a file that cannot be read.
     """
     if isinstance(name, Recipe):
         return name
@@ -137,7 +137,7 @@ def _read(path: Path) -> str:
 def loads(text: str, where: str = "recipe") -> Recipe:
     """Read a recipe from TOML text.
 
-    The text holds `name`, and each field as a string. Missing fields have their defaults.
+    The text holds `name`, and the other fields as strings. Missing fields have their defaults.
 
     Raises ValueError for text that is not TOML, unknown fields, and fields that do not fit together.
     """
@@ -157,9 +157,10 @@ def loads(text: str, where: str = "recipe") -> Recipe:
 
 
 def dumps(spec: Recipe) -> str:
-    """Return the recipe as TOML text. `loads` reads an equal recipe from it, except for parentheses in the name.
+    """Return a recipe as TOML text. `loads` reads an equal recipe from the text.
 
-    Raises ValueError for an engine that no text describes.
+    If the recipe's name has parentheses, the text leaves the parentheses out. Raises ValueError for an engine that no
+    text describes.
     """
     for product in ("forward", "dgrad", "wgrad"):
         chosen = getattr(spec, product)

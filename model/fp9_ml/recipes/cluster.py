@@ -1,8 +1,7 @@
 """Ring of learners on the workers of a Dask cluster.
 
-The results are bit-identical to `Ring`, which runs in one process.
-
-Workers send data to each other directly. The module needs the extra fp9[cluster].
+The results are bit-identical to the results of `Ring`, which runs in one process. Workers send data to each other
+directly. The module needs the extra fp9[cluster].
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Optimizer = Callable[["NDArray[np.float32]"], "NDArray[np.float32]"]
-"""Function that takes a learner's slice of the reduced gradients and returns the update of its weights.
+"""Function from a learner's slice of the reduced gradients to the update of its weights.
 
 The function may have state.
 """
@@ -31,15 +30,14 @@ _Owned = tuple["NDArray[Any]", "NDArray[Any] | None", Optimizer]
 
 
 class ClusterRing:
-    """`Ring` whose learners run on the workers of a `distributed.Client`.
+    """Ring of learners that run on the workers of a `distributed.Client`.
 
-    If there are fewer workers than learners, a worker runs several learners.
-
-    Every learner has its own copy of `optimizer`. At each hop, the worker that adds a gradient computes the sum.
-    The owner of a slice updates the slice. Then every learner gathers the new codes.
+    A worker runs several learners if there are fewer workers than learners. Every learner has a separate copy of
+    `optimizer`. At each hop, the worker that adds a gradient computes the sum. The owner of a slice updates the slice.
+    Then every learner gathers the new codes.
 
     Raises ValueError as `Ring` does, and for a cluster without workers. Stochastic rounding also raises ValueError,
-    since its random bits need a single process.
+    because its random bits must come from a single process.
     """
 
     def __init__(
@@ -74,13 +72,14 @@ class ClusterRing:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the weights (size,) that the learners' codes represent."""
+        """Return the FP32 weights (size,) that the learners' codes represent."""
         return decode(self.copies[0].result(), self.rule.weights).astype(np.float32)
 
     def step(self, gradients: Sequence[Any]) -> None:
-        """Do one step with all learners, and wait until it is finished. `gradients` are N arrays (size,) or futures.
+        """Take one step with all learners, and wait for the end of the step. `gradients` are N arrays (size,) or
+        futures.
 
-        Raises ValueError as `Ring.step` does. The state is then unchanged.
+        Raises ValueError as `Ring.step` does. After an error, the state is unchanged.
         """
         learners = len(self.parts)
         if len(gradients) != learners:
@@ -125,7 +124,10 @@ def _added(total: NDArray[Any], codes: NDArray[Any], part: slice, hop: Format) -
 
 
 def _updated(kept: _Owned, total: NDArray[Any], rule: RoundOff, hop: Format, divisor: int) -> _Owned:
-    """Return the updated slice with a new optimiser. The old optimiser is unchanged, in case another worker fails."""
+    """Return the updated slice with a copy of the optimiser.
+
+    The old optimiser stays unchanged, because another worker may fail.
+    """
     codes, residual, optimizer = kept
     optimizer = copy.deepcopy(optimizer)
     new, left = rule.step(codes, residual, optimizer(reduced(total, hop, divisor)))

@@ -15,7 +15,7 @@ from fp9_ml.recipes.loss import Backoff, Constant, LossRule
 from fp9_ml.recipes.scaling import SCALES, ScaleRule
 
 LOSSES: dict[str, type[LossRule]] = {rule.kind: rule for rule in (Constant, Backoff, LogMax, Adaptive)}
-"""Loss scaling rules by name."""
+"""Loss scaling rules, by name."""
 
 
 def _is_none(value: object) -> bool:
@@ -70,13 +70,15 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "scale": _scale,
     "loss": _loss,
 }
-"""Dictionary from a field to the function that reads it from a value. The function also takes the field's location,
-for error messages. Names and texts have no such function.
+"""Dictionary from a recipe's field to a function that converts a value, such as a text, to the field's type.
+
+The second argument of a function is the field's location, for error messages. Fields that hold plain text, such as
+`name`, have no entry.
 """
 
 
 def word(value: object) -> str:
-    """Return the value of a field as text. Reading this text gives the same value."""
+    """Return the value of a recipe's field as text. Reading the text gives the same value."""
     match value:
         case ScaleRule() | LossRule():
             return spelling.spelled(value, value.kind)

@@ -1,8 +1,7 @@
-"""Conversion of a trained FP32 model to 8 bits: softmax after subtracting the maximum, re-tuned batch norm,
-smoothing.
+"""Functions for the 8-bit inference of a trained FP32 model: softmax, re-tuned batch norm and smoothing.
 
-Sources: HFP8 (Sun et al., NeurIPS 2019) section 2.3 for the softmax and section 3 for batch normalisation;
-SmoothQuant (Xiao et al., ICML 2023) for `smooth`.
+The source of the softmax is HFP8 (Sun et al., NeurIPS 2019) section 2.3. The source of the batch norm is section 3 of
+the same paper. The source of `smooth` is SmoothQuant (Xiao et al., ICML 2023).
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ def softmax(
     *,
     subtract_max: bool = True,
 ) -> NDArray[np.float32]:
-    """Cast logits to `fmt`, and return their softmax over the last axis: FP32, in the shape of x.
+    """Cast logits to `fmt`, and return their softmax over the last axis, in FP32 and in the shape of x.
 
-    HFP8 section 2.3: each row becomes x' = x - max(x), in at least 16 bits (here FP32), before the cast. The
-    largest logit is then exactly 0, and logits near it are in the format's finest range. Without `subtract_max`, x
-    itself is cast, and the largest logits become equal. The paper does not say how exp, sum and division are
-    computed; here they are in float64.
+    In HFP8 section 2.3, each row becomes x' = x - max(x) before the cast, in at least 16 bits. fp9 uses FP32. The
+    largest logit is then exactly 0, and logits near the largest are in the format's finest range. Without
+    `subtract_max`, x is cast directly, and the largest logits may become equal. The paper does not define the precision
+    of exp, sum and division. fp9 uses float64.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
     """
@@ -55,14 +54,14 @@ def softmax(
 class BatchNorm:
     """Batch normalisation at inference, in FP32: (x - mean) / sqrt(var + eps) * gamma + beta.
 
-    x is (n, channels, ...). While `retune_bn` runs, the statistics of each batch are collected and used to
-    normalise it.
+    x is (n, channels, ...). While `retune_bn` runs, every batch is normalised with its own statistics, and the
+    statistics are collected.
     """
 
     def __init__(
         self, mean: ArrayLike, var: ArrayLike, gamma: ArrayLike = 1.0, beta: ArrayLike = 0.0, eps: float = 1e-5
     ) -> None:
-        """Set `mean`, `var`, `gamma` and `beta`, each (channels,).
+        """Set the parameters `mean`, `var`, `gamma` and `beta`, each of shape (channels,).
 
         Raises ValueError for different shapes, and for a variance below 0.
         """
@@ -78,7 +77,7 @@ class BatchNorm:
         self.collected: list[tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
 
     def __call__(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the normalised x, in the shape of x. Raises ValueError for another number of channels."""
+        """Return the normalised x, in the shape of x. Raises ValueError for a wrong number of channels."""
         if x.ndim < 2 or x.shape[1] != self.mean.size:
             raise ValueError(f"x of shape {x.shape} given; give (n, {self.mean.size}, ...)")
         mean, var = self.mean, self.var
@@ -102,16 +101,15 @@ class BatchNorm:
 
 
 def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], batches: Batches) -> None:
-    """Measure the inputs of batch norms while `model` runs in its inference precision.
+    """Re-tune batch norms: replace their statistics by the statistics of their inputs in `model`.
 
-    Use them as the new statistics.
+    `model` runs in its inference precision. In HFP8 section 3, forward passes over unlabelled training data give a new
+    mean and variance, and gamma and beta do not change. The paper uses "2 % of a single epoch". For a small data set,
+    use all data. The paper does not define the averaging. Like torch with momentum None, fp9 averages the means and the
+    unbiased variances over the batches. All layers are re-tuned at once, and every batch is normalised by its own
+    statistics.
 
-    HFP8 section 3: forward passes over unlabelled training data give a new mean and variance; gamma and beta do not
-    change. The paper uses "2 % of a single epoch". Use all of a small data set. The paper does not define the
-    averaging. Here it is as in torch with momentum None: means and unbiased variances are averaged over batches.
-    All layers are re-tuned at once, and each batch is normalised by its own statistics.
-
-    `model` is called with each batch and calls the `norms`. If anything fails, no statistics change. Raises
+    `model` is called with each batch and calls the `norms`. After an error, the statistics are unchanged. Raises
     ValueError for no batches, for a norm that the model does not call, and for values that are not finite.
     """
     for norm in norms:
@@ -139,11 +137,11 @@ def _averages(number: int, norm: BatchNorm) -> tuple[NDArray[np.float32], NDArra
 
 
 def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32]:
-    """Return factors s (in,) that move outliers from activations x (..., in) to weights w (out, in).
+    """Return the factors s (in,) that move outliers from activations x (..., in) to weights w (out, in).
 
-    Dividing x and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant: s_j = max|x_j|^alpha
-    / max|w_j|^(1 - alpha). Its 0.5 is the default, since HiF8 (section 4.2) gives no value. The factor is 1 for a
-    channel whose activations or weights are all zero.
+    Dividing x by s and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant defines s_j =
+    max|x_j|^alpha / max|w_j|^(1 - alpha). The default alpha is SmoothQuant's 0.5, because HiFloat8 (section 4.2) gives
+    no value. The factor is 1 for a channel whose activations or weights are all zero.
 
     Raises ValueError for shapes that do not fit, an alpha outside 0..1, and numbers that are not finite.
     """

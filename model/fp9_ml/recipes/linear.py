@@ -1,10 +1,10 @@
-"""Linear layer under a recipe: operands are cast by role, and an engine computes each of the three products.
+"""Linear layer under a recipe: operands are cast to 8 bits, and an accumulator model adds the products.
 
-y = x w^T with x (..., in) and w (out, in), as in torch; dx = g w, dw = g^T x. An operand is multiplied by its scale
-factor before the cast. After the engine, the product is divided by both factors, in float64 with one rounding to
-FP32. If a factor is a power of two, the scaling causes no further rounding. Any other factor, as in Transformer
-Engine, is multiplied in FP32 before the cast, which adds a rounding. The inverse of such a factor is also rounded
-to FP32.
+The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. The backward pass computes dx = g w and dw
+= g^T x. An operand is multiplied by its scale factor before the cast. After the accumulation, the product is divided by
+both factors, in float64 with one rounding to FP32. If a factor is a power of two, the scaling causes no further
+rounding. Any other factor, as in Transformer Engine, is multiplied in FP32 before the cast, which adds a rounding. The
+inverse of such a factor is also rounded to FP32.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class LayerState:
-    """Scales of the three operands of a layer. Every layer of a network has its own state."""
+    """Scales of the three operands of a layer. Every layer of a network has a separate state."""
 
     def __init__(self, recipe: Choices) -> None:
         self.scalers: dict[Role, Scaler] = {}
@@ -42,11 +42,11 @@ class LayerState:
 
     @property
     def remembers(self) -> bool:
-        """Return whether any scale factor is computed from tensors of earlier passes."""
+        """Return whether a scale factor depends on tensors of earlier passes."""
         return any(scaler.remembers for scaler in self.scalers.values())
 
     def state_dict(self) -> State:
-        """Return a copy of the state, by role. `json.dumps` writes it without loss."""
+        """Return a copy of the scales' states, by role. `json.dumps` writes the dictionary without loss."""
         return {role.value: scaler.state_dict() for role, scaler in self.scalers.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -67,10 +67,10 @@ class LayerState:
 
 @dataclass(frozen=True)
 class Operand:
-    """Operand of an engine: codes of `format`, which represent a tensor times `factor`.
+    """Operand of an accumulator: codes in `format` that represent a tensor times `factor`.
 
-    Without a format, `codes` are FP32 numbers and the factor is 1. If two products use the tensor, they share
-    `prepared` (`fp9.operand`).
+    Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` is the operand as `fp9.operand` prepares
+    it for `fp9.matmul`. Two products that use the same tensor share `prepared`.
     """
 
     codes: NDArray[Any]
@@ -88,7 +88,7 @@ class Operand:
         return Operand(self.codes.swapaxes(-1, -2), self.format, self.factor, self.prepared and self.prepared.mT)
 
     def numbers(self) -> NDArray[np.float32]:
-        """Decode the codes, and divide by the factor. The result is FP32."""
+        """Return the FP32 numbers of the tensor: the decoded codes divided by the factor."""
         if self.format is None:
             return self.codes
         return unscaled(decode(self.codes, self.format), self.factor)
@@ -98,9 +98,9 @@ class Operand:
 class Saved:
     """Data from a forward pass for the backward pass: operands (n, in) and (out, in), and the shape of x.
 
-    `product` holds the codes of the forward engine's output (n, out), or FP32 numbers if there is no engine.
-    `earlier` holds the gradient's scale factor from the first backward pass. If the backward pass runs again, it uses
-    this factor, and does not update a scale that depends on earlier tensors.
+    `product` holds the codes of the forward product (n, out), or FP32 numbers if the host computed the product.
+    `earlier` holds the gradient's scale factor from the first backward pass. A repeated backward pass uses this factor,
+    and does not update a scale that depends on earlier tensors.
     """
 
     recipe: Choices
@@ -122,8 +122,8 @@ class Saved:
 class Backward:
     """Result of the backward pass: the cast gradient (n, out), the codes of both products, and their numbers.
 
-    `dx_product` (n, in) and `dw_product` (out, in) are codes of the engines' outputs (FP32 numbers if there is no
-    engine). `dx` and `dw` are FP32 in the shapes of x and w.
+    `dx_product` (n, in) and `dw_product` (out, in) are codes in the output formats of the engines. If the host computed
+    a product, they are FP32 numbers. `dx` and `dw` are FP32 numbers in the shapes of x and w.
     """
 
     gradient: Operand
@@ -145,17 +145,16 @@ def linear(
 ) -> tuple[NDArray[np.float32], Saved]:
     """Compute y = x w^T for x (..., in) and w (out, in).
 
-    Return y (..., out) in FP32, and data for the backward pass.
+    Return y (..., out) in FP32, and data for the backward pass. If w has more axes, (..., out, in), each matrix
+    multiplies the matrix of x (..., n, in) with the same index, as in attention. The scales then belong to whole
+    tensors.
 
-    If w has more axes, (..., out, in), each matrix multiplies its own x (..., n, in), as in attention. The scales
-    then belong to whole tensors.
+    `state` holds the scales of the layer. None creates new scales, as in a first step. With `training` false, the
+    scales are read but not updated. `random` gives the random bits for stochastic rounding. `earlier` holds the factors
+    (`Saved.factors`) of an earlier pass with the same operands. A scale with memory then uses its earlier factor, and
+    is not updated again.
 
-    `state` holds the scales of this layer (None: new scales, as in a first step). With `training` false they are
-    read but not updated. `random` gives the random bits for stochastic rounding. `earlier` holds the factors of an
-    earlier pass with the same operands (`Saved.factors`). This pass repeats it: scales with memory are not updated
-    again.
-
-    Raises ValueError for shapes that do not fit, TypeError for operands that are not numbers.
+    Raises ValueError for shapes that do not fit, and TypeError for operands that are not numbers.
     """
     many, shape = np.ndim(w) > 2, np.shape(x)
     rows, weights = _matrices(x, "x", many), _matrices(w, "w", many)
@@ -175,10 +174,8 @@ def linear(
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
     """Compute both backward products of a layer. g (..., out) is the gradient of the loss with respect to y.
 
-    A repeated backward pass uses the gradient's scale factor of the first pass, if this scale depends on earlier
-    tensors.
-
-    Raises ValueError for a g of another shape, TypeError for a g that is not numbers.
+    If the gradient's scale depends on earlier tensors, a repeated backward pass uses the scale factor of the first
+    pass. Raises ValueError for a g of the wrong shape, and TypeError for a g that does not hold numbers.
     """
     recipe = saved.recipe
     expected = (*saved.shape[:-1], saved.w.codes.shape[-2])
@@ -205,11 +202,10 @@ def quantised(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> Operand:
-    """Cast FP32 numbers to the format of a role. With `training`, the scale of the role is updated from the
-    numbers.
+    """Cast FP32 numbers to the format of a role.
 
-    `earlier` can hold a factor for the role. A scale that depends on earlier tensors then uses this factor, and is
-    not updated.
+    With `training`, the scale of the role is updated from the numbers. `earlier` can hold a factor for the role. A
+    scale that depends on earlier tensors then uses this factor, and is not updated.
     """
     fmt = recipe.format_of(role)
     if fmt is None:
@@ -226,16 +222,20 @@ def quantised(
 
 
 def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
-    """Return the codes of x times a factor. A power of two is applied exactly, so the result is rounded once.
+    """Return the codes of x times a factor.
 
-    For another factor, the product is first rounded to FP32, then to the format.
+    A power of two is applied exactly, so the result is rounded once. With any other factor, the product is rounded
+    first to FP32, then to the format.
     """
     numbers, exponent = taken(x, factor)
     return np.asarray(encode(numbers, fmt, scale=-exponent, **policy))
 
 
 def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], int]:
-    """Return the input for a cast of x times a factor: FP32 numbers, and an exponent e. The cast multiplies by 2^e."""
+    """Split the scaling of x by a factor into FP32 numbers and an exponent e for the cast.
+
+    The cast of the returned numbers multiplies by 2^e.
+    """
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
         return x, exponent - 1
@@ -244,7 +244,7 @@ def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], i
 
 
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
-    """Multiply a (M, K) by b (K, N), and return the codes of the engine's output.
+    """Multiply a (M, K) by b (K, N), and return the codes of the product in the engine's output format.
 
     If the host computes the product, return FP32 numbers.
     """
@@ -258,7 +258,7 @@ def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDA
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
     """Divide numbers by factors in float64, and round once to FP32.
 
-    If the inverse of a factor is inexact, the numbers are multiplied by the inverse rounded to FP32.
+    Every factor is replaced by its inverse, rounded to FP32. The inverse of a power of two is exact.
     """
     scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
     if scaling == 1:
@@ -289,7 +289,7 @@ def _rounded(
 
 
 def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
-    """Return x as contiguous FP32. Unless `many`, all axes but the last are merged into one."""
+    """Return x as a contiguous FP32 array. Unless `many` is true, all axes but the last are merged."""
     array = as_numbers(x)
     if array.ndim < 2:
         raise ValueError(f"{what} of shape {array.shape} given; give at least two axes")
@@ -299,8 +299,9 @@ def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
 
 
 def gradients_are_finite(*gradients: NDArray[Any]) -> tuple[bool, float]:
-    """Return whether all gradients are finite, and their largest magnitude. Both are arguments of
-    `LossScaler.update`.
+    """Return whether all gradients are finite, and their largest magnitude.
+
+    Both values are arguments of `LossScaler.update`.
     """
     finite = all(bool(np.isfinite(g).all()) for g in gradients)
     return finite, max((amax(g) for g in gradients), default=0.0)

@@ -1,9 +1,8 @@
-"""Loss scaling: rules as records, and scalers that apply a rule step by step.
+"""Loss scaling rules as records, and scalers that apply a rule step by step.
 
-`rule.start(fmt)` returns the scaler of a training run whose gradients are cast to `fmt`. The loss is multiplied by
-`scale`. Gradients are divided by it after the backward pass. `update` says whether the optimiser takes the step.
-
-Source of `Backoff`: the documentation of PyTorch's `torch.amp.GradScaler`.
+`rule.start(fmt)` returns the scaler of a training run whose gradients are cast to `fmt`. The loss is multiplied by the
+scaler's `scale`. After the backward pass, the gradients are divided by `scale`. `update` returns whether the optimiser
+takes the step. The source of `Backoff` is the documentation of PyTorch's `torch.amp.GradScaler`.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ FP32_SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 class LossScaler(Stateful, abc.ABC):
-    """Scaler of the loss in a training run. `update` changes its scale after each step."""
+    """Scaler of the loss in a training run. `update` changes the scale after each step."""
 
     scale: float
-    """Factor by which the loss is multiplied in this step, an FP32 number."""
+    """FP32 factor by which the loss is multiplied in the current step."""
 
     @abc.abstractmethod
     def update(self, finite: bool, amax: float | None = None) -> bool:
-        """Observe a step, and set the scale of the next. Return whether the optimiser takes the step or drops it.
+        """Observe a step, and set the scale of the next step. Return whether the optimiser takes the observed step.
 
-        `finite` is whether the loss and all gradients are finite. `amax` is the largest magnitude of all weight
+        `finite` states whether the loss and all gradients are finite. `amax` is the largest magnitude of all weight
         gradients after division by the scale. Only `LogMax` needs `amax`.
         """
 
@@ -49,11 +48,11 @@ class LossRule(abc.ABC):
 
     @abc.abstractmethod
     def start(self, fmt: Format) -> LossScaler:
-        """Return a scaler for a run whose gradients are cast to `fmt`."""
+        """Return a loss scaler for a training run whose gradients are cast to `fmt`."""
 
 
 def check_positive(kind: str, **numbers: float | None) -> None:
-    """Raise ValueError for a number that is not above zero or not within FP32. None is accepted."""
+    """Raise ValueError for a number that is not positive or not within the range of FP32. None is accepted."""
     for name, number in numbers.items():
         if number is not None and not FP32_SMALLEST <= number <= FP32_MAX:
             raise ValueError(f"{kind}: {name}={number} given; give a number above zero that FP32 has room for")
@@ -61,7 +60,7 @@ def check_positive(kind: str, **numbers: float | None) -> None:
 
 @dataclass(frozen=True)
 class Constant(LossRule):
-    """Constant scale. Steps that are not finite are dropped. Wang et al. (NeurIPS 2018) use 1000."""
+    """Constant loss scale. A step with an infinity or NaN is dropped. Wang et al. (NeurIPS 2018) use 1000."""
 
     kind: ClassVar[str] = "constant"
     scale: float = 1.0
@@ -85,13 +84,12 @@ class _ConstantScaler(LossScaler):
 
 @dataclass(frozen=True)
 class Backoff(LossRule):
-    """Scale that is multiplied by `growth` after `window` consecutive finite steps.
+    """Loss scaling rule that multiplies the scale by `growth` after `window` consecutive finite steps.
 
-    After a step that is not finite, the scale is multiplied by `backoff`, and the step is dropped.
-
-    The defaults are the defaults of `torch.amp.GradScaler`, and the scales are bit-identical to torch's: products
-    are in FP32 and never grow beyond the range of FP32. `largest` is an upper limit (Apex: 2^24). If the scale
-    falls to zero, ValueError is raised: the loss is then not finite for another reason. torch continues with 0.
+    After a step with an infinity or NaN, the scale is multiplied by `backoff`, and the step is dropped. The defaults
+    and the scales are those of `torch.amp.GradScaler`, bit for bit: the scale is an FP32 number and does not grow
+    beyond FP32's range. `largest` is an upper limit (Apex: 2^24). A scale that falls to zero raises ValueError, because
+    the infinity or NaN then has another cause. torch continues with a scale of 0.
     """
 
     kind: ClassVar[str] = "backoff"
@@ -133,7 +131,7 @@ class _BackoffScaler(LossScaler):
 
 
 def grown(scale: float, factor: float, largest: float | None = None) -> float:
-    """Return scale * factor in FP32, at most `largest`. If the product overflows FP32, return `scale`."""
+    """Return scale * factor in FP32, limited to `largest`. If the product overflows FP32, return `scale`."""
     with np.errstate(over="ignore"):
         product = float(np.float32(scale * factor))
     product = product if math.isfinite(product) else scale

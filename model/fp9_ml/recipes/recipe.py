@@ -1,4 +1,4 @@
-"""Recipe: the format of each tensor, the engine of each product, and the scaling of tensors and loss."""
+"""Training recipe: the format of each tensor, the accumulator of each product, and the scaling rules."""
 
 from __future__ import annotations
 
@@ -24,29 +24,30 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_OPERAND_BITS = 16
-"""Width of the widest operand that an engine accepts, in bits."""
+"""Width of the widest operand format that an engine accepts, in bits."""
 
 _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Recipe: formats by role, an engine for each of the three products, and the scaling of tensors and loss.
+    """Training recipe: a format for each tensor, an engine for each product, and the scaling of tensors and loss.
 
     `activations`, `weights` and `gradients` are the formats to which these tensors are cast before multiplication.
-    The gradients are those of the loss with respect to the outputs. `forward`, `dgrad` and `wgrad` are the engines
-    of the products. A product without an engine (None) is computed by the host in FP32, with an order of sums that
-    is not fixed. A role without a format is not cast, and is allowed only in such products. `output` is the format
-    of the results of `forward` and `dgrad` after unscaling (None: as the engine gives them). `weight_gradients` is
-    the format of the result of `wgrad`.
+    `gradients` is the format of the loss's gradients with respect to the layer's outputs. `forward`, `dgrad` and
+    `wgrad` are the engines (accumulator models) of the three products. The host computes a product without an engine
+    (None) in FP32, in an order that is not fixed. A tensor without a format is not cast. Only products without an
+    engine accept a tensor that is not cast. `output` is the format of the results of `forward` and `dgrad` after
+    unscaling. None keeps the engine's output format. `weight_gradients` is the format of the result of `wgrad`.
 
-    `scale` applies to each of the three roles separately, `loss` to the run. `rounding` and `overflow` apply to
-    casts of activations and weights, `backward_rounding` and `gradient_overflow` to gradients. A rounding of None
-    is the format's default. With overflow "inf", loss scaling detects an overflow. "saturate" clips.
+    `scale` is the scaling rule of each tensor, and `loss` is the scaling rule of the loss. `rounding` and `overflow`
+    apply to casts of activations and weights. `backward_rounding` and `gradient_overflow` apply to casts of gradients.
+    A rounding of None is the format's default. With the overflow policy "inf", loss scaling detects an overflow. The
+    policy "saturate" clips.
 
-    `first`, `last` and `depthwise` are the formats of all operands in such layers; None treats them as all other
-    layers. `layer(place)` returns the recipe of such a layer. Formats, engines, rules and choices may be given by
-    name.
+    `first`, `last` and `depthwise` are the formats of all operands in the first layer, the last layer and depthwise
+    layers. With None, the layer uses the formats of all other layers. `layer(place)` returns the recipe of a first,
+    last or depthwise layer. Formats, engines, scaling rules and policies may be given by name.
 
     Raises ValueError for fields that do not fit together.
 
@@ -123,17 +124,17 @@ class Recipe:
     # --- questions ----------------------------------------------------------------------------------------------
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the operand is cast. Return None if the operand is not cast."""
+        """Return the format to which the tensor of a role is cast. Return None if the tensor is not cast."""
         found: Format | None = getattr(self, role.value)
         return found
 
     def engine_of(self, product: Product) -> Engine | None:
-        """Return the engine that computes a product. Return None if the host computes it in FP32."""
+        """Return the engine that computes a product. Return None if the host computes the product in FP32."""
         found: Engine | None = getattr(self, product.value)
         return found
 
     def policy(self, role: Role) -> CastPolicy:
-        """Return the rounding and overflow policy with which the operand is cast."""
+        """Return the rounding and overflow policy with which the tensor of a role is cast."""
         if role is Role.GRADIENTS:
             return CastPolicy(self.backward_rounding, self.gradient_overflow)
         return CastPolicy(self.rounding, self.overflow)
@@ -141,9 +142,8 @@ class Recipe:
     def layer(self, place: Place | str) -> Recipe:
         """Return the recipe for a first, last or depthwise layer.
 
-        If this recipe has no special format for such a layer, return this recipe.
-
-        A special layer has one format for all operands, no scales, and the same engines.
+        In the returned recipe, all operands have the special layer's format and no scales. The engines are the same.
+        Without a format for the special layer, this recipe is returned.
         """
         where = choice(Place, place, "place")
         fmt: Format | None = None if where is Place.INNER else getattr(self, where.value)
@@ -158,12 +158,12 @@ class Recipe:
         )
 
     def units(self) -> dict[str, tuple[str, ...]]:
-        """Return the catalogue units that compute each cast and each product of the recipe bit-exactly, by name.
+        """Return the names of the catalogue units that compute each cast and each product of the recipe bit-exactly.
 
-        A unit for a cast supports the role's source, target, rounding and overflow. The unit also has a scale input
-        if tensors are scaled by powers of two. Other factors are multiplied in FP32 before the cast, so they need
-        an FP32 source. A unit for a product computes steps of the engine on both formats. The unit can also be of a
-        family with the bias on a port. An empty tuple means that the catalogue has no such unit. Products that the
+        A unit for a cast supports the source, target, rounding and overflow policy. If tensors are scaled by powers of
+        two, the unit also has a scale input. Other scale factors are multiplied in FP32 before the cast, so they need
+        an FP32 source. A unit for a product computes steps of the engine on both formats. A unit with a bias port fits
+        any bias of its format's family. An empty tuple means that the catalogue has no matching unit. Products that the
         host computes have no entry.
         """
         found = {}
@@ -199,11 +199,11 @@ class Recipe:
     # --- use ------------------------------------------------------------------------------------------------------
 
     def state(self) -> LayerState:
-        """Return the initial scales for one layer."""
+        """Return the initial scales of one layer."""
         return LayerState(self)
 
     def loss_scaler(self) -> LossScaler:
-        """Return the loss scaler for gradients in the recipe's format. Without a format, gradients are FP16."""
+        """Return the loss scaler for gradients in the recipe's format. Without a format, the gradients are FP16."""
         return self.loss.start(self.gradients or _FP16)
 
     def linear(
@@ -218,18 +218,18 @@ class Recipe:
     ) -> tuple[NDArray[np.float32], Saved]:
         """Compute y = x w^T for a linear layer. Return y and data for the backward pass.
 
-        See `fp9_ml.recipes.linear.linear`.
+        The parameters are described in `fp9_ml.recipes.linear.linear`.
         """
         return linear(self, x, w, state, training=training, random=random, earlier=earlier)
 
     def linear_backward(self, g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
-        """Compute both backward products of a linear layer. See `fp9_ml.recipes.linear.linear_backward`."""
+        """Compute both backward products of a linear layer, as `fp9_ml.recipes.linear.linear_backward` does."""
         return linear_backward(g, saved, random=random)
 
     # --- text ---------------------------------------------------------------------------------------------------
 
     def spelled(self) -> dict[str, str]:
-        """Return every field as text. The text can be read back to the same value."""
+        """Return every field as text, by name. Reading a text gives the field's value."""
         return {field.name: word(getattr(self, field.name)) for field in fields(self)}
 
     def __str__(self) -> str:

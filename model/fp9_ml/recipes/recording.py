@@ -1,8 +1,7 @@
-"""Recording of a training step in a file: the numbers and codes of operands, and the products of layers.
+"""Recording of a training step in a file: operands, casts and products of layers.
 
-The file holds the codes that the run used, so that hardware can be tested with them: `fp9 vectors export UNIT
---from
-run.npz`.
+The file holds the codes that the training used. The command `fp9 vectors export UNIT --from run.npz` converts the codes
+to test vectors for hardware.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _KIND = "fp9 recording 1"
 
 @dataclass(frozen=True)
 class Recorded:
-    """One product of a layer: codes of the operands (M, K) and (K, N), and of the engine's output (M, N)."""
+    """Product of a layer: codes of the operands (M, K) and (K, N), and of the engine's output (M, N)."""
 
     layer: str
     product: Product
@@ -42,7 +41,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class RecordedCast:
-    """Cast of one operand. FP32 numbers (n,) are multiplied by 2^exponent and cast to codes (n,)."""
+    """Cast of one operand: the FP32 numbers (n,) are multiplied by 2^exponent and cast to the codes (n,)."""
 
     layer: str
     role: Role
@@ -56,24 +55,24 @@ class RecordedCast:
 
 @dataclass
 class Recording:
-    """Products of selected layers, in the order of computation, and the casts of their operands."""
+    """Products of selected layers in the order of computation, and the casts of their operands."""
 
     products: list[Recorded] = field(default_factory=list)
     casts: list[RecordedCast] = field(default_factory=list)
 
     def forward(self, layer: str, saved: Saved, x: ArrayLike | None = None, w: ArrayLike | None = None) -> None:
-        """Record the forward product of a layer. If x and w are given, record their casts too.
+        """Record the forward product of a layer. If x and w are given, also record their casts.
 
-        Products of the host have no codes and are left out, as are casts with random bits. If w holds many
-        matrices, each product is recorded under the layer's name and its index. Raises ValueError for tensors that
-        do not belong to the product.
+        A product that the host computes has no codes and is left out. A cast with random bits is left out, too. If w
+        holds many matrices, each product is recorded under the layer's name and the index of the matrix. Raises
+        ValueError for tensors that do not belong to the product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]
         self._keep(layer, saved, Product.FORWARD, saved.x, saved.w.transposed, saved.product)
 
     def backward(self, layer: str, saved: Saved, back: Backward, g: ArrayLike | None = None) -> None:
-        """Record the two backward products of a layer. If the gradient g is given, record its cast too."""
+        """Record the two backward products of a layer. If the gradient g is given, also record its cast."""
         e = back.gradient
         self.casts += _cast(layer, saved, Role.GRADIENTS, g, e)
         self._keep(layer, saved, Product.DGRAD, e, saved.w, back.dx_product)
@@ -89,7 +88,7 @@ class Recording:
             self.products.append(Recorded(name, product, one, other, chosen, result[place]))
 
     def save(self, path: Path | str) -> None:
-        """Write products and casts to a .npz file, atomically.
+        """Write the products and casts to a .npz file, atomically.
 
         Raises ValueError if nothing was recorded, and for a format or an engine without a name.
         """
@@ -151,7 +150,7 @@ def _cast(layer: str, saved: Saved, role: Role, tensor: ArrayLike | None, operan
 def read_recording(path: Path | str) -> Recording:
     """Read a recording from a file.
 
-    Raises ValueError for a file without a recording, OSError if the file cannot be read.
+    Raises ValueError for a file without a recording, and OSError if the file cannot be read.
     """
     data = Path(path).read_bytes()
     try:

@@ -1,6 +1,6 @@
-"""Learners in a ring, in one process.
+"""Ring of learners in one process, which reduces gradients in 16 bits and gathers weights in 8 bits.
 
-Gradients are reduced in 16 bits, and weights are gathered in 8 (HFP8, table 2).
+Source: HFP8 (Sun et al., NeurIPS 2019), table 2.
 """
 
 from __future__ import annotations
@@ -22,20 +22,18 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_HOP_BITS = 16
-"""Maximum width of a format for hops, in bits. The sum is also an operand of an engine, which limits the width."""
+"""Maximum width of a gradient format between learners, in bits, since an engine adds the gradients."""
 
 
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
     """Add the gradients (size,) of all learners around a ring.
 
-    Return the sums as N slices of codes in the format `hop`.
-
-    Learner i owns slice i. Each learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and travels
-    around the ring to learner i. Every learner on this route adds its own gradient exactly, and rounds the sum once
-    to `hop`.
+    Return one slice of sums for each of the N learners, as codes in the format `hop`. Learner i owns slice i. Each
+    learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and travels around the ring to learner i.
+    Every learner on this route adds its gradient exactly, and rounds the sum once to `hop`.
 
     Raises ValueError for gradients of different shapes, more learners than elements, and a `hop` that is not an
-    accumulator of at most 16 bits.
+    accumulator format of at most 16 bits.
     """
     fmt = hop_format(hop)
     shares = [share(g, fmt) for g in gradients]
@@ -52,7 +50,7 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
 
 
 def hop_format(hop: Format | str) -> Format:
-    """Return the format for hops. Raises ValueError if the format is not an accumulator of at most 16 bits."""
+    """Return the format in which gradients travel between learners. Raises ValueError for more than 16 bits."""
     fmt = format(hop)
     if fmt.bits > MAX_HOP_BITS:
         raise ValueError(
@@ -62,29 +60,29 @@ def hop_format(hop: Format | str) -> Format:
 
 
 def route(owner: int, learners: int) -> list[int]:
-    """Return the learners that a slice visits, from the learner after its owner to the owner."""
+    """Return the learners that a slice visits, from the learner after the slice's owner to the owner."""
     return [(owner + hops) % learners for hops in range(1, learners + 1)]
 
 
 def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Cast a learner's gradient to the format of hops."""
+    """Cast a learner's gradient to the format in which gradients travel between learners."""
     return np.asarray(encode(np.asarray(as_numbers(gradient), np.float32), fmt, overflow="inf"))
 
 
 def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the codes of a + b, rounded once. The sum is computed as a fused multiply-add, a x 1 + b."""
+    """Return the codes of a + b, rounded once. The sum is computed as the fused multiply-add a x 1 + b."""
     engine = Engine("hop", Result(fmt, fmt.default_rounding))  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
     return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b, format_c=fmt))
 
 
 def reduced(codes: NDArray[Any], fmt: Format, divisor: int) -> NDArray[np.float32]:
-    """Decode a reduced slice, and divide its numbers by `divisor` in FP32."""
+    """Decode a reduced slice of gradients, and divide the numbers by `divisor` in FP32."""
     return decode(codes, fmt).astype(np.float32) / np.float32(divisor)
 
 
 def slices(size: int, learners: int) -> list[slice]:
-    """Split the weights into one slice for each learner. The slices are as equal in size as possible.
+    """Split the weights into one slice for each learner. The sizes of the slices differ by at most one.
 
     Raises ValueError for more learners than weights.
     """
@@ -99,25 +97,22 @@ def slices(size: int, learners: int) -> list[slice]:
 Optimizer = Callable[[int, "NDArray[np.float32]"], "NDArray[np.float32]"]
 """Function that returns the update of a learner's weights.
 
-The function takes the learner's number and its slice of the reduced gradients.
+The arguments are the learner's number and the learner's slice of the reduced gradients.
 """
 
 
 class Ring:
-    """N learners in one process that share 8-bit weights (HFP8 table 2). Each learner owns 1/N of the weights.
+    """Ring of N learners in one process that share 8-bit weights (HFP8 table 2). Each learner owns 1/N of the weights.
 
-    A step first reduces and scatters the gradients in the format `hop` (1-6-9). Each learner then updates its slice
-    by `rule` and stores its residual. Finally every learner gathers the new 8-bit codes. The paper does not define
-    two details. Here `mean` divides the sums by N in FP32, and a sum is rounded at every hop.
+    A step first reduces and scatters the gradients in the format `hop`, by default 1-6-9. Each learner then updates its
+    slice of the weights by `rule` and stores the residual. Finally every learner gathers the new 8-bit codes. The paper
+    does not define two details. In fp9, `mean` divides the sums by N in FP32, and a sum is rounded at every hop.
     """
 
     def __init__(
         self, rule: RoundOff, weights: ArrayLike, learners: int, hop: Format | str = "dlfloat16", mean: bool = True
     ) -> None:
-        """Set the initial weights (size,) for all learners.
-
-        Raises ValueError as `slices` does.
-        """
+        """Set the initial weights (size,) for all learners. Raises ValueError as `slices` does."""
         self.rule, self.hop, self.mean = rule, format(hop), mean
         codes, residual = rule.start(weights)
         if codes.ndim != 1:
@@ -128,15 +123,15 @@ class Ring:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the weights (size,) that the learners' codes represent."""
+        """Return the FP32 weights (size,) that the learners' codes represent."""
         return decode(self.copies[0], self.rule.weights).astype(np.float32)
 
     def step(
         self, gradients: Sequence[ArrayLike], optimizer: Optimizer, random: np.random.Generator | None = None
     ) -> None:
-        """Do one step with all learners. `gradients` are N arrays (size,), one from each learner.
+        """Take one step with all learners. `gradients` are N arrays (size,), one from each learner.
 
-        Raises ValueError as `reduce_scatter` and the rule do. The state is then unchanged.
+        Raises ValueError as `reduce_scatter` and the rule do. After an error, the state is unchanged.
         """
         if len(gradients) != len(self.parts):
             raise ValueError(f"{len(gradients)} gradients given; give one for each of the {len(self.parts)} learners")
@@ -155,13 +150,13 @@ class Ring:
     def bytes_per_weight(self) -> float:
         """Return the number of bytes that a learner sends in a step, divided by the number of weights.
 
-        For each weight, it sends (N-1)/N of a gradient in `hop` and (N-1)/N of an 8-bit code.
+        For each weight, a learner sends (N-1)/N of a gradient in `hop` and (N-1)/N of an 8-bit code.
         """
         share = (len(self.parts) - 1) / len(self.parts)
         return share * (self.hop.bits + self.rule.weights.bits) / 8
 
     def state_dict(self) -> State:
-        """Return the weights and residuals as lists of codes. `json.dumps` writes them without loss."""
+        """Return the weights and residuals as lists of codes. `json.dumps` writes the lists without loss."""
         return {
             "weights": self.copies[0].tolist(),
             "residuals": [None if r is None else r.tolist() for r in self.residuals],

@@ -12,7 +12,7 @@ from fp9_ml.recipes.scaling import ScaleRule
 
 
 class Role(Enum):
-    """Operands in the three products of a layer."""
+    """Tensors that are operands in a layer's three products."""
 
     ACTIVATIONS = "activations"
     WEIGHTS = "weights"
@@ -20,7 +20,7 @@ class Role(Enum):
 
 
 class Product(Enum):
-    """The three matrix products of a layer, each with its left and right operand."""
+    """The three matrix products of a layer, each with a left and a right operand."""
 
     FORWARD = "forward"
     DGRAD = "dgrad"
@@ -28,7 +28,7 @@ class Product(Enum):
 
     @property
     def operands(self) -> tuple[Role, Role]:
-        """Return the left and the right operand."""
+        """Return the left and the right operand of the product."""
         return _OPERANDS[self]
 
     @property
@@ -50,7 +50,7 @@ _PRODUCT_WORDS = {
 
 
 class Place(Enum):
-    """Special layers, for which a recipe may have another format."""
+    """Position of a layer for which a recipe may have a special format."""
 
     INNER = "inner"
     FIRST = "first"
@@ -63,7 +63,7 @@ class Choices(Protocol):
 
     @property
     def scale(self) -> ScaleRule:
-        """Return the scaling rule, which applies to each operand."""
+        """Return the scaling rule, which applies separately to each tensor."""
 
     @property
     def output(self) -> Format | None:
@@ -74,10 +74,10 @@ class Choices(Protocol):
         """Return the format to which the result of `wgrad` is rounded."""
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the operand is cast. Return None if the operand is not cast."""
+        """Return the format to which the tensor of a role is cast. Return None if the tensor is not cast."""
 
     def engine_of(self, product: Product) -> Engine | None:
-        """Return the engine that computes a product. Return None if the host computes it in FP32."""
+        """Return the engine that computes a product. Return None if the host computes the product in FP32."""
 
     def policy(self, role: Role) -> CastPolicy:
-        """Return the rounding and overflow policy with which the operand is cast."""
+        """Return the rounding and overflow policy with which the tensor of a role is cast."""

@@ -1,12 +1,12 @@
-"""Scales of tensors: rules as records, and scalers that apply a rule step by step.
+"""Scaling rules of tensors as records, and scalers that apply a rule step by step.
 
-A rule determines the factor of a tensor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In
-each step, `step(x)` returns the factor of x before its cast. amax is the largest magnitude in a tensor. amax
-ignores NaN, but not infinity. If amax is 0 or not finite, the factor does not change. The factor of `Current` is
-then 1.
+A rule determines a tensor's scale factor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In each
+step, `step(x)` returns the factor by which x is multiplied before the cast. amax is the largest magnitude in a tensor.
+amax ignores NaN, but not infinity. If amax is 0 or not finite, the factor does not change. The rule `Current` uses the
+factor 1 instead.
 
-Sources: Transformer Engine's `DelayedScaling` and `Float8CurrentScaling` (recipes and update kernel); HiFloat8
-(Luo et al., arXiv 2409.16626) section 5.1 for `Periodic`.
+The sources are Transformer Engine's `DelayedScaling` and `Float8CurrentScaling` (recipes and update kernel). The source
+of `Periodic` is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 FP32_MAX = float(np.finfo(np.float32).max)
 FP32_SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
 MAX_EXPONENT = BINARY32.bias
-"""Largest magnitude of an exponent, for factors that are powers of two."""
+"""Largest magnitude of an exponent of a power-of-two factor."""
 
 
 def amax(x: ArrayLike) -> float:
-    """Return the largest magnitude in a tensor, or 0 if it has no elements. NaN is ignored, but infinity is not."""
+    """Return the largest magnitude in a tensor, or 0 for an empty tensor. NaN is ignored, but infinity is not."""
     array = np.asarray(x)
     if array.size == 0:
         return 0.0
@@ -45,9 +45,9 @@ def amax(x: ArrayLike) -> float:
 def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
     """Return the factor that scales `largest` to `top`. Return None if `largest` is 0 or not finite in FP32.
 
-    With `power_of_two`, the factor is exactly 2^floor(log2(top / largest)). Otherwise the factor is top / largest
-    in FP32, as in Transformer Engine. Factors are limited to FP32's smallest normal and largest numbers (powers of
-    two to 2^-127 and 2^127).
+    With `power_of_two`, the factor is exactly 2^floor(log2(top / largest)). Otherwise the factor is top / largest in
+    FP32, as in Transformer Engine. Factors are limited to the range from FP32's smallest normal number to its largest
+    number. Powers of two are limited to the range from 2^-127 to 2^127.
     """
     with np.errstate(over="ignore"):
         narrow = np.float32(largest)
@@ -62,14 +62,17 @@ def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
 
 
 class Scaler(Stateful, abc.ABC):
-    """Scaler of one tensor. A scaler gives a factor in each step."""
+    """Scaler of one tensor, which returns a scale factor in each step."""
 
     @abc.abstractmethod
     def factor(self, x: ArrayLike) -> float:
-        """Return the factor of x in this step, without changing the state. Forward passes in evaluation use it."""
+        """Return the factor of x in this step, without changing the state.
+
+        Forward passes in evaluation mode call this method.
+        """
 
     def observe(self, x: ArrayLike) -> None:
-        """Observe the tensor x of this step, and go on to the next step."""
+        """Observe the tensor x of the current step, and go on to the next step."""
 
     def step(self, x: ArrayLike) -> float:
         """Return the factor of x, then observe x."""
@@ -89,7 +92,7 @@ class ScaleRule(abc.ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Return whether all factors are powers of two. A cast of the scaled tensor then rounds once."""
+        """Return whether all factors are powers of two. The cast of a scaled tensor then rounds only once."""
         return True
 
     @property
@@ -100,7 +103,7 @@ class ScaleRule(abc.ABC):
 
 @dataclass(frozen=True)
 class Fixed(ScaleRule):
-    """Constant factor 2^exponent. Raises ValueError for exponents outside -127..127."""
+    """Constant scale factor 2^exponent. Raises ValueError for exponents outside -127..127."""
 
     kind: ClassVar[str] = "fixed"
     exponent: int = 0
@@ -127,10 +130,10 @@ class _FixedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Current(ScaleRule):
-    """Factor from the tensor's own amax. The factor scales amax to `top` / 2^margin.
+    """Scale factor from the tensor's current amax, as in Transformer Engine's `Float8CurrentScaling`.
 
-    `top` is the format's largest number by default. This is Transformer Engine's `Float8CurrentScaling`. A factor
-    can be any FP32 number unless `power_of_two`. The factor is 1 for a tensor of zeros or with an infinity.
+    The factor scales amax to `top` / 2^margin. The default `top` is the format's largest number. The factor is an FP32
+    number, or a power of two if `power_of_two` is true. The factor is 1 for a tensor of zeros or with an infinity.
     """
 
     kind: ClassVar[str] = "current"
@@ -159,19 +162,19 @@ class _CurrentScaler(Scaler):
 
 
 ALGORITHMS = ("max", "most_recent")
-"""Ways to compute the delayed factor from the history."""
+"""Methods that compute the delayed factor from the history of amaxes."""
 
 
 @dataclass(frozen=True)
 class Delayed(ScaleRule):
-    """Factor from the amaxes of the last `history` steps, without the current step: (largest number / 2^margin) /
-    amax.
+    """Scale factor from the amaxes of the last `history` steps, as in Transformer Engine's `DelayedScaling`.
 
-    This is Transformer Engine's `DelayedScaling`. `algo` "max" takes the largest amax in the history, "most_recent"
-    the last. If this amax is 0 or not finite, the factor does not change. The first step has factor 1. In early
-    steps, the history is shorter. The cast clips values above the format's largest number. With `power_of_two`,
-    factors are 2^floor(log2((largest number) / amax) - margin), Transformer Engine's older rule. Otherwise factors
-    are any FP32 number, as in Transformer Engine's current rule.
+    The factor is (largest number / 2^margin) / amax. The current step is not part of the history. In early steps, the
+    history is shorter, and the first step has factor 1. `algo` "max" uses the largest amax in the history, and
+    "most_recent" uses the last amax. If this amax is 0 or not finite, the factor does not change. The cast clips values
+    above the format's largest number. With `power_of_two`, factors are 2^floor(log2((largest number) / amax) - margin),
+    which is Transformer Engine's older rule. Otherwise a factor is any FP32 number, as in Transformer Engine's current
+    rule.
     """
 
     kind: ClassVar[str] = "delayed"
@@ -227,12 +230,13 @@ class _DelayedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Periodic(ScaleRule):
-    """Power-of-two factor from the tensor's amax. The factor starts at 1, and is updated every `interval` steps.
+    """Power-of-two scale factor from the tensor's amax, updated every `interval` steps.
 
-    This is HiF8's per-tensor scaling in training (section 5.1: every 10 iterations, factors start at 1). The paper
-    says only "by a certain algorithm". Here amax is scaled into (top/2, top]. HiF8 has 3 fraction bits only up to
-    2^4, so `top` should not be the largest number. `top` is 8, and the seven binades below it have full precision.
-    Steps 0 to interval - 1 have the factor 1. Step `interval` is the first step whose amax is used.
+    Source: HiFloat8's per-tensor scaling in training (section 5.1), with an update every 10 iterations and a first
+    factor of 1. The paper does not define the algorithm. fp9 scales amax into (top/2, top]. HiFloat8 has 3 fraction
+    bits only up to 2^4, so `top` should not be the largest number. With the default `top` of 8, the seven binades below
+    `top` have full precision. Steps 0 to interval - 1 have the factor 1. Step `interval` is the first step whose amax
+    is used.
     """
 
     kind: ClassVar[str] = "periodic"
@@ -281,7 +285,7 @@ class Searched(ScaleRule):
 
 
 class SearchedScaler(Scaler):
-    """Scaler whose factor is set from outside."""
+    """Scaler whose factor is set by the caller."""
 
     remembers = ("last",)
 
@@ -308,4 +312,4 @@ def _top(fmt: Format, top: float | None, margin: int) -> float:
 
 
 SCALES: dict[str, type[ScaleRule]] = {rule.kind: rule for rule in (Fixed, Current, Delayed, Periodic, Searched)}
-"""Scaling rules by name."""
+"""Scaling rules of tensors, by name."""

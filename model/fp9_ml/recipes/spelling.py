@@ -1,6 +1,7 @@
-"""Text form of rules and changed records: `name(field=value,...)`, with parentheses inside values.
+"""Text form of scaling rules and changed recipes: `name(field=value,...)`, with nested parentheses.
 
-Numbers may be powers of two (`2^24`). Lists of numbers are in parentheses (`(1, 20, 50)`). None is `none`.
+A number may be written as a power of two (`2^24`). A list of numbers is written in parentheses (`(1, 20, 50)`). The
+text `none` stands for None.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ _Rule = TypeVar("_Rule")
 _CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _POWER = re.compile(r"2\^([+-]?\d+)")
 _LARGE = 1 << 12
-"""Powers of two from this number on are written as 2^N."""
+"""Smallest power of two that is written as 2^N."""
 
 
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
-    """Split `name(field=value,...)` into the name and the settings.
+    """Split a text `name(field=value,...)` into the name and the settings.
 
-    Raises ValueError for other text. The message names `what`.
+    Raises ValueError for a text of another form. The error message names `what`.
     """
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):
@@ -59,10 +60,7 @@ def _is_balanced(text: str) -> bool:
 
 
 def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
-    """Read a rule from a text such as "delayed(history=16)".
-
-    Raises ValueError for unknown names and fields, and for values that the rule does not accept.
-    """
+    """Read a scaling rule from a text such as "delayed(history=16)"."""
     name, settings = call(text, what)
     if name not in known:
         raise ValueError(f"{what} {name!r} is not known; choose one of {', '.join(known)}")
@@ -78,9 +76,7 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """Return a record as text. `rule` reads an equal record from this text. Fields with default values are left
-    out.
-    """
+    """Return a record as text, without fields that have default values. `rule` reads an equal record from the text."""
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)
     return f"{name}({settings})" if settings else name
@@ -94,9 +90,9 @@ def _fields(kind: type) -> tuple[Field[Any], ...]:
 
 
 def read(text: str, hint: object, where: str) -> object:
-    """Read a value from text. `hint` is the type of the field.
+    """Read the value of a field from text. `hint` is the type of the field.
 
-    A value is a number, a truth value, a text, a list of numbers, or None if the type allows None.
+    A value is a number, a truth value, a text, or a list of numbers. None is accepted if the type allows None.
     """
     if isinstance(hint, types.UnionType):
         options = typing.get_args(hint)
@@ -125,7 +121,7 @@ def _number(text: str, hint: object, where: str) -> int | float:
 
 
 def word(value: object) -> str:
-    """Return a value as text. `read` reads the same value from this text."""
+    """Return a value as text. `read` reads the same value from the text."""
     if isinstance(value, tuple):
         return f"({','.join(word(item) for item in value)})"
     if isinstance(value, float) and value.is_integer():

@@ -1,6 +1,6 @@
-"""Saved states: dictionaries of numbers, texts and lists.
+"""Saved states of scalers: dictionaries of numbers, texts and lists.
 
-A run that is restored from a state continues bit-exactly. A state can be written as JSON.
+A training run that is restored from a state continues bit-exactly. A state can be written as JSON.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ State = dict[str, Any]
 
 
 class Stateful:
-    """Object whose state can be saved.
+    """Base class of objects whose state can be saved.
 
-    The next steps of the object depend only on the attributes that `remembers` names.
+    `remembers` names the attributes on which the object's next steps depend.
     """
 
     remembers: ClassVar[tuple[str, ...]] = ()
 
     def state_dict(self) -> State:
-        """Return a copy of the state. `json.dumps` writes it without loss."""
+        """Return a copy of the state. `json.dumps` writes the dictionary without loss."""
         return {name: _copied(getattr(self, name)) for name in self.remembers}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError for a state of another object, or with impossible values. Nothing is changed then.
+        Raises ValueError for the state of another object, or for impossible values. After an error, nothing is changed.
         """
         check_keys(state, self.remembers, type(self).__name__)
         self.check_state(state)

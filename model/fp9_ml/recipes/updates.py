@@ -1,8 +1,8 @@
-"""Weights stored in 8 bits: the round-off residual update, and stochastic rounding.
+"""Update of weights that are stored in 8 bits, with a residual or with stochastic rounding.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. Here W - update - R is
-computed in FP32, from left to right, and so is W_t - W^_t. The caller computes the update, including momentum, in
-any precision.
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. fp9 computes W - update - R
+in FP32 from left to right, and W_t - W^_t in FP32. The caller computes the update, including momentum, in any
+precision.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RoundOff:
-    """Weights in 8 bits whose rounding error is stored and fed back (HFP8 table 3):
+    """Update rule for 8-bit weights that stores the rounding error and feeds it back (HFP8 table 3):
 
-    R_0 = 0;  W^_t = W_{t-1} - update - R_{t-1};  W_t = Q_W(W^_t);  R_t = Q_R(W_t - W^_t).
+    R_0 = 0; W^_t = W_{t-1} - update - R_{t-1}; W_t = Q_W(W^_t); R_t = Q_R(W_t - W^_t).
 
-    `weights` is the format of W. `residual` is the format of R, which must be finer ("Q_R higher precision than
-    Q_W"; 1-6-9 in the paper). None stores no residual, as in plain nearest or stochastic rounding (Wang et al.,
-    NeurIPS 2018). `rounding` None is the format's default. "sr" uses the random bits given to `step`.
+    `weights` is the format of W. `residual` is the format of R, which must be finer ("Q_R higher precision than Q_W";
+    1-6-9 in the paper). Without a residual (None), the rule only rounds, to nearest or stochastically (Wang et al.,
+    NeurIPS 2018). `rounding` None stands for the format's default rounding. The rounding "sr" uses the random bits that
+    `step` gets.
     """
 
     weights: Format
@@ -49,9 +50,10 @@ class RoundOff:
     def start(
         self, numbers: ArrayLike, random: np.random.Generator | None = None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Cast the initial weights. Return their codes and the codes of a zero residual, in the shape of `numbers`.
+        """Cast the initial weights. Return the weights' codes and the codes of a zero residual, in the shape of
+        `numbers`.
 
-        The second value is None for a rule without residual.
+        The second value is None for a rule without a residual.
         """
         codes = self._codes(np.asarray(as_numbers(numbers), dtype=np.float32), random)
         residual = None if self.residual is None else encode(np.zeros(codes.shape, np.float32), self.residual)
@@ -64,11 +66,11 @@ class RoundOff:
         update: ArrayLike,
         random: np.random.Generator | None = None,
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Subtract `update` from the weights. Return the new codes of weights and residual.
+        """Subtract `update` from the weights. Return the new codes of the weights and of the residual.
 
-        `update` holds numbers, in the shape of the weights. Raises ValueError for shapes that do not fit, and if
-        the residual is missing or not expected. Also raises it for an update that is not finite (drop the step),
-        and for stochastic rounding without `random`.
+        `update` holds numbers, in the shape of the weights. Raises ValueError for shapes that do not fit, and if the
+        residual is missing or not expected. Raises ValueError for an update that is not finite, and for stochastic
+        rounding without `random`. The caller must drop a step whose update is not finite.
         """
         codes = as_codes(weights, self.weights)
         change = np.asarray(as_numbers(update), dtype=np.float32)
