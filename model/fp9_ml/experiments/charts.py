@@ -1,4 +1,4 @@
-"""Charts of records. Conversion methods are drawn as points, and the biases of a format as curves."""
+"""Charts of measured claims: a conversion method is a point, and the biases of a format form a curve."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ _BIASED = re.compile(r"(\w+)\(bias=(-?\d+)\)")
 
 
 _LINE = 60
-"""Maximum number of characters in a line below the axes. A longer line would leave the picture."""
+"""Maximum number of characters in a line below the axes of a chart."""
 
 
 def draw(record: dict[str, Any]) -> str:
-    """Draw a record of `reproduce` as SVG, with medians over its seeds. The same record gives the same text."""
+    """Return an SVG chart of a record that `reproduce` returned, with medians over the seeds.
+
+    Equal records give identical SVG text.
+    """
     names = list(record["runs"][0]["values"])
     middle = {name: float(np.median([run["values"][name] for run in record["runs"]])) for name in names}
     curves: dict[str, list[tuple[int, float]]] = {}
@@ -57,7 +60,7 @@ def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict
 
 
 def _points(axes: Axes, values: dict[str, float]) -> None:
-    """Draw points with their values. A zero is drawn at the left edge, since a logarithmic axis cannot show zero."""
+    """Draw each value as a labelled point. A zero is drawn at the left edge, because the axis is logarithmic."""
     left = min(value for value in values.values() if value > 0) / 2
     shown = [max(value, left) for value in values.values()]
     axes.plot(shown, range(len(values)), "o", markersize=5)

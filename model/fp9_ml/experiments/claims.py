@@ -1,4 +1,4 @@
-"""Claims of papers: how they are measured here, and the limits (bars) for the measured values."""
+"""Papers' claims: how fp9 measures each claim, and the limits of the measured values."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ HIF8 = "HiFloat8 (Luo et al., arXiv 2409.16626)"
 HFP8 = "HFP8 (Sun et al., NeurIPS 2019)"
 GRAPHCORE = "Graphcore (Noune et al., arXiv 2206.02915)"
 WANG = "Wang et al. (NeurIPS 2018)"
-"""Names of papers, as the claims cite them."""
+"""Names of the papers, as the claims cite them."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Values of a quantity on consecutive seeds, from which a limit is computed. The first seed is `first`."""
+    """Values of a quantity on consecutive random seeds, from which a limit is computed.
+
+    `first` is the first seed.
+    """
 
     first: int
     found: tuple[float, ...]
 
     @property
     def text(self) -> str:
-        """Return a text with the seeds, the least, the median and the largest value."""
+        """Return a text that states the seeds and the smallest, median and largest value."""
         least, largest = min(self.found), max(self.found)
         seeds = f"seeds {self.first} to {self.first + len(self.found) - 1}"
         return f"{seeds}: {least:.3g} to {largest:.3g}, median {statistics.median(self.found):.3g}"
@@ -37,28 +40,29 @@ class Spread:
 
 @dataclass(frozen=True)
 class Bar:
-    """Limit for measured values. The quantity must be at most, or at least, this limit."""
+    """Limit of a measured quantity: an upper limit if `at_most` is true, otherwise a lower limit."""
 
     text: str
     quantity: Callable[[Values], float]
     limit: float
     at_most: bool
     spread: Spread | None = None
-    """Values from which the limit was computed, if any."""
+    """Values from which the limit was computed, or None."""
 
     def holds(self, values: Values) -> bool:
-        """Return whether the measured values meet the limit."""
+        """Return whether the measured values respect the limit."""
         found = self.quantity(values)
         return found <= self.limit if self.at_most else found >= self.limit
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Claim of a paper, with its source, its set-up, a measurement for one seed, and limits.
+    """Claim of a paper, with the source, the set-up, a measurement for one seed, and limits.
 
-    `measure` takes a seed, a progress callback, and a store for partial results. `quantity` describes the values.
-    Values named "PREFIX(bias=B)" are drawn as a curve over B. `minutes` is the time for one seed on one core. Only
-    a claim that is too slow for a test has `minutes`. For such a claim, the tests check only the stored record.
+    `measure` takes a random seed, a progress callback, and a store for partial results. `quantity` describes the
+    measured values in words. A chart draws the values named "PREFIX(bias=B)" as a curve over the bias B. `minutes` is
+    the run time for one seed on one core. `minutes` is 0 for a claim that is fast enough to be measured in a test. For
+    a slower claim, the tests check only the stored record.
     """
 
     name: str
@@ -72,34 +76,34 @@ class Claim:
 
 
 def at_most(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """Return a limit: the quantity must be at most `limit`."""
+    """Return an upper limit: the quantity must be at most `limit`."""
     return Bar(text, quantity, limit, True)
 
 
 def at_most_twice(text: str, quantity: Callable[[Values], float], spread: Spread) -> Bar:
-    """Return a limit: the quantity must be at most twice the largest value of a spread, rounded up to two decimals.
+    """Return an upper limit of twice the largest value of `spread`, rounded up to two decimals.
 
-    Errors of gradients have a distribution with a long tail. A limit at the mean plus three standard deviations of
-    ten seeds would fail on one seed in twenty.
+    The errors of gradients have a distribution with a long tail. A limit at the mean plus three standard deviations of
+    ten seeds would therefore fail on one seed in twenty.
     """
     return Bar(text, quantity, math.ceil(200 * max(spread.found)) / 100, True, spread)
 
 
 def at_least(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """Return a limit: the quantity must be at least `limit`."""
+    """Return a lower limit: the quantity must be at least `limit`."""
     return Bar(text, quantity, limit, False)
 
 
 def over(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that divides the value `first` by the value `second`."""
+    """Return a function that divides the measured value named `first` by the value named `second`."""
     return lambda v: v[first] / v[second]
 
 
 def value(name: str) -> Callable[[Values], float]:
-    """Return a function that reads the value with this name."""
+    """Return a function that reads the measured value with this name."""
     return lambda v: v[name]
 
 
 def excess(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that subtracts the value `second` from the value `first`."""
+    """Return a function that subtracts the measured value named `second` from the value named `first`."""
     return lambda v: v[first] - v[second]

@@ -1,4 +1,4 @@
-"""Generates the documentation page of reproduced claims from their records."""
+"""Generator of the documentation page about reproduced claims of papers, from their records."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ does not quite halve the error of the logits.
 """
 
 TWICE = "A bar with a spread is twice the largest value of ten seeds, rounded up to two decimals."
-"""Note on the page, which says how a limit is computed from the values on ten seeds."""
+"""Note on the page that says how a limit is computed from the values of ten seeds."""
 
 
 def page(folder: Path) -> str:
-    """Return the page for the records in a folder. Raises OSError if a record is missing."""
+    """Return the documentation page for the records in a folder. Raises OSError if a record is missing."""
     parts = [HEAD]
     for name in CLAIMS:
         parts.append(_section(json.loads((folder / f"{name}.json").read_text())))

@@ -1,7 +1,7 @@
-"""Conversion of a trained character model to eight bits: direct casts, powers of two, smoothing, biases of weights.
+"""Conversion of a trained character model to 8 bits by casts, scales, smoothing and biases.
 
-The measure is the Kullback-Leibler divergence of the predicted probabilities from the float32 model, in nats per
-character. The likelihood of the text is not used, since its noise is larger than these changes.
+The measure of error is the Kullback-Leibler divergence from the float32 model's predicted probabilities, in nats per
+character. The likelihood of the text is too noisy to show the effect of a conversion.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from fp9_ml.recipes import smooth
 from fp9_ml.recipes.calibration import best_pair, pairs_of
 
 CALIBRATION = 16
-"""Number of calibration windows at the start of the held-out text (1,024 characters)."""
+"""Number of calibration windows (64 characters each) at the start of the held-out text."""
 MEASURED = 64
-"""Number of measured windows, which follow the calibration windows (4,096 characters)."""
+"""Number of measured windows (64 characters each), which follow the calibration windows."""
 
 
 class Divergence:
@@ -32,16 +32,16 @@ class Divergence:
         self._logs = log_softmax(forward(trained.parameters, self._tokens).logits)
 
     def of(self, parameters: Parameters, product: Product = blas) -> float:
-        """Return the mean of sum p (log p - log q).
+        """Return the mean over all characters of the divergence sum(p (log p - log q)).
 
-        p are the probabilities that the float32 model predicts, and q those of the converted model.
+        The float32 model predicts the probabilities p, and the converted model predicts the probabilities q.
         """
         logs = log_softmax(forward(parameters, self._tokens, product).logits)
         return float((np.exp(self._logs) * (self._logs - logs)).sum(-1).mean())
 
 
 def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]:
-    """Return the float32 input (rows, in) of each linear layer for the calibration text."""
+    """Return each linear layer's float32 input for the calibration text, shape (rows, in)."""
     found: dict[str, Numbers] = {}
 
     def watch(name: str, x: Numbers, weight: Numbers) -> Numbers:
@@ -53,9 +53,9 @@ def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]
 
 
 def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
-    """Return the exponents of the largest powers of two that keep the operands of each layer at or below `top`.
+    """Return each layer's largest power-of-two exponents that scale both operands to at most `top`.
 
-    The largest operands are measured on the calibration text.
+    The largest magnitude of each input is measured on the calibration text.
     """
 
     def exponent(x: Numbers) -> int:
@@ -66,12 +66,10 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 
 
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
-    """Return the exponents that HiFloat8's Algorithm 1 finds for each layer.
+    """Return the scale exponents that HiFloat8's Algorithm 1 finds for each layer.
 
-    These exponents minimise the mean square error of the layer's product.
-
-    The input of a layer is computed with all earlier layers converted. The error is measured against the product of
-    the float32 model.
+    The exponents minimise the mean square error of the layer's product, compared with the float32 model's product. The
+    input of a layer is computed with all earlier layers converted.
     """
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
@@ -92,10 +90,10 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 
 
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
-    """Apply SmoothQuant to the layers that follow a layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
+    """Return a model to which SmoothQuant was applied after every layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
 
-    The gain and the offset of the norm are divided by the factors of `fp9_ml.recipes.smooth`. The rows of the
-    weights are multiplied by the same factors. The results of the float32 model do not change.
+    The gain and the offset of the norm are divided by the factors of `fp9_ml.recipes.smooth`. The weights of the next
+    layer are multiplied by the same factors. In exact arithmetic, the model's results do not change.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -107,7 +105,7 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
 def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
     """Return a model with outliers: some channels of every layer norm are multiplied by 2^exponent.
 
-    The following weights are divided by the same factor, so the function of the model stays the same. The model
+    The weights of the next layer are divided by the same factor, so the model computes the same function. The model
     imitates large language models, whose activations have outlier channels. Powers of two change no float32 result.
     """
     rng, changed = np.random.default_rng(seed), dict(parameters)
@@ -119,7 +117,7 @@ def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10,
 
 
 def _shifted(parameters: Parameters, name: str, norm: str, factors: Numbers) -> Parameters:
-    """Multiply the results of a norm by `factors`, and divide the following weights by them."""
+    """Multiply the results of a layer norm by `factors`, and divide the next layer's weights by `factors`."""
     return {
         f"{norm}.gain": parameters[f"{norm}.gain"] * factors,
         f"{norm}.bias": parameters[f"{norm}.bias"] * factors,
@@ -134,12 +132,12 @@ DIRECT = ("e4m3", "hfp8_143", "e5m2", "hfp8_152", "hif8")
 
 
 def conversions(trained: Trained) -> dict[str, float]:
-    """Return the divergence of each conversion to eight bits, in nats per character."""
+    """Return the divergence of each conversion to 8 bits, in nats per character."""
     return _conversions(trained, trained.parameters)
 
 
 def conversions_with_outliers(trained: Trained) -> dict[str, float]:
-    """Return the divergence of each conversion, in nats per character, for the model with outlier channels."""
+    """Return the divergence of each conversion of the model with outlier channels, in nats per character."""
     found = _conversions(trained, with_outliers(trained.parameters))
     scaled = top_exponents(trained, trained.parameters, format("e4m3").max)
     without = Divergence(trained).of(trained.parameters, eight_bit("e4m3", exponents=scaled))
@@ -151,7 +149,7 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
     found = {name: divergence.of(parameters, eight_bit(name)) for name in DIRECT}
     e4m3 = top_exponents(trained, parameters, format("e4m3").max)
     found["e4m3, amax to the top"] = divergence.of(parameters, eight_bit("e4m3", exponents=e4m3))
-    # HiFloat8 has its three fraction bits between 2^-3 and 2^4 alone: the amax goes into [4, 8), not to the top.
+    # HiFloat8 has 3 fraction bits only between 2^-3 and 2^4. The amax is therefore scaled into [4, 8).
     middle = top_exponents(trained, parameters, 8.0)
     found["hif8, amax below 2^3"] = divergence.of(parameters, eight_bit("hif8", exponents=middle))
     pairs = searched_exponents(trained, parameters, eight_bit("hif8"))
@@ -161,9 +159,9 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
 
 
 def weight_biases(trained: Trained) -> dict[str, float]:
-    """Return the divergence for each bias of Graphcore's formats.
+    """Return the divergence of the converted model for each exponent bias of Graphcore's formats.
 
-    Only the weights are cast. Products are in float32.
+    Only the weights are cast to 8 bits. Products are computed in float32.
     """
     divergence = Divergence(trained)
     names = [f"f143(bias={bias})" for bias in range(0, 25)] + [f"f152(bias={bias})" for bias in range(4, 37)]

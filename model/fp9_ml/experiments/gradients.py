@@ -1,4 +1,4 @@
-"""Effect of 8-bit formats on the gradients and the softmax of a trained model, for each bias of the format."""
+"""Effect of 8-bit formats on a trained model's gradients and softmax, for each exponent bias."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ BATCH = 16
 def gradient_errors(trained: Trained) -> dict[str, float]:
     """Return the relative error of the weight gradients for each format.
 
-    The gradients that enter linear layers are cast to this format. One backward pass over 1,024 characters is
-    measured, with the mean loss, no loss scaling, and products in float32. The error is the norm of the difference
-    divided by the norm of the gradients.
+    The output gradient of every linear layer is cast to the format. The backward pass covers 1,024 characters. The pass
+    uses the mean loss, float32 products and no loss scaling. The error is the norm of the difference divided by the
+    norm of the gradients.
     """
     batch = trained.windows(0, BATCH)
     run = forward(trained.parameters, batch[:, :-1])
@@ -50,11 +50,10 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Return ties and errors of logits that are cast to eight bits, directly and after subtracting their maximum.
+    """Return the ties and errors of logits that are cast to 8 bits, with and without subtracting the row's maximum.
 
-    For each format, two values are returned. The first is the fraction of rows whose two largest logits become
-    equal. The second is the root mean square error of the five largest logits. Source: HFP8 (Sun et al., NeurIPS
-    2019), section 2.3 and Fig. 5.
+    The ties are the fraction of rows whose two largest logits become equal. The error is the root mean square error of
+    the five largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])

@@ -1,7 +1,7 @@
-"""Histograms of exponents: tensors before and after a rule is applied, with the range of the format.
+"""Histograms of tensor exponents before and after a recipe's rule, with the format's range.
 
-Another chart shows the loss scale in each step. `python -m fp9_ml.experiments.histograms records/recipes`
-computes the histograms and writes them to `rules.json`. The documentation's pictures are drawn from this record.
+One more chart shows the loss scale in each training step. The command `python -m fp9_ml.experiments.histograms
+records/recipes` computes the histograms and writes `rules.json`. The documentation's pictures are drawn from this file.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RECORD, PICTURE = "rules.json", "rules-{}"
-"""File name of the record, and the name of a picture, without suffix."""
+"""File name of the record, and the pattern of picture names without a suffix."""
 PICTURES = tuple(
     PICTURE.format(name)
     for name in ("scales", "loss", "machines", "residual", "ring", "calibration", "softmax", "smooth", "hybrid")
 )
-"""The names of all pictures, in the order of the record."""
+"""Names of all pictures, in the order of the record."""
 LOWEST, HIGHEST = -44, 20
-"""Lowest and highest binade of a histogram. A number below or above these binades is counted in the nearest one."""
+"""Lowest and highest binade of a histogram. A number outside these binades is counted in the nearest binade."""
 LAYER = "1.up"
 Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Return the percentage of each tensor's numbers in each binade. Zeros are counted separately.
+    """Return the percentage of each tensor's numbers in each binade, and the percentage of zeros.
 
-    `fmt` is the format whose range is shaded.
+    `fmt` names the format whose range the picture shades.
     """
     series = {}
     for name, x in tensors.items():
@@ -73,7 +73,7 @@ def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
 
 
 def measured(trained: Trained) -> dict[str, list[Panel]]:
-    """Return a dictionary from the name of each picture to its panels."""
+    """Return a dictionary from the name of each picture to the picture's panels."""
     x, w = layer_inputs(trained, trained.parameters)[LAYER], trained.parameters[f"{LAYER}.weight"]
     arrived = _gradient(trained)
     return {
@@ -214,7 +214,7 @@ def _smoothed(trained: Trained) -> list[Panel]:
 
 
 def draw(panels: list[Panel]) -> str:
-    """Draw panels as SVG, one above the other. The same panels give the same text."""
+    """Return an SVG picture that shows the panels one above the other. Equal panels give identical SVG text."""
     import matplotlib  # optional
     from matplotlib.figure import Figure
 

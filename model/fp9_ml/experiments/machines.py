@@ -1,6 +1,4 @@
-"""Tests of loss scaling rules without a network: which scale a rule sets, and how well it follows falling
-gradients.
-"""
+"""Simulation of loss scaling rules without a network, on gradients that shrink step by step."""
 
 from __future__ import annotations
 
@@ -20,10 +18,11 @@ EVERY, FALLS = 20, 24
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Return the error of LogMax's scale in binades, and the numbers of steps that Backoff and Adaptive lose.
+    """Return the error of LogMax's loss scale in binades, and the steps that Backoff and Adaptive lose or skip.
 
-    LogMax sees 4,000 amaxes with a log-normal distribution. In the other test, an amax of 1 is halved every 20
-    steps, 24 times. A step is lost if the gradient rounds to zero in 1-5-2, and skipped if it overflows there.
+    LogMax sees 4,000 amaxes with a log-normal distribution. Backoff and Adaptive see an amax of 1 that is halved every
+    20 steps, 24 times. A step is lost if the scaled gradient rounds to zero in 1-5-2. A step is skipped if the scaled
+    gradient overflows in 1-5-2.
     """
     rng = np.random.default_rng(seed)
     found = {}
@@ -41,7 +40,7 @@ def machines(seed: int) -> dict[str, float]:
 
 
 def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, bool]]:
-    """Yield the scale, the gradient in 1-5-2, and whether the step is taken, for each step with falling gradients."""
+    """Yield the loss scale, the scaled gradient in 1-5-2, and whether the rule takes the step, for each step."""
     scaler = rule.start(FORMAT)
     for step in range(steps):
         amax, scale = falling_amax(step), scaler.scale
@@ -50,7 +49,7 @@ def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, 
 
 
 def falling_amax(step: int) -> float:
-    """Return the largest gradient in a step."""
+    """Return the largest gradient in a training step."""
     return 2.0 ** -min(step // EVERY, FALLS)
 
 

@@ -1,6 +1,6 @@
-"""Table of each recipe's measured loss in accuracy. The table is stored in the package, and generated from records.
+"""Table of each recipe's measured loss in accuracy, generated from records and stored in the package.
 
-`python -m fp9_ml.experiments.measured records/recipes` generates the table.
+The command `python -m fp9_ml.experiments.measured records/recipes` generates the table.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ TABLE = Path(__file__).with_name("measured.json")
 
 @dataclass(frozen=True)
 class Row:
-    """Row of the table: a recipe, the unit that computes its products, and the names of its values in the records.
+    """Row of the table: a training recipe, the hardware unit for its products, and the names of its recorded values.
 
-    `training` and `conversion` are names of values in the claims `training` and `ptq`.
+    `training` names the recipe's value in the record of the claim `training`. `conversion` names the recipe's value in
+    the record of the claim `ptq`.
     """
 
     name: str
@@ -43,12 +44,13 @@ ROWS = (
         "hfp8_152",
     ),
 )
-"""Recipes for which the catalogue has a unit that computes their products."""
+"""Recipes for which the catalogue has a hardware unit that computes their products."""
 
 
 def measured(folder: Path) -> list[dict[str, Any]]:
-    """Return two medians over seeds for each row: the training loss above float32, and the divergence after
-    conversion.
+    """Return each recipe's training loss above float32 and its divergence after conversion.
+
+    Both values are medians over the seeds.
     """
     training, conversion = (_values(folder / f"{name}.json") for name in ("training", "ptq"))
     rows = []
@@ -65,7 +67,7 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """Return the contents of `TABLE`: name, recipe, unit, and both losses in nats per character."""
+    """Return the rows of `TABLE`: name, recipe, unit, and both losses in nats per character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 

@@ -1,8 +1,7 @@
-"""Training of a small network with 8-bit weights on scikit-learn's digits.
+"""Training of a small digit classifier with 8-bit weights, with a residual and in a ring of learners.
 
-The training tests the residual and the ring.
-
-Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; for stochastic rounding, Wang et al. (NeurIPS 2018).
+The images are scikit-learn's digits. Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; Wang et al. (NeurIPS
+2018) for stochastic rounding.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ RULES = {
 
 
 class Network:
-    """Network of linear layers with ReLU between them. A recipe computes every product."""
+    """Network of linear layers with ReLU between the layers. A training recipe computes every product."""
 
     def __init__(self, spec: Recipe, images: Numbers, labels: NDArray[Any]) -> None:
         self.spec, self.images, self.labels = spec, images, labels
@@ -63,14 +62,14 @@ class Network:
 
 
 def digits() -> Network:
-    """Return a network for the first 512 digits. All layers use HFP8."""
+    """Return a network for the first 512 digits. All layers use the recipe HFP8."""
     images, labels = images_and_labels()
     spec = recipe("hfp8(first=none,last=none)")
     return Network(spec, (images[:IMAGES] / 16).astype(np.float32), labels[:IMAGES])
 
 
 class Outcome(NamedTuple):
-    """Loss before and after training, and the fraction of updates that changed the code of a weight."""
+    """Loss before and after training, and the fraction of updates that changed a weight's code."""
 
     before: float
     after: float
@@ -84,16 +83,16 @@ def drawn(seed: int) -> list[Numbers]:
 
 
 def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
-    """Return the indices of the images in each step."""
+    """Return the indices of the images in each training step."""
     rng = np.random.default_rng([seed, 1])
     orders = [rng.permutation(images) for _ in range(epochs)]
     return [order[i : i + BATCH] for order in orders for i in range(0, images - BATCH + 1, BATCH)]
 
 
 def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
-    """Train by stochastic gradient descent with momentum, and return the outcome.
+    """Train by stochastic gradient descent with momentum, and return the losses before and after training.
 
-    With `master`, weights are FP32. Only their initial values are in the rule's format.
+    With `master`, the weights are updated in FP32. Their initial values are rounded to the rule's format.
     """
     random = np.random.default_rng([seed, 2])
     states = [rule.start(w, random) for w in drawn(seed)]
@@ -115,9 +114,9 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Return, for each rule, the decrease of the loss divided by the decrease with FP32 weights.
+    """Return each rule's decrease of the loss, divided by the decrease with FP32 weights.
 
-    Also returns how often rounding to nearest changed a weight.
+    The result also states the fraction of updates that changed a weight with rounding to nearest.
     """
     net = digits()
     whole = train(net, RULES["1-4-3, nearest"], seed, master=True)
@@ -137,7 +136,10 @@ RING_EPOCHS = 8
 
 
 def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
-    """Train several learners in a ring. Every batch is divided among the learners. Gradients are in 1-6-9."""
+    """Train several learners in a ring, which sums their gradients in 1-6-9.
+
+    Every batch is divided among the learners.
+    """
     start = drawn(seed)
     ring = Ring(rule, np.concatenate([w.reshape(-1) for w in start]), learners)
     velocity = [np.zeros(part.stop - part.start, np.float32) for part in ring.parts]
@@ -162,10 +164,9 @@ def _layers(weights: Numbers) -> list[Numbers]:
 
 
 def rings(seed: int) -> dict[str, float]:
-    """Return the decrease of the loss for four learners that share 8-bit weights, relative to one learner with FP32
-    weights.
+    """Return the decrease of the loss for four learners with 8-bit weights, relative to one learner with FP32 weights.
 
-    Also returns the number of codes that differ between the learners' copies at the end.
+    The result also counts the codes that differ between the learners' copies after training, and the bytes per weight.
     """
     net, found = digits(), {}
     whole = train(net, RULES["1-4-3, nearest"], seed, epochs=RING_EPOCHS, master=True)

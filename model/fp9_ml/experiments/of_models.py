@@ -1,6 +1,6 @@
-"""Claims about trained models: conversion, biases, gradients, softmax, batch norm.
+"""Papers' claims about trained models: conversion, exponent biases, gradients, softmax and batch norm.
 
-The limits were computed from other networks, which were trained with other seeds than the measured networks.
+The limits were computed from networks whose seeds differ from the seeds of the measured networks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fp9_ml.experiments.store import Store
 
 
 def model(seed: int, progress: Progress | None = None) -> Trained:
-    """Return the character model for a seed. The package holds one such model; others are trained on demand."""
+    """Return the character model for a seed. The package stores one trained model. Other models are trained here."""
     return load() if seed == SEED else train(seed, progress=progress)
 
 
@@ -38,7 +38,7 @@ def _of_model(measure: Callable[[Trained], Values]) -> Callable[[int, Progress |
 
 
 def family(values: Values, prefix: str) -> list[float]:
-    """Return the values of a format for all its biases."""
+    """Return the values of a format for all its exponent biases."""
     return [value for name, value in values.items() if name.startswith(f"{prefix}(")]
 
 
@@ -64,9 +64,9 @@ _DIVERGENCE = "divergence from float32, nats per character"
 _E5M2 = Spread(40, (0.1708, 0.2671, 0.1741, 0.1947, 0.2038, 0.1709, 0.1699, 0.1715, 0.1566, 0.2164))
 _HIF8 = Spread(40, (0.1541, 0.213, 0.1463, 0.186, 0.1556, 0.1817, 0.1556, 0.1632, 0.1568, 0.1828))
 _E5M2_OVER_HFP8 = Spread(40, (0.2467, 0.2695, 0.2558, 0.2408, 0.245, 0.2576, 0.2831, 0.2672, 0.2441, 0.279))
-"""Relative errors of the weight gradients on ten seeds.
+"""Relative errors of the weight gradients on seeds 40 to 49, from which limits are computed.
 
-On seeds 50 to 89, the largest values of these three spreads are 0.423, 0.342 and 0.381, in this order.
+On seeds 50 to 89, the largest values of the three spreads are 0.423, 0.342 and 0.381, in this order.
 """
 
 CLAIMS = (

@@ -1,6 +1,6 @@
-"""Claims about training: narrow sums, weights and gradients, loss scaling, and learners in a ring.
+"""Papers' claims about training: narrow sums, weights and gradients, loss scaling, and rings of learners.
 
-The limits were computed from other seeds than the measured seeds.
+The limits were computed from seeds other than the measured seeds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FALLING = "amax falls by 2 every 20 steps, 24 times, in 3,000 steps"
 def _dearer(first: str, second: str) -> Callable[[Values], float]:
     """Return a function that divides the loss increase of recipe `first` by the loss increase of recipe `second`.
 
-    Each increase is the difference from the loss with float32.
+    The loss increase is the difference from the loss with float32.
     """
     base = "fp32: training"
     return lambda v: (v[first] - v[base]) / (v[second] - v[base])

@@ -1,7 +1,7 @@
 """Sums over many pixels: a small network paints a photograph, with weight gradients summed in 16 bits.
 
-Wang et al. (NeurIPS 2018), Fig. 3b: long sums in 1-6-9 lose small terms, which harms training. Chunks of 64 prevent
-it.
+According to Wang et al. (NeurIPS 2018), Fig. 3b, long sums in 1-6-9 lose small terms, which harms training. Chunks of
+64 products prevent the loss.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ENGINES = ("chunked", "dlfloat")
 
 @functools.cache
 def pixels() -> tuple[Numbers, Numbers]:
-    """Return the inputs (24576, 33) and colours (24576, 3) of all pixels in scikit-learn's photograph of China.
+    """Return the network's inputs (24576, 33) and the colours (24576, 3) of all pixels of a photograph.
 
-    The inputs are sine waves of the pixel's position.
+    The photograph is scikit-learn's image of China. The inputs are sine waves of the pixel's position.
     """
     from PIL import Image  # optional
 
@@ -48,7 +48,7 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
     """Return the mean square error over all pixels, and the weight gradients. A recipe computes the products.
 
-    The gradients are those of half the sum of squares.
+    The loss of these gradients is half the sum of squared errors.
     """
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])
@@ -64,7 +64,7 @@ def _recipe(engine: str) -> Recipe:
 
 
 def swamping(seed: int) -> dict[str, float]:
-    """Return the relative error of the first layer's weight gradient over 24,576 pixels.
+    """Return the relative error of the first layer's weight gradient over 24,576 pixels, for each engine.
 
     The reference is the exact sum of the same codes.
     """
@@ -81,9 +81,9 @@ FP32_SUMS = "fma_fp32"
 
 
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Return the mean square error over all pixels after 60 steps of Adam.
+    """Return the mean square error over all pixels after 60 steps of Adam, for each engine.
 
-    There is one value for each engine that adds the products of the weight gradients.
+    The engine adds the products of the weight gradients.
     """
     found: dict[str, float] = {}
     for engine in (FP32_SUMS, *ENGINES):

@@ -1,4 +1,7 @@
-"""Batch norm re-tuned after a cast to eight bits (HFP8: Sun et al., NeurIPS 2019, section 3, eq. 2 and Fig. 6)."""
+"""Batch norm re-tuned after a cast to 8 bits.
+
+Source: HFP8 (Sun et al., NeurIPS 2019), section 3, eq. 2 and Fig. 6.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ WAYS = ("cast", "tuned again", "tuned again, depthwise in 16 bits")
 
 
 def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] | None = None) -> Parameters:
-    """Train the network by Adam for 25 epochs in float32, with a linearly falling rate."""
+    """Train the network by Adam for 25 epochs in float32, with a linearly falling learning rate."""
     images, labels = data[:2]
     parameters = initial(seed)
     adam, rng = Adam(parameters), np.random.default_rng([seed, 3])
@@ -49,10 +52,10 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 
 
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
-    """Return a function that casts the operands and computes the network's sums.
+    """Return a function that casts the operands of a layer and computes its sums.
 
-    The first convolution is not cast. Sums are in FP32, with one product in each step. Depthwise layers in a format
-    of more than 8 bits multiply in float32.
+    The first convolution is not cast. The sums are in FP32, with one product in each step. A depthwise layer in a
+    format of more than 8 bits is multiplied in float32.
     """
     product = eight_bit(fmt, ENGINE)
 
@@ -72,8 +75,8 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
     """Return the accuracy and the relative mean square error of the logits, for each format and method.
 
-    Both are measured on the test images of the digits. Means and variances are computed from all training images.
-    They are computed in float32 or, after re-tuning, in the precision of inference.
+    Accuracy and error are measured on the test images of the digits. The means and variances of the batch norms come
+    from all training images. They are computed in float32, or with the inference precision after re-tuning.
     """
     data = digits(seed)
     parameters = trained(seed, data, progress)

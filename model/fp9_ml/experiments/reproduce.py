@@ -1,4 +1,7 @@
-"""Measurement of claims. `python -m fp9_ml.experiments.reproduce` measures them and writes records."""
+"""Measurement of papers' claims.
+
+The command `python -m fp9_ml.experiments.reproduce` measures the claims and writes records.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,17 @@ from fp9_ml.experiments.claims import Claim, Progress, Values
 from fp9_ml.experiments.store import Store
 
 SEEDS = (7, 8, 9)
-"""Seeds of the records. No limit was set on these seeds. The first is the seed of the model in the package."""
+"""Random seeds of the records. No limit was set on these seeds. The first seed is the seed of the package's model."""
 
 
 def reproduce(
     name: str, seeds: Sequence[int] = SEEDS[:1], progress: Progress | None = None, part: Path | None = None
 ) -> dict[str, Any]:
-    """Measure a claim. Return its record: the text, and the measured values and limits for each seed.
+    """Measure a paper's claim. Return a record with the claim's text, the measured values and the limits.
 
-    `part` is a folder of partial results, from which a stopped run continues. The folder is removed at the end.
-    Raises ValueError for an unknown name, and if no seed is given.
+    The record has the values and limits of each seed. `part` is a folder of partial results, from which a stopped run
+    continues. The function removes the folder at the end. Raises ValueError for an unknown name, and if no seed is
+    given.
     """
     chosen = claim(name)
     if not seeds:
@@ -55,12 +59,12 @@ def _run(chosen: Claim, seed: int, values: Values) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float:
-    """Round a value to four digits. Further digits differ between BLAS libraries."""
+    """Round a value to four significant digits. Further digits differ between BLAS libraries."""
     return float(f"{value:.4g}")
 
 
 def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None) -> dict[str, Any]:
-    """Measure a claim. Write its record NAME.json and its chart NAME.svg to a folder."""
+    """Measure a paper's claim. Write the record NAME.json and the chart NAME.svg to a folder."""
     from fp9_ml.experiments.charts import draw  # slow to load
 
     record = write_record(name, folder, seeds, progress)
@@ -71,7 +75,7 @@ def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progr
 def write_record(
     name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Measure a claim. Write its record NAME.json to a folder."""
+    """Measure a paper's claim. Write the record NAME.json to a folder."""
     record = reproduce(name, seeds, progress, folder / f".{name}.part")
     write_whole(folder / f"{name}.json", json.dumps(record, indent=1) + "\n")
     return record

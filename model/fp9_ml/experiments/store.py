@@ -16,25 +16,26 @@ from numpy.typing import NDArray
 from fp9.system.files import write_whole
 
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
-"""Arrays by name, and data that can be written as JSON."""
+"""Arrays by name, and further data that can be written as JSON."""
 
 
 class Store:
-    """Folder with finished values and with states of unfinished runs. `clear` removes the folder. A store without a
-    folder stores nothing.
+    """Folder with finished values and with the states of unfinished runs.
+
+    `clear` removes the folder. A store without a folder stores nothing.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def within(self, name: str) -> Store:
-        """Return a store for a subset of the measurement, in a subfolder."""
+        """Return a store in a subfolder, for a part of the measurement."""
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
         """Return the stored values with this name.
 
-        If no values are stored, measure and store them, and remove the states of unfinished runs.
+        If no values are stored, call `measure` and store its values. Then remove the states of unfinished runs.
         """
         path = self._folder and self._folder / f"{_slug(name)}.json"
         if path and path.exists():

@@ -1,7 +1,7 @@
-"""Training of the character model under recipes. Engines compute the products of the linear layers bit-exactly.
+"""Training of the character model under recipes, with bit-accurate products of the linear layers.
 
-All other operations, the optimiser (Adam) and its weights are float32. A stopped run continues bit-exactly from
-its last stored step.
+All other operations, the optimiser (Adam) and the optimiser's weights are float32. A stopped run continues bit-exactly
+from its last stored step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fp9_ml.recipes import LayerState, Recipe, Saved, gradients_are_finite, reci
 
 Progress = Callable[[str, int, int], None]
 KEPT_EVERY = 25
-"""Number of steps between two stored states."""
+"""Number of training steps between two stored states."""
 VALIDATED = 64
 """Number of windows of held-out text for validation (4,096 characters)."""
 
@@ -29,7 +29,7 @@ VALIDATED = 64
 class ByRecipe:
     """Forward and backward products of the model's linear layers under one recipe.
 
-    Every layer has its own scales.
+    Every layer has separate scales.
     """
 
     def __init__(self, spec: Recipe) -> None:
@@ -43,14 +43,17 @@ class ByRecipe:
         return y
 
     def back(self, name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the gradients of the operands of the last forward product of a layer."""
+        """Return the gradients of the input and of the weights in a layer's last forward product."""
         found = self.recipe.linear_backward(arrived, self._saved[name])
         return found.dx, found.dw.T
 
 
 @dataclass(frozen=True)
 class Course:
-    """Schedule of a training run. The rate falls to 0 after a linear warm-up. The seed selects the batches."""
+    """Schedule of a training run.
+
+    The learning rate rises linearly for `warm_up` steps and falls to 0 at the end. The seed selects the batches.
+    """
 
     steps: int
     rate: float
@@ -63,7 +66,7 @@ class Course:
 
 
 class Run:
-    """Training run, step by step: parameters, losses, and all data on which the next step depends."""
+    """Training run with its parameters, losses, and all data on which the next step depends."""
 
     def __init__(self, spec: Recipe, start: Parameters, course: Course, text: NDArray[np.uint8]) -> None:
         self.course, self.losses, self.skipped = course, list[float](), 0
@@ -73,7 +76,7 @@ class Run:
         self._scaler, self._rng = spec.loss_scaler(), np.random.default_rng([course.seed, 4])
 
     def step(self) -> float:
-        """Take one training step and return its loss."""
+        """Take one training step and return the loss of its batch."""
         places = self._rng.integers(0, len(self._text) - CONTEXT, BATCH)[:, None] + np.arange(CONTEXT + 1)
         batch = self._text[places]
         run = forward(self.parameters, batch[:, :-1], self.products)
@@ -91,14 +94,14 @@ class Run:
         return loss
 
     def validation(self, windows: NDArray[np.uint8]) -> float:
-        """Return the loss over windows of text under the recipe, in nats per character. Scales do not change."""
+        """Return the loss over windows of text under the recipe, in nats per character. The scales do not change."""
         self.products.training = False
         run = forward(self.parameters, windows[:, :-1], self.products)
         self.products.training = True
         return cross_entropy(run.logits, windows[:, 1:])[0]
 
     def state(self) -> State:
-        """Return the full state as arrays and as data that can be written as JSON."""
+        """Return the full state of the run: arrays, and data that can be written as JSON."""
         arrays: dict[str, NDArray[Any]] = {"losses": np.array(self.losses)}
         for name, value in self.parameters.items():
             mean, square = self._adam.moments[name]
@@ -123,7 +126,7 @@ class Run:
 
 
 def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = None) -> Run:
-    """Take the remaining steps of a run. If the store has a state of the run, start from it."""
+    """Take the remaining steps of a training run. A stored state of the run is resumed first."""
     kept = store.state("run")
     if kept:
         run.resume(kept)
@@ -148,10 +151,10 @@ TUNED = {
     "1-5-2 everywhere, sums in 1-6-9": "hfp8(activations=hfp8_152,weights=hfp8_152)",
     "HFP8, sums in 1-6-9": "hfp8",
 }
-"""Recipes under which the training of a float32 model continues."""
+"""Recipes under which a trained float32 model is trained further."""
 TUNING_STEPS, TUNING_RATE = 100, 1e-3
 AVERAGED = 50
-"""Number of steps at the end of training over which the loss is averaged."""
+"""Number of steps at the end of a run over which the loss is averaged."""
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
@@ -165,7 +168,7 @@ def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, floa
     for name, spec in TUNED.items():
 
         def measure(part: Store, name: str = name, spec: str = spec) -> dict[str, float]:
-            # 100: the bars were set on the batches of the seeds themselves.
+            # The offset of 100 selects other batches than the batches on which the limits were set.
             course = Course(TUNING_STEPS, TUNING_RATE, 10, 100 + seed)
             run = Run(recipe(spec), trained.parameters, course, text[:-HELD_OUT])
             run_to_end(run, f"seed {seed}, {name}", part, progress)
@@ -191,14 +194,14 @@ SCRATCH = {
     "1-4-3 gradients, Backoff": f"hfp8({_FP32_SUMS},gradients=hfp8_143)",
     "E4M3/E5M2, delayed scales": "te_delayed",
 }
-"""Recipes under which a new model is trained."""
+"""Recipes under which a model is trained from scratch."""
 SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
 
 
 def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train a new model for 150 steps under each recipe.
+    """Train a new model for 150 steps under each recipe. Return the losses on held-out text.
 
-    Return the losses on held-out text, in nats per character.
+    The losses are in nats per character.
     """
     text = manual()
     windows = Trained({}, text[-HELD_OUT:], {}).windows(0, VALIDATED)

@@ -1,1 +1,1 @@
-"""Small networks in NumPy, forward and backward, and their training data."""
+"""Small networks in NumPy with forward and backward passes, and their training data."""

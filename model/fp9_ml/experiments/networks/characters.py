@@ -1,7 +1,7 @@
-"""Character model with about 100 thousand parameters: a transformer of two blocks, forward and backward in NumPy.
+"""Character model with about 100 thousand parameters: a transformer of two blocks in NumPy.
 
-Every linear layer calls a `Product` for its matrix product. An experiment can use another `Product`, for example
-`fp9.matmul` on 8-bit codes instead of BLAS on float32.
+Every linear layer calls a `Product` function for its matrix product. An experiment can pass another `Product`, for
+example `fp9.matmul` on 8-bit codes instead of BLAS on float32.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HEADS = 4
 CONTEXT = 64
 BLOCKS = 2
 ALPHABET = "\n" + "".join(map(chr, range(32, 127)))
-"""Characters that the model knows: printable ASCII and the end of a line."""
+"""Characters that the model knows: printable ASCII and the newline."""
 
 LINEAR = (*(f"{i}.{part}" for i in range(BLOCKS) for part in ("qkv", "mix", "up", "down")), "output")
 """Names of the linear layers, in the order of the forward pass."""
@@ -43,32 +43,33 @@ AFTER_NORM = {
 Parameters: TypeAlias = dict[str, Numbers]
 Product: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
 Back: TypeAlias = Callable[[str, Numbers, Numbers, Numbers], tuple[Numbers, Numbers]]
-"""Function that computes the two backward products of a layer.
+"""Function that computes the two backward products of a linear layer.
 
-It takes the layer's name, output gradient (n, out), rows and weights. It returns the gradients of rows and weights.
+The arguments are the layer's name, its output gradient (n, out), its input rows and its weights. The function returns
+the gradients of the input rows and of the weights.
 """
 
 
 def blas(name: str, x: Numbers, weight: Numbers) -> Numbers:
-    """Multiply the rows (n, in) of a layer by its weights (in, out), in float32."""
+    """Return the float32 product of a layer's input rows (n, in) and its weights (in, out)."""
     return x @ weight
 
 
 def blas_back(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the gradients of a layer's rows and of its weights, in float32."""
+    """Return the float32 gradients of a layer's input rows and of its weights."""
     return arrived @ weight.T, x.T @ arrived
 
 
 def codes_of(text: str) -> NDArray[np.uint8]:
-    """Return the characters of a text as indices in ALPHABET. Other characters are left out."""
+    """Return the characters of a text as indices in `ALPHABET`. Characters outside `ALPHABET` are left out."""
     place = {character: i for i, character in enumerate(ALPHABET)}
     return np.array([place[character] for character in text if character in place], dtype=np.uint8)
 
 
 def initial(seed: int, width: int = WIDTH) -> Parameters:
-    """Return the initial parameters.
+    """Return the initial parameters of the model.
 
-    Weights (in, out) are normal with deviation 0.02, gains are 1 and offsets are 0.
+    Weights (in, out) are normally distributed with standard deviation 0.02. Gains are 1, and offsets are 0.
     """
     rng = np.random.default_rng(seed)
     letters = len(ALPHABET)
@@ -85,7 +86,7 @@ def initial(seed: int, width: int = WIDTH) -> Parameters:
 
 @dataclass
 class Pass:
-    """Forward pass: its logits (batch, time, letters), and data that the backward pass needs."""
+    """Result of a forward pass: the logits (batch, time, letters), and data for the backward pass."""
 
     parameters: Parameters
     tokens: NDArray[Any]
@@ -94,9 +95,9 @@ class Pass:
 
 
 def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = blas) -> Pass:
-    """Run the model on `tokens` (batch, time), with time at most CONTEXT.
+    """Run the model on `tokens` (batch, time), where time is at most `CONTEXT`.
 
-    The logits predict the character that follows each token.
+    The returned logits predict the character after each token.
     """
     saved: dict[str, Saved] = {}
 
@@ -120,7 +121,7 @@ def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = bla
 
 
 def backward(run: Pass, gradient: Numbers, back: Back = blas_back) -> Parameters:
-    """Return the gradient of every parameter, from the gradient of the logits.
+    """Return the gradient of every parameter, computed from the gradient of the logits.
 
     `back` computes the two backward products of a linear layer.
     """

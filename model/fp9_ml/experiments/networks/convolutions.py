@@ -1,8 +1,8 @@
-"""Small convolutional network with depthwise layers and batch norm, forward and backward in NumPy.
+"""Small convolutional network in NumPy with depthwise layers, batch norm and a backward pass.
 
-Images are (n, height, width, channels). The first convolution is 3 x 3 with one input channel. Blocks follow, each
-of a depthwise 3 x 3 and a pointwise 1 x 1 convolution. Every convolution has batch norm and ReLU. At the end, each
-channel is averaged over all pixels, and a linear layer gives the logits.
+Images are (n, height, width, channels). The first convolution is 3 x 3 with one input channel. Every following block
+has a depthwise 3 x 3 convolution and a pointwise 1 x 1 convolution. Batch norm and ReLU follow every convolution. The
+last layer is linear: it computes the logits from each channel's average over all pixels.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ CLASSES = 10
 Parameters: TypeAlias = dict[str, Numbers]
 Moments: TypeAlias = dict[str, tuple[Numbers, Numbers]]
 Sums: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
-"""Function that multiplies a layer's operands (rows, in) by its weights (in, out).
+"""Function that multiplies a layer's operands (rows, in) by the layer's weights (in, out).
 
-Its first argument is the layer's name.
-
-For a depthwise layer, the shapes are (9, rows, c) and (9, c).
+The first argument is the layer's name. For a depthwise layer, the operands are (9, rows, c) and the weights are (9, c).
 """
 
 LAYERS = ("first", *(f"{i}.{part}" for i in range(BLOCKS) for part in ("depthwise", "pointwise")), "output")
@@ -45,20 +43,23 @@ def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
 
 
 def total(rows: Numbers) -> Numbers:
-    """Return the sum over the first axis. A product with ones is faster than a sum along a long axis."""
+    """Return the sum over the first axis. A product with ones is faster than `sum` along a long axis."""
     flat = np.ones(len(rows), dtype=np.float32) @ rows.reshape(len(rows), -1)
     return flat.reshape(rows.shape[1:])
 
 
 def moments_of(rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the mean and the variance of every channel, for rows (n, channels)."""
+    """Return the mean and the variance of every channel, for an array (n, channels)."""
     count = np.float32(len(rows))
     mean = total(rows) / count
     return mean, total(np.square(rows - mean)) / count
 
 
 def initial(seed: int) -> Parameters:
-    """Return the initial parameters. Weights are normal with variance 2 / fan-in, gains are 1 and offsets are 0."""
+    """Return the initial parameters of the network.
+
+    Weights are normally distributed with variance 2 / fan-in. Gains are 1, and offsets are 0.
+    """
     rng = np.random.default_rng(seed)
     shapes: dict[str, tuple[tuple[int, ...], int]] = {"first": ((9, CHANNELS), 9)}
     for i in range(BLOCKS):
@@ -74,9 +75,9 @@ def initial(seed: int) -> Parameters:
 
 
 def patches(x: Numbers) -> Numbers:
-    """Return the 3 x 3 neighbours of every pixel, with zeros outside the border.
+    """Return the 3 x 3 neighbourhood of every pixel, with zeros outside the image.
 
-    Maps (n, h, w, c) to (9, n h w, c).
+    The input shape (n, h, w, c) becomes (9, n h w, c).
     """
     n, height, width, channels = x.shape
     around = np.zeros((n, height + 2, width + 2, channels), dtype=x.dtype)
@@ -89,7 +90,7 @@ def patches(x: Numbers) -> Numbers:
 
 
 def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
-    """Return the gradient of the input of `patches`, which has the given shape."""
+    """Return the gradient of the input of `patches`. `shape` is the shape of this input."""
     n, height, width, channels = shape
     parts = gradient.reshape(9, *shape)
     around = np.zeros((n, height + 2, width + 2, channels), dtype=gradient.dtype)
@@ -101,7 +102,10 @@ def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
 
 @dataclass
 class Pass:
-    """Forward pass: logits (n, classes), moments of the input of every norm, and data that the backward pass needs."""
+    """Result of a forward pass: logits (n, classes), means and variances, and data for the backward pass.
+
+    `moments` holds the mean and the variance of the input of every batch norm.
+    """
 
     parameters: Parameters
     logits: Numbers
@@ -112,7 +116,7 @@ class Pass:
 def forward(parameters: Parameters, images: Numbers, moments: Moments | None = None, sums: Sums = plain) -> Pass:
     """Run the network on images.
 
-    The norms use the given means and variances, or else the means and variances of the images.
+    The batch norms use `moments`. If `moments` is None, the batch norms use the means and variances of the images.
     """
     saved: dict[str, Saved] = {}
     found: Moments = {}
@@ -141,8 +145,9 @@ def forward(parameters: Parameters, images: Numbers, moments: Moments | None = N
 
 
 def backward(run: Pass, gradient: Numbers) -> Parameters:
-    """Return the gradient of every parameter. The forward pass must have used the means and variances of the
-    images.
+    """Return the gradient of every parameter of the network.
+
+    The forward pass must have used the means and variances of the images.
     """
     found: Parameters = {"output.bias": gradient.sum(0)}
     weights, saved = run.parameters, run.saved
@@ -179,9 +184,9 @@ Digits: TypeAlias = tuple[Numbers, NDArray[Any], Numbers, NDArray[Any]]
 
 
 def digits(seed: int, tested: int = 449) -> Digits:
-    """Return scikit-learn's digits with labels, split into training and test images.
+    """Return scikit-learn's digits with labels, split into training images and test images.
 
-    Images are (n, 8, 8, 1) in 0..1.
+    Images are (n, 8, 8, 1) with values in 0..1.
     """
     images, labels = images_and_labels()
     order = np.random.default_rng([seed, 2]).permutation(len(images))

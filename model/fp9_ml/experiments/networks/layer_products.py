@@ -1,7 +1,4 @@
-"""Matrix products of layers on 8-bit codes.
-
-An engine adds the products of elements. Each operand can be scaled by a power of two.
-"""
+"""Matrix products of network layers on 8-bit codes, with a bit-accurate accumulator and power-of-two scales."""
 
 from __future__ import annotations
 
@@ -17,19 +14,16 @@ from fp9.sums.products import matmul
 from fp9_ml.experiments.networks.layers import Numbers
 
 Pair = tuple[int, int]
-"""Exponents of two powers of two.
-
-The two powers multiply the activations and the weights of a layer before the cast.
-"""
+"""Exponents of the powers of two that scale a layer's activations and weights before the cast."""
 
 
 @dataclass(frozen=True)
 class EightBit:
-    """Product of operands that are cast to a format.
+    """Matrix product whose operands are cast to a format and whose sums are bit-accurate.
 
-    The cast rounds to nearest and saturates. An engine adds the products bit-exactly.
-
-    `exponents` holds the exponents of the scaled layers. The result is divided by both powers of two, exactly.
+    The cast rounds to nearest with ties away from zero, and saturates. `engine` is the accumulator that adds the
+    products. `exponents` holds the scale exponents of the scaled layers. The result is divided exactly by both powers
+    of two.
     """
 
     fmt: Format
@@ -40,7 +34,7 @@ class EightBit:
         return self.with_pair(x, weight, self.exponents.get(name, (0, 0)))
 
     def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
-        """Multiply rows (n, in) by weights (in, out), scaled by the given exponents."""
+        """Multiply rows (n, in) by weights (in, out). `pair` holds the scale exponents of both operands."""
         a = encode(x, self.fmt, "rna", scale=-pair[0])
         b = encode(weight, self.fmt, "rna", scale=-pair[1])
         sums = decode(matmul(a, b, self.fmt, self.fmt, self.engine), self.engine.output)
@@ -50,11 +44,14 @@ class EightBit:
 def eight_bit(
     fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
 ) -> EightBit:
-    """Return an `EightBit` for the names of a format and an engine. Raises ValueError for unknown names."""
+    """Return an `EightBit` product for the name of a format and the name of an engine.
+
+    Raises ValueError for unknown names.
+    """
     return EightBit(format(fmt), engine(sums), exponents or {})
 
 
 def through(x: Numbers, fmt: str | Format) -> Numbers:
-    """Round numbers to a format: to nearest with ties away from zero, saturating."""
+    """Round numbers to a format: to nearest with ties away from zero, with saturation."""
     codes = encode(x, fmt, "rna")
     return decode(codes, fmt).astype(np.float32, copy=False)

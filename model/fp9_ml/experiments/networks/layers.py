@@ -1,7 +1,7 @@
-"""Layers of small networks in NumPy, each with its backward pass. The matrix products are in other modules.
+"""Layers of small networks in NumPy, with their backward passes but without matrix products.
 
-Numbers are float32. A forward function returns its result and data for the backward pass. A backward function takes
-these data and the gradient with respect to the result.
+Numbers are float32. A forward function returns its result and data for the backward pass. The backward function takes
+the gradient of the result and these data.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Numbers: TypeAlias = NDArray[np.float32]
 Saved: TypeAlias = tuple[Any, ...]
 
 EPSILON = np.float32(1e-5)
-"""Constant that both norms add to a variance before taking the root."""
+"""Constant that both norms add to a variance before taking the square root."""
 
 
 def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Saved]:
     """Normalise x to mean 0 and variance 1 over the last axis, multiply by `gain` and add `offset`.
 
-    Also returns data for the backward pass.
+    The function also returns data for the backward pass.
     """
     centred = x - x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + EPSILON)
@@ -31,7 +31,7 @@ def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Sav
 
 
 def layer_norm_back(gradient: Numbers, saved: Saved) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the gradients of x, gain and offset."""
+    """Return the gradients of the layer norm's input, gain and offset."""
     unit, inverse, gain = saved
     rows = tuple(range(gradient.ndim - 1))
     scaled = gradient * gain
@@ -54,7 +54,7 @@ def gelu(x: Numbers) -> tuple[Numbers, Saved]:
 
 
 def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Return the gradient of x."""
+    """Return the gradient of the input of `gelu`."""
     x, bent = saved
     slope = (1 - bent * bent) * _GELU * (1 + 3 * _CUBE * x * x)
     result: Numbers = gradient * ((1 + bent) + x * slope) / 2
@@ -62,18 +62,16 @@ def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
 
 
 def softmax(x: Numbers) -> Numbers:
-    """Return probabilities along the last axis, in float32. The maximum is subtracted first."""
+    """Return the float32 softmax along the last axis. The maximum is subtracted before the exponential."""
     powers = np.exp(x - x.max(-1, keepdims=True))
     result: Numbers = powers / powers.sum(-1, keepdims=True)
     return result
 
 
 def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
-    """Compute causal attention.
+    """Return causal attention, shape (batch, time, d), and data for the backward pass.
 
-    Stacked queries, keys and values are (batch, time, 3 d). The result is (batch, time, d).
-
-    Also returns data for the backward pass.
+    `qkv` holds the stacked queries, keys and values, shape (batch, time, 3 d).
     """
     batch, time, width = qkv.shape[0], qkv.shape[1], qkv.shape[2] // 3
     q, k, v = qkv.reshape(batch, time, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
@@ -85,7 +83,7 @@ def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
 
 
 def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Return the gradient of the stacked queries, keys and values."""
+    """Return the gradient of the stacked queries, keys and values of `attend`."""
     q, k, v, shares, root = saved
     batch, heads, time, depth = q.shape
     mixed = gradient.reshape(batch, time, heads, depth).transpose(0, 2, 1, 3)
@@ -96,7 +94,7 @@ def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
 
 
 def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Numbers]:
-    """Return the mean negative log likelihood of the classes `targets`, in nats, and the gradient of the logits."""
+    """Return the mean negative log likelihood of the classes in `targets`, in nats, and the gradient of the logits."""
     shares = softmax(logits).reshape(-1, logits.shape[-1])
     rows = np.arange(len(shares))
     chosen = shares[rows, targets.reshape(-1)]
@@ -106,16 +104,16 @@ def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Number
 
 
 def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the logarithm of softmax, in float64."""
+    """Return the logarithm of the softmax along the last axis, in float64."""
     shifted = x.astype(np.float64) - x.max(-1, keepdims=True)
     result: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
     return result
 
 
 class Adam:
-    """Adam optimiser (Kingma and Ba, arXiv 1412.6980, algorithm 1). The optimiser changes arrays in place.
+    """Adam optimiser (Kingma and Ba, arXiv 1412.6980, algorithm 1), which changes the parameter arrays in place.
 
-    The next step depends only on `steps` and `moments`. The moments are the mean and mean square of each gradient.
+    The state consists of `steps` and `moments`. `moments` holds the running mean and mean square of each gradient.
     """
 
     def __init__(self, parameters: dict[str, Numbers], betas: tuple[float, float] = (0.9, 0.999)) -> None:
@@ -123,7 +121,7 @@ class Adam:
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in parameters.items()}
 
     def step(self, gradients: dict[str, Numbers], rate: float) -> None:
-        """Update the arrays once, at the learning rate `rate`."""
+        """Update the parameter arrays once, at the learning rate `rate`."""
         self.steps += 1
         first, second = self._betas
         size = np.float32(rate * math.sqrt(1 - second**self.steps) / (1 - first**self.steps))

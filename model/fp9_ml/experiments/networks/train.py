@@ -1,9 +1,9 @@
-"""Training of the character model. The package contains a trained model.
+"""Training of the character model, and the file with the trained model.
 
-`python -m fp9_ml.experiments.networks.train` generated `manual.npz` in a minute on one core. The text is Python's
-help on its language (`pydoc_data.topics` of the interpreter), under the PSF License Agreement in `manual.LICENSE`.
-The last 20 thousand characters of the text are not used for training. The held-out characters are stored with the
-weights.
+The command `python -m fp9_ml.experiments.networks.train` generated `manual.npz` in a minute on one core. The text is
+Python's help on its language (`pydoc_data.topics` of the interpreter), under the PSF License Agreement in
+`manual.LICENSE`. The last 20 thousand characters of the text are held out from training. The file stores the held-out
+characters with the weights.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ COPYRIGHT = (
 
 @dataclass(frozen=True)
 class Trained:
-    """Trained character model: float32 parameters, the held-out text as indices in ALPHABET, and the model's
-    origin.
+    """Trained character model: float32 parameters, held-out text as indices in `ALPHABET`, and origin.
+
+    `origin` describes how the model was trained.
     """
 
     parameters: Parameters
@@ -48,7 +49,7 @@ class Trained:
     origin: dict[str, Any]
 
     def windows(self, start: int, count: int) -> NDArray[np.uint8]:
-        """Return consecutive windows of the held-out text, (count, 65). Each window has CONTEXT + 1 characters.
+        """Return consecutive windows of the held-out text, shape (count, 65). A window has CONTEXT + 1 characters.
 
         Raises ValueError if the text is too short.
         """
@@ -61,16 +62,17 @@ class Trained:
 
 
 def manual() -> NDArray[np.uint8]:
-    """Return the text of Python's language help as indices in ALPHABET."""
+    """Return Python's help on its language as indices in `ALPHABET`."""
     from pydoc_data.topics import topics  # slow to load
 
     return codes_of("\n".join(topics[name] for name in sorted(topics)))
 
 
 def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], None] | None = None) -> Trained:
-    """Train a model by Adam on random windows. The rate rises for 20 steps, then falls linearly.
+    """Train a character model by Adam on random windows of the text.
 
-    At the end, the parameters are rounded to float16, since they are stored as float16.
+    The learning rate rises for 20 steps, then falls linearly. After training, the parameters are rounded to float16,
+    the type of the stored parameters.
     """
     text = manual()
     learnt, kept = text[:-HELD_OUT], text[-HELD_OUT:]
@@ -92,7 +94,7 @@ def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], Non
 
 
 def save(trained: Trained, path: Path) -> None:
-    """Write a model to a file atomically. Parameters are stored as float16."""
+    """Write a model to a file atomically. The file stores the parameters as float16."""
     arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in trained.parameters.items()}
     arrays |= {"text": trained.text, "origin": np.frombuffer(json.dumps(trained.origin).encode(), dtype=np.uint8)}
     buffer = io.BytesIO()
@@ -101,9 +103,9 @@ def save(trained: Trained, path: Path) -> None:
 
 
 def load(path: Path | None = None) -> Trained:
-    """Read a model from a file. Without a path, read the model in the package.
+    """Read a character model from a file. Without a path, read the model of the package.
 
-    Raises ValueError for a file without such a model.
+    Raises ValueError for a file without a character model.
     """
     data = path.read_bytes() if path else resources.files(__package__).joinpath(FILE).read_bytes()
     try:
@@ -122,7 +124,7 @@ COMMAND = "python -m fp9_ml.experiments.networks.train"
 
 
 def main() -> None:
-    """Train a model and write it."""
+    """Train a model and write the model to a file."""
     parser = argparse.ArgumentParser(description="Train the character model on Python's help on its language.")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--steps", type=int, default=STEPS)
