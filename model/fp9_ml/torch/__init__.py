@@ -1,4 +1,4 @@
-"""Recipes for PyTorch. fp9 computes the three products of each layer bit-exactly.
+"""PyTorch layers, optimizers and converters for training recipes, with bit-accurate 8-bit products.
 
 The package needs the extra fp9[torch].
 """

@@ -1,7 +1,6 @@
-"""Attention under a recipe.
+"""Attention layer under a recipe, which applies to the scores q k^T and to the weighted sum p v.
 
-The recipe applies to the two products of attention: the scores q k^T and the weighted sum p v. torch computes
-everything else.
+torch computes everything else.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from fp9_ml.torch.layers import ByRecipe
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     """torch.nn.MultiheadAttention under a recipe, which computes the products q k^T and p v and their gradients.
 
-    The recipe treats q and p as activations, and k and v as weights. Each product has its own scales, which apply to
-    whole tensors. The queries are divided by the square root of their width before the cast. torch computes the input
-    and output projections.
+    The recipe treats q and p as activations, and k and v as weights. Each product has separate scales, which apply to
+    whole tensors. The queries are divided by the square root of the head width before the cast. torch computes the
+    input and output projections.
 
-    Raises ValueError if keys or values have another width than the queries, and for `add_bias_kv` and
-    `add_zero_attn`.
+    Raises ValueError if the width of keys or values differs from the width of the queries. Raises ValueError for
+    `add_bias_kv` and `add_zero_attn`.
     """
 
     def __init__(self, embed_dim: int, num_heads: int, *arguments: Any, recipe: Recipe | str, **options: Any) -> None:
@@ -47,7 +46,7 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return the output, and the attention weights if `need_weights`, as torch does.
+        """Return the attention output. With `need_weights`, also return the attention weights, as torch does.
 
         `is_causal` needs `attn_mask`.
         """
@@ -72,14 +71,14 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return (y, seen) if batched else (y[:, 0], None if seen is None else seen[0])
 
     def _heads(self, x: torch.Tensor) -> torch.Tensor:
-        """Split the last axis into heads: (time, batch, width) becomes (batch, heads, time, width of a head)."""
+        """Split the last axis into heads: (time, batch, width) becomes (batch, heads, time, head width)."""
         heads: torch.Tensor = x.unflatten(-1, (self.num_heads, self.head_dim))
         return heads.permute(1, 2, 0, 3)
 
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, padding: torch.Tensor | None) -> torch.Tensor:
-        """Apply a mask to scores (batch, heads, queries, keys).
+        """Return the masked scores (batch, heads, queries, keys).
 
-        Masked scores become minus infinity. A float mask is added.
+        A boolean mask sets scores to minus infinity. A float mask is added to the scores.
         """
         if mask is not None and mask.dim() == 3:
             mask = mask.unflatten(0, (-1, self.num_heads))
@@ -91,5 +90,5 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return scores
 
     def extra_repr(self) -> str:
-        """Return the recipe's name."""
+        """Return the recipe's name, for the printed form of the layer."""
         return f"recipe={self.recipe.name}"

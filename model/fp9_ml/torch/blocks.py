@@ -1,4 +1,4 @@
-"""Linear layers whose products are computed in block formats."""
+"""PyTorch linear layers whose products are computed in block formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9_ml.recipes.blocks import BLOCK_RECIPES, BlockRecipe
 
 
 def block_recipe(name: str) -> BlockRecipe:
-    """Return the recipe of a name. Raises ValueError for an unknown name."""
+    """Return the block recipe with this name. Raises ValueError for an unknown name."""
     if name not in BLOCK_RECIPES:
         raise ValueError(unknown("block recipe", name, BLOCK_RECIPES, "give mxfp8, nvfp4 or deepseek"))
     return BLOCK_RECIPES[name]
@@ -50,7 +50,7 @@ _block_product.register_autograd(_differentiate, setup_context=_setup)
 class BlockLinear(nn.Linear):
     """torch.nn.Linear whose three products are computed in a block format (`mxfp8`, `nvfp4` or `deepseek`).
 
-    Each product quantises both operands along its own summed axis. The layer has no state of its own.
+    Each product quantises both operands in blocks along the summed axis. The layer has no scales to store.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, recipe: str, **options: Any) -> None:
@@ -65,14 +65,15 @@ class BlockLinear(nn.Linear):
         return y.reshape(*input.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
-        """Return torch's description and the recipe's name."""
+        """Return torch's description of the layer, followed by the recipe's name."""
         return f"{super().extra_repr()}, recipe={self.recipe}"
 
 
 def convert_blocks(model: nn.Module, recipe: str, only: Callable[[str, nn.Module], bool] | None = None) -> nn.Module:
-    """Put the Linear layers of a model under a block recipe. The layers keep the parameter objects of the model.
+    """Replace the Linear layers of a model by layers under a block recipe. The parameter objects are reused.
 
-    `only(name, module)` says whether a layer is converted. Raises ValueError if no layer is converted.
+    `only(name, module)` returns whether a layer is replaced. The function changes the model in place and returns the
+    model. A model that is a single layer is returned as a new layer. Raises ValueError if no layer is replaced.
     """
     chosen = block_recipe(recipe).name
     wanted = [

@@ -1,7 +1,4 @@
-"""HiFloat8's Algorithm 1 on a torch model.
-
-The algorithm finds powers of two for the activations and weights of each layer.
-"""
+"""HiFloat8's Algorithm 1 on a torch model, which finds power-of-two scales for every layer."""
 
 from __future__ import annotations
 
@@ -27,15 +24,15 @@ def calibrate(
 ) -> dict[str, Calibrated]:
     """Set the scales of a model whose recipe has `scale=searched` (Luo et al., section 4.2, Algorithm 1).
 
-    The batches are concatenated, and pass through the model twice, in `eval` mode and without gradients. In the first
-    pass, all layers under a recipe compute their products in FP32. In the second pass, each layer tries all pairs of
-    exponents. The layer uses the pair whose product is nearest to its FP32 product, and the next layer gets this
-    output. The `state_dict` of the model includes the pairs. Returns the pair and its error, by the layer's name
-    (NAME.0 and so on for groups).
+    The concatenated batches pass through the model twice, in `eval` mode and without gradients. In the first pass, all
+    layers under a recipe compute their products in FP32. In the second pass, each layer tries all pairs of exponents.
+    The pair whose product is nearest to the layer's FP32 product is chosen, and the next layer gets this product. The
+    model's `state_dict` includes the chosen pairs. Returns the pair and its error by the layer's name. A group of a
+    layer has the name NAME.0, NAME.1 and so on.
 
-    Raises ValueError for a model without such layers, and for a layer that is called twice in a pass. Also raises
-    ValueError if there are no batches or no exponents, and for products that are not finite. After an error, the
-    scales are unchanged.
+    Raises ValueError for a model without searched scales, and for a layer that is called twice in a pass. Also raises
+    ValueError if there are no batches or no exponents, and for products that are not finite. After an error, the scales
+    are unchanged.
     """
     layers = {name: m for name, m in model.named_modules() if isinstance(m, ByRecipe) and _is_searched(m)}
     pairs, data = pairs_of(activations, weights), list(batches)
@@ -65,7 +62,7 @@ def calibrate(
 
 
 def _set_scales(scalers: Mapping[Role, Scaler], found: Calibrated) -> None:
-    """Set the scales of activations and weights to the exponents that were found."""
+    """Set the scales of activations and weights to the exponents in `found`."""
     for role, exponent in ((Role.ACTIVATIONS, found.activation), (Role.WEIGHTS, found.weight)):
         scaler = scalers[role]
         assert isinstance(scaler, SearchedScaler)

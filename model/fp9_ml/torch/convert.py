@@ -1,4 +1,4 @@
-"""Conversion of a model to a recipe. Layers are replaced, and their parameters are reused."""
+"""Conversion of a PyTorch model to a recipe: layers are replaced, and their parameters are reused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9_ml.torch.attention import MultiheadAttention
 from fp9_ml.torch.layers import Conv2d, Linear
 
 _CONVERTED: dict[type[nn.Module], type[Any]] = {nn.Linear: Linear, nn.Conv2d: Conv2d}
-"""Replacement for each type of layer. A subclass is not replaced, since it may compute something else."""
+"""Replacement for each type of layer. A subclass is not replaced, because a subclass may compute something else."""
 
 _SETTINGS: dict[type[nn.Module], tuple[str, ...]] = {
     nn.Linear: ("in_features", "out_features"),
@@ -21,7 +21,7 @@ _SETTINGS: dict[type[nn.Module], tuple[str, ...]] = {
         *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "padding_mode"),
     ),
 }
-"""Settings of each type of layer. Each name is both an attribute and an argument."""
+"""Settings of each type of layer. Each setting is both an attribute and a constructor argument."""
 
 
 def convert(
@@ -30,16 +30,17 @@ def convert(
     only: Callable[[str, nn.Module], bool] | None = None,
     attention: bool = False,
 ) -> nn.Module:
-    """Put the Linear and Conv2d layers of a model under a recipe. The model is changed in place and returned.
+    """Replace the Linear and Conv2d layers of a model by layers under a recipe. Change the model in place and return
+    it.
 
-    Parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced layer
-    are removed. `only(name, module)` says whether a layer is converted. The first layer, the last layer and depthwise
-    convolutions use the recipe's special formats. The first and last are determined among all layers, in the order of
-    registration, even if some layers are not converted. If the model itself is a single layer, a new layer is
-    returned. With `attention`, the two products of MultiheadAttention are converted too, as inner layers.
+    The parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced
+    layer are lost. `only(name, module)` returns whether a layer is replaced. The first layer, the last layer and
+    depthwise convolutions use the recipe's special formats. The first and the last layer are determined among all
+    layers, in the order of registration, even if some layers are not replaced. If the model is a single layer, a new
+    layer is returned. With `attention`, the two products of MultiheadAttention are converted too, as inner layers.
 
-    Raises ValueError, before any change, if no layer is converted, and for a layer whose weight is computed from
-    other parameters.
+    Raises ValueError, before any change, if no layer is replaced. Raises ValueError for a layer whose weight is
+    computed from other parameters.
     """
     chosen = find_recipe(recipe)
     layers = {name: module for name, module in model.named_modules() if type(module) in _CONVERTED}
@@ -64,9 +65,9 @@ def convert(
 
 
 def _place(name: str, module: nn.Module, names: list[str]) -> Place:
-    """Return whether a layer is first, last, depthwise or none of these.
+    """Return whether a layer is the first layer, the last layer, a depthwise layer or an inner layer.
 
-    A depthwise layer is never first or last. If a model has only one layer, that layer is the last, not the first.
+    A depthwise layer is never first or last. The only layer of a model is the last layer, not the first.
     """
     if isinstance(module, nn.Conv2d) and module.groups == module.in_channels > 1:
         return Place.DEPTHWISE

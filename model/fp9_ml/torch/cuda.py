@@ -1,6 +1,6 @@
-"""Matrix products of codes by a CUDA kernel, which NVRTC compiles at run time from the C model of the engine.
+"""CUDA matrix products of codes, compiled at run time by NVRTC from an engine's C model.
 
-The module needs `cuda-bindings` and NVRTC, which PyTorch's packages for CUDA contain: `pip install fp9[cuda]`.
+The module needs `cuda-bindings` and NVRTC. PyTorch's packages for CUDA contain both: `pip install fp9[cuda]`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef 
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 """
-"""The header stdint.h, which NVRTC does not have."""
+"""Content of the header stdint.h, which NVRTC lacks."""
 
 
 def _checked(found: tuple[Any, ...], log: Any = None) -> Any:
-    """Return the results of a call. Raises RuntimeError with the compiler's log if the call fails."""
+    """Return the results of a CUDA call. Raises RuntimeError with the compiler's log if the call fails."""
     status, *results = found
     if int(status) != 0:
         raise RuntimeError(f"{status.name} from {type(status).__name__}{log() if log else ''}")
@@ -40,10 +40,11 @@ def _checked(found: tuple[Any, ...], log: Any = None) -> Any:
 
 
 def compiled(source: str, architecture: str, options: tuple[str, ...] = ()) -> tuple[bytes, str]:
-    """Return CUDA source as machine code for an architecture, such as `sm_90`, and the compiler's messages.
+    """Compile CUDA source to machine code for an architecture, such as `sm_90`. Return the code and the messages.
 
-    Works without a GPU. With the option `--ptxas-options=--verbose`, the messages say how many registers a kernel
-    uses and how many bytes it spills. Raises RuntimeError with the messages if the source does not compile.
+    The function needs no GPU. With the option `--ptxas-options=--verbose`, the messages state how many registers a
+    kernel uses and how many bytes a kernel spills. Raises RuntimeError with the messages if the source does not
+    compile.
     """
     headers, names = [_INTEGERS.encode()], [b"stdint.h"]
     program = _checked(nvrtc.nvrtcCreateProgram(source.encode(), b"fp9.cu", len(headers), headers, names))
@@ -69,7 +70,7 @@ def _source(format_a: Format, format_b: Format, engine: Engine) -> Kernels:
 
 @functools.lru_cache(maxsize=128)
 def _loaded(made: Kernels, device: int) -> dict[str, Any]:
-    """Return the kernels of a source by name, in the context of a device."""
+    """Load the kernels of a source on a CUDA device. Return the kernel functions by name."""
     major, minor = torch.cuda.get_device_capability(device)
     module = _checked(driver.cuModuleLoadData(compiled(made.source, f"sm_{major}{minor}")[0]))
     names = ["fp9_sums", *["fp9_tiles"] * made.tiled]
@@ -79,8 +80,8 @@ def _loaded(made: Kernels, device: int) -> dict[str, Any]:
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
     """Return codes of a (m, k) x b (k, n) in the engine's output format, on the CUDA device of a and b.
 
-    Codes have an integer type of the width of their format: uint8, int16 or int32. The result has such a type, too.
-    The bits are those of `fp9.matmul`. Tensors may have any strides.
+    Codes and results have the integer type for the width of their format: uint8, int16 or int32. The result has the
+    bits of `fp9.matmul`. Tensors may have any strides.
 
     Raises ValueError for engines with scaled groups, stochastic rounding or `zero_bypass`, and for wrong tensors.
     """

@@ -1,7 +1,7 @@
-"""Matrix products of codes that use only integer operations of torch, on any device.
+"""Matrix products of codes that use only torch's integer operations, on any device.
 
-Without floating-point operations, no compiler can fuse or reorder a rounding. A number is a triple: a signed
-significand, the exponent of the significand's last bit, and a kind (finite, infinite or NaN).
+No compiler can fuse or reorder a rounding, because the code has no floating-point operations. A number is a triple: a
+signed significand, the exponent of the significand's last bit, and a kind (finite, infinite or NaN).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from fp9.sums.operands import lowest_bits, power_table
 
 _FINITE, _PLUS, _MINUS, _NAN = range(4)
 _NOTHING = -(1 << 12)
-"""Alignment exponent of zeros, which count for no maximum."""
+"""Alignment exponent of zeros, which never is the maximum of a step."""
 _WIDE = 58
-"""Bits of a significand before it is rounded. Its last bit is sticky."""
+"""Width of a significand before its rounding, in bits. The last bit is sticky."""
 _LIMB = 36
 
 
 class _Target(NamedTuple):
-    """A result format as integers: the limits of exponents and significands, and the codes of infinity and NaN."""
+    """Result format as integers: the limits of exponents and significands, and the codes of infinity and NaN."""
 
     fraction: int
     lowest: int
@@ -117,14 +117,14 @@ def _length(x: Tensor) -> Tensor:
 
 
 def _most(x: Tensor) -> int:
-    """Return the largest distance of a shift that leaves nothing of numbers, 0 and more, of this type."""
+    """Return the largest shift distance that the integer type allows, in bits."""
     return 62 if x.dtype == torch.int64 else 31
 
 
 def _right(x: Tensor, by: Tensor) -> Tensor:
-    """Return non-negative integers shifted right.
+    """Return non-negative integers shifted right with a sticky last bit.
 
-    The last bit is sticky: it is 1 if any bit that was shifted out is 1.
+    The last bit is 1 if a bit that was shifted out is 1.
     """
     by = by.clamp(0, _most(x))
     kept = x >> by
@@ -132,7 +132,7 @@ def _right(x: Tensor, by: Tensor) -> Tensor:
 
 
 def _rounded(total: Tensor, e: Tensor, fmt: _Target, rounding: Rounding) -> _Sum:
-    """Return total * 2^e rounded to a format. Numbers above the largest one become infinite."""
+    """Return total * 2^e rounded to a format. A number above the format's largest number becomes infinite."""
     size, minus = total.abs(), total < 0
     length, fraction, lowest = _length(size), fmt.fraction, fmt.lowest
     drop = length - fraction - 1
@@ -144,7 +144,7 @@ def _rounded(total: Tensor, e: Tensor, fmt: _Target, rounding: Rounding) -> _Sum
     kept = _AWAY[rounding](kept, rest, half, drop > 0)
     carried = kept >> (fraction + 1)
     kept, last = torch.where(carried > 0, kept >> 1, kept), e + drop + carried
-    if not fmt.subnormals:  # the smallest number is next to zero, and above the power of two of its binade
+    if not fmt.subnormals:  # the smallest number is just above the power of two of its binade
         tiny = (last + fraction < lowest) | ((last + fraction == lowest) & (kept <= 1 << fraction))
         exponent = e + length - 1
         near = (exponent > lowest - 1) | ((exponent == lowest - 1) & (kept > 1 << fraction))
@@ -167,7 +167,11 @@ _AWAY: dict[Rounding, Any] = {
     Rounding.RTZ: lambda kept, rest, half, some: kept,
     Rounding.RTO: lambda kept, rest, half, some: kept | (some & (rest > 0)),
 }
-"""Rounding of a magnitude: from its kept bits, the dropped ones, half a place, and whether any are dropped."""
+"""Rounding functions of magnitudes.
+
+The arguments are the kept bits, the dropped bits, half an ulp in units of the dropped bits, and whether bits are
+dropped.
+"""
 _CUT: dict[Truncation, Any] = {
     Truncation.ZERO: lambda size, minus, by: _signed(size >> by.clamp(0, _most(size)), minus),
     Truncation.FLOOR: lambda size, minus, by: _signed(size, minus) >> by.clamp(0, _most(size)),
@@ -185,7 +189,7 @@ def _moved(m: Tensor, by: Tensor) -> Tensor:
 
 
 def _added(m: Tensor, e: Tensor, n: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
-    """Return m * 2^e + n * 2^d as a significand with a sticky last bit, and its exponent."""
+    """Return the sum m * 2^e + n * 2^d as a significand with a sticky last bit, and its exponent."""
     sizes = [(x.abs(), x < 0, torch.where(x == 0, _NOTHING, y), _WIDE - _length(x.abs())) for x, y in ((m, e), (n, d))]
     scaled = [(size << up.clamp(0, 62), minus, last - up) for size, minus, last, up in sizes]
     top = torch.maximum(scaled[0][2], scaled[1][2])
@@ -194,7 +198,7 @@ def _added(m: Tensor, e: Tensor, n: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _kinds(a: Tensor, b: Tensor) -> Tensor:
-    """Return the kind of the sum of two numbers from their kinds."""
+    """Return the kind (finite, infinite or NaN) of the sum of two numbers from their kinds."""
     opposed = (a != b) & (a != _FINITE) & (b != _FINITE)
     return torch.where(opposed, _NAN, torch.maximum(a, b))
 
@@ -222,31 +226,31 @@ class _Step:
 
     @property
     def size(self) -> Tensor:
-        """Return the magnitudes of products in units of the last bit at their alignment exponent."""
+        """Return the magnitudes of the products, as integers in units of the last fraction bit."""
         return self.a[0] * self.b[0]
 
     @property
     def top(self) -> Tensor:
-        """Return alignment exponents of products."""
+        """Return the alignment exponents of the products."""
         return self.a[1] + self.b[1]
 
     @property
     def minus(self) -> Tensor:
-        """Return which products are negative."""
+        """Return a mask of the negative products."""
         return self.a[3] ^ self.b[3]
 
     @property
     def zero(self) -> Tensor:
-        """Return whether any product is zero, (m, n)."""
+        """Return whether any product of a sum is zero, shape (m, n)."""
         return (self.a[0] == 0).any(-1) | (self.b[0] == 0).any(-1)
 
     @property
     def fraction(self) -> int:
-        """Return the fraction bits of a product's significand."""
+        """Return the number of fraction bits in a product's significand."""
         return self.tables[0].fraction + self.tables[1].fraction
 
     def kind(self) -> Tensor:
-        """Return the kind of the sum, from the products that are infinite or NaN."""
+        """Return the kind (finite, infinite or NaN) of the sum of the products."""
         nan = (self.a[2] == _NAN).any(-1) | (self.b[2] == _NAN).any(-1)
         if all(not table.infinite for table in self.tables):
             return torch.where(nan, _NAN, _FINITE)
@@ -258,7 +262,7 @@ class _Step:
 
 
 def _cut_sum(engine: Engine, step: _Step, largest: Tensor) -> Tensor:
-    """Return the sum of products in units of 2^(largest - window). Each product is truncated to this unit."""
+    """Return the sum of the products in units of 2^(largest - window width). Each product is truncated to this unit."""
     assert engine.window.width is not None
     wide = engine.window.width - step.fraction
     by = largest[..., None].to(step.top.dtype) - step.top + max(-wide, 0)
@@ -290,7 +294,7 @@ def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the sum of an engine that sums even and odd products separately (`engine_steps.join_halves`)."""
+    """Return the sum of an engine that adds even and odd products separately (`engine_steps.join_halves`)."""
     n, wide = engine.window.width, engine.window.interleaved
     assert n is not None and wide is not None
     halves = [half for half in (step.some(0, 2), step.some(1, 2)) if half.a[0].shape[-1]]
@@ -309,7 +313,7 @@ def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _exact(step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the exact sum of products and C, with a sticky last bit."""
+    """Return the exact sum of the products and the addend C, with a sticky last bit."""
     lowest = sum(table.lowest for table in step.tables) - step.fraction
     place = (step.top - step.fraction - lowest).clamp(min=0)
     size = _signed(step.size, step.minus)
@@ -338,7 +342,7 @@ def _stepped(engine: Engine, target: _Target, step: _Step, c: _Sum) -> _Sum:
         total, e = _exact(step, c)
     found = _rounded(total, e, target, engine.result.rounding)
     minus = found.minus
-    if engine.window.width is None:  # -0 + -0 alone is -0
+    if engine.window.width is None:  # only a sum of negative zeros is -0
         zeros = (c.m == 0) & c.minus & (step.size == 0).all(-1) & step.minus.all(-1)
         minus = torch.where(total == 0, zeros, minus)
     else:
@@ -383,7 +387,7 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
 
 
 class Product(torch.nn.Module):
-    """Product of codes with a fixed engine and formats, for use in a model and under `torch.compile`.
+    """Matrix product of codes with a fixed engine and fixed formats, for models and `torch.compile`.
 
     A call with the codes a (M, K) and b (K, N) returns the same codes as `matmul`. `to(device)` moves the tables to a
     device.
@@ -418,7 +422,7 @@ class Product(torch.nn.Module):
         return joined._replace(kind=kind, minus=(joined.minus & (joined.m != 0)) | both)
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Return codes of a (M, K) x b (K, N), as int64."""
+        """Return the codes of a (M, K) x b (K, N), as int64."""
         codes = _ordered(self._engine, a.to(torch.int64), b.to(torch.int64).t(), self._formats)
         left, right = (self._entries(side, each) for side, each in zip("ab", codes, strict=True))
         depth, (m, n), chunk = codes[0].shape[1], (a.shape[0], b.shape[1]), self._engine.chunk.length
@@ -443,9 +447,9 @@ class Product(torch.nn.Module):
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
     """Return codes of a (M, K) x b (K, N) in the engine's output format, as int64, on the tensors' device.
 
-    `a` and `b` are codes of any integer type. The bits are those of `fp9.matmul`. On a CUDA device with the extra
-    fp9[cuda], a kernel computes the product (`fp9_ml.torch.cuda`). Elsewhere, formats have at most 8 bits, and only
-    integer operations of torch are used. For `torch.compile`, make a `Product`.
+    `a` and `b` are codes of any integer type. The result has the bits of `fp9.matmul`. On a CUDA device with the extra
+    fp9[cuda], a CUDA kernel computes the product (`fp9_ml.torch.cuda`). On other devices, the formats have at most 8
+    bits, and only torch's integer operations are used. For `torch.compile`, create a `Product`.
 
     Raises ValueError for engines with scaled groups, stochastic rounding or `zero_bypass`.
     """
@@ -459,7 +463,7 @@ _WIDTHS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
 
 
 def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Engine) -> Tensor | None:
-    """Return the product that the CUDA kernel computes, or None without the packages of fp9[cuda]."""
+    """Return the product that the CUDA kernel computes, or None if the extra fp9[cuda] is not installed."""
     try:
         from fp9_ml.torch import cuda  # optional, slow to load
     except ImportError:
@@ -469,7 +473,7 @@ def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Eng
 
 
 def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:
-    """Return codes (rows, k) in the order of the engine's steps, with zeros at the end of an incomplete chunk."""
+    """Return codes (rows, k) in the order of the engine's steps. An incomplete last chunk is filled with zeros."""
     if engine.chunk.interleave is None or engine.chunk.length is None:
         return a, b
     missing = -a.shape[1] % engine.chunk.length

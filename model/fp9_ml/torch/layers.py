@@ -1,4 +1,4 @@
-"""PyTorch layers whose products a recipe computes. torch computes everything else."""
+"""PyTorch layers whose matrix products a recipe computes. torch computes everything else."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _EXTRA = "_extra_state"
 class ByRecipe(nn.Module):
     """Base class of layers under a recipe. A layer holds the recipe and the scales of the operands.
 
-    The scales are saved in the state_dict. Fixed scales have no state, so the state_dict is then the same as for
-    torch's own layer. A state_dict without scales, from a model trained in FP32, can be loaded too. The layer then
-    has its initial scales.
+    The scales are saved in the state_dict. Fixed scales have no state, so the state_dict then equals the state_dict of
+    torch's layer. A state_dict without scales, from a model that was trained in FP32, can be loaded too. The layer then
+    keeps its initial scales.
     """
 
     recipe: Recipe
     scales: tuple[LayerState, ...]
     kept_in: tuple[Recording, str] | None
-    """Recording to which `fp9_ml.torch.record` writes, and this layer's name in the recording."""
+    """Recording to which `fp9_ml.torch.record` writes, and the layer's name in the recording."""
     instead: Instead | None
     """Function that computes the forward product of a group while `fp9_ml.torch.calibrate` runs."""
 
@@ -42,7 +42,7 @@ class ByRecipe(nn.Module):
         self._handle = register(self)  # a copy has its own scales
 
     def use(self, group: int) -> Use:
-        """Return the scales of a group, and the recording, for the operators."""
+        """Return the scales of a group of channels, and the recording, for the custom operators."""
         recording, name = self.kept_in or (None, "")
         name = name if len(self.scales) == 1 else f"{name}.{group}"
         return Use(self.scales[group], self._passes[group], recording, name)
@@ -81,10 +81,10 @@ class ByRecipe(nn.Module):
 
 
 class Linear(ByRecipe, nn.Linear):
-    """torch.nn.Linear under a recipe, which computes its three products bit-exactly.
+    """torch.nn.Linear under a recipe, which computes the three products bit-exactly.
 
-    torch adds the bias in the input's dtype and sums its gradient. In `eval` mode scales are read but not updated.
-    Higher derivatives are not supported.
+    torch adds the bias in the input's dtype, and sums the gradient of the bias. In `eval` mode, the scales are read but
+    not updated. Higher derivatives are not supported.
     """
 
     def __init__(
@@ -101,17 +101,16 @@ class Linear(ByRecipe, nn.Linear):
         return y.reshape(*input.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
-        """Return torch's description and the recipe's name."""
+        """Return torch's description of the layer, followed by the recipe's name."""
         return f"{super().extra_repr()}, recipe={self.recipe.name}"
 
 
 class Conv2d(ByRecipe, nn.Conv2d):
-    """torch.nn.Conv2d under a recipe. Each group of channels is computed as a matrix product of patches and
-    filters.
+    """torch.nn.Conv2d under a recipe, computed as a matrix product of patches and filters for each group.
 
-    A sum runs over a group's channels, then over the rows and columns of the filter. Padding zeros are added like
-    other numbers. An operand's amax is taken over the patches, so pixels that a stride skips do not count. Each
-    group has its own scales.
+    A sum runs over a group's channels, then over the rows and columns of the filter. Padding zeros are added like other
+    numbers. An operand's amax is taken over the patches, so pixels that a stride skips do not count. Each group has
+    separate scales.
     """
 
     def __init__(
@@ -129,7 +128,7 @@ class Conv2d(ByRecipe, nn.Conv2d):
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """Return the output for an input (n, channels, h, w). The axis n is optional.
 
-        Raises ValueError for another number of axes or channels.
+        Raises ValueError for a wrong number of axes or channels.
         """
         if input.dim() not in (3, 4) or input.shape[-3] != self.in_channels:
             raise ValueError(f"input of shape {tuple(input.shape)} given; give (n, {self.in_channels}, h, w)")
@@ -143,9 +142,9 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return images if input.dim() == 4 else images[0]
 
     def _sums(self, rows: torch.Tensor) -> torch.Tensor:
-        """Multiply the patches (one a row) by the filters of each group, and add the bias.
+        """Multiply the patches, one per row, by the filters of each group, and add the bias.
 
-        Returns (rows, out_channels).
+        Returns an array (rows, out_channels).
         """
         groups = rows.chunk(self.groups, 1), self.weight.reshape(self.out_channels, -1).chunk(self.groups)
         parts = [self._product(x, w, i) for i, (x, w) in enumerate(zip(*groups, strict=True))]
@@ -157,5 +156,5 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return [(size - dilation * (kernel - 1) - 1) // stride + 1 for size, dilation, kernel, stride in settings]
 
     def extra_repr(self) -> str:
-        """Return torch's description and the recipe's name."""
+        """Return torch's description of the layer, followed by the recipe's name."""
         return f"{super().extra_repr()}, recipe={self.recipe.name}"

@@ -1,4 +1,4 @@
-"""8-bit weights under any torch optimiser. The rounding error is stored and fed back (HFP8, table 3)."""
+"""Optimizer wrapper for 8-bit weights, which stores the rounding error and feeds it back (HFP8, table 3)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ class RoundOffOptimizer:
 
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
-    First, the inner optimiser takes a step. The FP32 number that the inner optimiser subtracts from a weight is the
-    update. `RoundOff` adds the update to the code of the weight, and the weight becomes the number of the new code.
-    `only` selects the parameters. By default, these are the parameters with two or more axes. Biases and norms stay
-    FP32. Weights are first rounded to the format. Learning rate schedules apply to the inner `optimizer`.
+    First, the inner optimiser takes a step in FP32. The update is the number that the inner optimiser subtracts from a
+    weight. `RoundOff` subtracts the update from the number that the weight's code represents. The weight then becomes
+    the number of the new code. `only` selects the parameters. The default selects parameters with two or more axes, so
+    biases and norms stay FP32. The constructor rounds the selected weights to the format. Learning rate schedules apply
+    to the inner `optimizer`.
 
-    Raises ValueError for parameters that are not float32, and if `only` selects none.
+    Raises ValueError for parameters that are not float32, and if `only` selects no parameter.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class RoundOffOptimizer:
         self.optimizer.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """Take one step of the optimiser, and apply the rule to each weight.
+        """Take one step of the inner optimiser, and apply the rule to each weight.
 
         Return the loss that the closure returns.
 
@@ -83,7 +84,7 @@ class RoundOffOptimizer:
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the inner optimiser, and the codes of the residuals.
 
-        The weights are in the model's own state.
+        The model's own state holds the weights.
         """
         residuals = [None if r is None else torch.from_numpy(r.astype(np.int64)) for r in self._residuals]
         return {"optimizer": self.optimizer.state_dict(), "residuals": residuals}

@@ -1,7 +1,6 @@
-"""Products of a layer as custom operators of torch.
+"""Matrix products of a layer as custom torch operators, computed in NumPy.
 
-The operators are opaque to compilers: `torch.compile` and `torch.export` see only the shapes and types of results.
-They take tensors and compute in NumPy.
+The operators are opaque to compilers: `torch.compile` and `torch.export` see only the shapes and types of the results.
 """
 
 from __future__ import annotations
@@ -26,29 +25,29 @@ from fp9_ml.recipes.linear import Operand
 Numbers: TypeAlias = NDArray[np.float32]
 
 PASSES = 1024
-"""Maximum number of forward passes of a product whose factors are stored, for passes that are repeated."""
+"""Maximum number of forward passes whose scale factors a product stores for a repetition."""
 
 
 class Passes:
-    """The scale factors that the latest passes of a product used.
+    """Scale factors that the latest forward passes of a product used.
 
-    A digest of the operands, or a number, identifies a pass.
+    A pass is identified by a digest of its operands, or by a number.
     """
 
     def __init__(self) -> None:
         self._factors: dict[bytes, Mapping[Role, float]] = {}
         self.earlier: dict[float, dict[Role, float]] = {}
-        """Factors of the first gradient of each pass, by the number of the pass."""
+        """Scale factor of each pass's first gradient, by the number of the pass."""
 
     def add(self, x: Numbers, w: Numbers, factors: Mapping[Role, float]) -> None:
-        """Store the factors of a pass. New factors replace earlier factors for equal operands."""
+        """Store the scale factors of a forward pass. They replace earlier factors of equal operands."""
         digest = _digest(x, w)
         self._factors.pop(digest, None)
         self._factors[digest] = factors
         _forget(self._factors)
 
     def find(self, x: Numbers, w: Numbers) -> Mapping[Role, float]:
-        """Return the factors of the pass with these operands. Raises ValueError for an unknown pass."""
+        """Return the scale factors of the forward pass with these operands. Raises ValueError for an unknown pass."""
         found = self._factors.get(_digest(x, w))
         if found is None:
             raise ValueError(
@@ -58,7 +57,10 @@ class Passes:
         return found
 
     def first_gradient(self, number: float) -> dict[Role, float]:
-        """Return the scale factor of the gradient by pass. The dictionary is empty before the first backward pass."""
+        """Return the scale factor of a pass's gradient, by role.
+
+        The dictionary is empty before the first backward pass.
+        """
         found = self.earlier.setdefault(number, {})
         _forget(self.earlier)
         return found
@@ -75,9 +77,10 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """Scales of a layer, and the recording to which its products are written, if any.
+    """Scales of a layer, scale factors of its earlier passes, and the recording of its products.
 
-    `passes` holds the factors of earlier passes. A repeated pass uses these factors.
+    `passes` holds the scale factors that a repeated pass uses again. Without a recording, the products are not
+    recorded.
     """
 
     state: LayerState
@@ -87,10 +90,10 @@ class Use:
 
 
 class Layer(Protocol):
-    """Interface of a layer that the operators use while they run."""
+    """Interface of a layer that the custom operators use while they run."""
 
     def use(self, group: int) -> Use:
-        """Return the scales of a group."""
+        """Return the scales of a group of channels."""
 
 
 _LAYERS: WeakValueDictionary[int, Layer] = WeakValueDictionary()
@@ -98,7 +101,7 @@ _BITS = 62
 
 
 def register(layer: Layer) -> int:
-    """Return a random number that identifies a layer. The operators of this process use it to find the layer."""
+    """Return a random number that identifies a layer. The custom operators find the layer by this number."""
     handle = secrets.randbits(_BITS)
     _LAYERS[handle] = layer
     return handle
@@ -106,7 +109,7 @@ def register(layer: Layer) -> int:
 
 @functools.lru_cache(maxsize=64)
 def spelled(recipe: Recipe) -> str:
-    """Return a recipe as text, for graphs that are written to files."""
+    """Return a recipe as JSON text, for graphs that are written to files."""
     return json.dumps(recipe.spelled())
 
 
@@ -233,7 +236,7 @@ _linear.register_autograd(_differentiate, setup_context=_setup)
 
 
 class _Gradients(torch.autograd.Function):
-    """The operator of the backward pass, which cannot be differentiated."""
+    """Backward operator as an autograd function, which cannot be differentiated."""
 
     @staticmethod
     def forward(*arguments: Any) -> Any:
@@ -249,7 +252,7 @@ class _Gradients(torch.autograd.Function):
 
 
 class _Product(torch.autograd.Function):
-    """One function with forward and backward operators, as the transforms of torch.func require."""
+    """Forward and backward operators as one autograd function, as the transforms of torch.func require."""
 
     @staticmethod
     def forward(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int) -> _Tensors:
@@ -268,7 +271,7 @@ class _Product(torch.autograd.Function):
 
 
 def product(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int = 0) -> torch.Tensor:
-    """Return x w^T for x (..., in) and w (out, in), in x's dtype. The product can be differentiated once.
+    """Return x w^T for x (..., in) and w (out, in), in x's dtype. Only the first derivative is supported.
 
     `recipe` is a text from `spelled`, and `layer` is a number from `register`.
 
@@ -300,7 +303,7 @@ def _operand(codes: torch.Tensor, fmt: Format | None, factor: float) -> Operand:
 def _is_repeated() -> bool:
     """Return whether a backward pass is running.
 
-    A forward pass inside a backward pass is a repetition by activation checkpointing.
+    Activation checkpointing repeats a forward pass inside a backward pass.
     """
     return bool(torch._C._current_graph_task_id() != -1)
 
@@ -313,7 +316,7 @@ def _random(recipe: Recipe) -> np.random.Generator | None:
 
 
 def generator() -> np.random.Generator:
-    """Return a NumPy random generator. The seed is drawn from torch's generator."""
+    """Return a NumPy random generator whose seed comes from torch's generator."""
     return np.random.default_rng(int(torch.randint(2**62, ())))
 
 
@@ -326,5 +329,5 @@ Instead: TypeAlias = Callable[[int, Numbers, Numbers], Numbers]
 
 
 def replaced(x: torch.Tensor, w: torch.Tensor, instead: Instead, group: int) -> torch.Tensor:
-    """Return the product that a function of NumPy arrays computes, in x's dtype and without gradients."""
+    """Return the product that the NumPy function `instead` computes, in x's dtype and without gradients."""
     return torch.from_numpy(instead(group, _numbers(x), _numbers(w))).to(x.device, x.dtype)

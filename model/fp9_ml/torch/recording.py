@@ -1,4 +1,4 @@
-"""Recording of a model's products while it trains under a recipe. The recorded codes can test hardware."""
+"""Recording of a model's products during training under a recipe, to test hardware with the codes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from fp9_ml.torch.layers import ByRecipe
 
 @contextmanager
 def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None) -> Iterator[Recording]:
-    """Record the products and casts of a model under a recipe, inside the `with` block.
+    """Record the products and casts of a model under a recipe, inside a `with` block.
 
-    Each forward and backward pass is recorded, for the layers that `only(name, module)` selects. The recording
-    holds the
-    codes of operands and results, and the numbers that were cast. `Recording.save` writes them for `fp9 vectors
-    export UNIT
-    --from run.npz`. Groups of a convolution are separate layers, NAME.0 and so on.
+    Every forward and backward pass of the layers that `only(name, module)` selects is recorded. The recording holds the
+    codes of operands and results, and the numbers that were cast. `Recording.save` writes a file for `fp9 vectors
+    export UNIT --from run.npz`. The groups of a convolution are recorded as layers NAME.0, NAME.1 and so on.
 
-    Raises ValueError for a model without such layers, and for a model that is being recorded.
+    Raises ValueError for a model without layers under a recipe, and for a model that is already being recorded.
     """
     layers = {n: m for n, m in model.named_modules() if isinstance(m, ByRecipe) and (only is None or only(n, m))}
     if not layers:

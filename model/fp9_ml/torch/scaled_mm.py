@@ -1,4 +1,4 @@
-"""A replacement for torch._scaled_mm that returns the bits of a given GPU and library, on any device."""
+"""Replacement for torch._scaled_mm that returns the bits of a given GPU and library, on any device."""
 
 from __future__ import annotations
 
@@ -70,14 +70,13 @@ def scaled_mm(
     profile: str,
     **choices: Any,
 ) -> torch.Tensor:
-    """Return the product that `torch._scaled_mm` computes on the GPU of a profile.
+    """Return the product that `torch._scaled_mm` computes on the GPU that `profile` names.
 
-    `fp9.scaled_mm` explains the arguments.
+    The arguments are those of `fp9.scaled_mm`. As in torch, FP8 operands have no gradient. `scaled_linear` has
+    gradients.
 
-    As in torch, FP8 operands have no gradient. `scaled_linear` casts, multiplies and differentiates.
-
-    Raises ValueError for a call that the library refuses, for a setting that nobody has measured, and for a missing
-    argument.
+    Raises ValueError for a call that the library refuses, for a setting that was never measured on a GPU, and for a
+    missing argument.
     """
     dtype = input.dtype if out_dtype is None else out_dtype
     if dtype not in _NAMES:
@@ -90,7 +89,7 @@ def scaled_mm(
 
 
 def _cast(x: torch.Tensor, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return x in FP8, and the scale of the whole tensor: amax divided by the largest number of the format."""
+    """Return x in FP8, and the scale of the tensor: amax divided by the format's largest number."""
     largest = float(format(name).max)
     scale = (x.detach().abs().amax().float() / largest).clamp_min(torch.finfo(torch.float32).tiny)
     scaled = (x.float() / scale).clamp(-largest, largest)
@@ -120,11 +119,10 @@ class _Scaled(torch.autograd.Function):
 def scaled_linear(
     x: torch.Tensor, weight: torch.Tensor, use_fast_accum: bool = True, *, profile: str, **choices: Any
 ) -> torch.Tensor:
-    """Return x weight^T for x (n, in) and weight (out, in), with the bits of a profile's GPU.
+    """Return x weight^T for x (n, in) and weight (out, in), with the bits of the GPU that `profile` names.
 
-    Both operands are cast to FP8 with one scale per tensor.
-
-    Backward products use E5M2 gradients and slow accumulation, as torchao and Transformer Engine do.
+    Both operands are cast to E4M3 with one scale per tensor. Backward products use E5M2 gradients and slow
+    accumulation, as torchao and Transformer Engine do.
     """
     found: torch.Tensor = _Scaled.apply(x, weight, use_fast_accum, {"profile": profile, **choices})
     return found

@@ -1,4 +1,4 @@
-"""Loss scaling of a recipe, with the interface of torch's GradScaler."""
+"""Loss scaler that follows a recipe, with the interface of torch's GradScaler."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fp9_ml.recipes import recipe as find_recipe
 
 
 class GradScaler:
-    """Loss scaler for any rule of a recipe. The class is used like torch.amp.GradScaler.
+    """Loss scaler that follows a recipe's loss scaling rule. The interface is that of torch.amp.GradScaler.
 
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
 
-    With the rule `backoff`, the steps and scales are the same as torch's. Between `update` calls, the gradients of
-    an optimiser may be unscaled once, and the optimiser may step once. Gradients are multiplied in FP32 by the
-    inverse of the scale, as in torch.
+    With the rule `backoff`, the steps and scales are the same as torch's. Between two `update` calls, the gradients of
+    an optimiser may be unscaled once, and the optimiser may step once. Gradients are multiplied in FP32 by the inverse
+    of the scale, as in torch.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -34,19 +34,18 @@ class GradScaler:
         self._stepped: set[int] = set()
 
     def get_scale(self) -> float:
-        """Return the scale of this step."""
+        """Return the loss scale of the current step."""
         return self._machine.scale
 
     def scale(self, loss: torch.Tensor) -> torch.Tensor:
-        """Return the loss times the scale."""
+        """Return the loss multiplied by the loss scale."""
         return loss * self._machine.scale
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide an optimiser's gradients by the scale.
+        """Divide an optimiser's gradients by the loss scale.
 
-        Call this before `step` if other code uses the gradients, for example to clip them.
-
-        Raises RuntimeError, as torch does, if the gradients were unscaled since the last `update`.
+        Call this method before `step` if other code uses the gradients, for example to clip them. Raises RuntimeError,
+        as torch does, if the gradients were unscaled since the last `update`.
         """
         if id(optimizer) in self._unscaled:
             raise RuntimeError("unscale_() has been called on this optimizer since the last update()")
@@ -75,10 +74,10 @@ class GradScaler:
         return optimizer.step(*arguments, **options) if self._unscaled[id(optimizer)] else None
 
     def update(self) -> None:
-        """Set the scale for the next step.
+        """Set the loss scale for the next step.
 
-        Raises RuntimeError if no gradients were unscaled since the last call. Raises ValueError if the scale has
-        fallen to zero.
+        Raises RuntimeError if no gradients were unscaled since the last call. Raises ValueError if the scale has fallen
+        to zero.
         """
         if not self._unscaled:
             raise RuntimeError("no gradients were unscaled; call step() before update()")
@@ -86,7 +85,7 @@ class GradScaler:
         self._begin()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of the rule, as plain numbers and lists."""
+        """Return the state of the loss scaling rule, as plain numbers and lists."""
         return self._machine.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
