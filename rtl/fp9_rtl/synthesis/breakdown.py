@@ -1,7 +1,8 @@
-"""Area of each submodule of a unit. The module boundaries are kept during synthesis.
+"""Measure the area of each submodule of a unit, with module boundaries kept in synthesis.
 
-Yosys and ABC optimise each submodule separately, so every gate belongs to one submodule. The flat mapping shares
-gates across boundaries and gives another total. Both totals are reported.
+Yosys and ABC optimise each submodule separately, so every gate belongs to exactly one submodule. Flat synthesis also
+shares gates across module boundaries, so the flat area differs from the sum of the submodule areas. A breakdown reports
+both areas.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ dfflibmap {cells}
 opt_clean -purge
 write_rtlil prepared.il
 """
-"""Yosys script that prepares a unit's RTLIL for mapping. The modules `kept` stay separate."""
+"""Yosys script that prepares a unit's RTLIL for mapping. The modules in `kept` stay separate."""
 
 _MAP = """\
 read_rtlil prepared.il
@@ -58,7 +59,7 @@ _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 class Breakdown:
     """Areas of a unit's submodules in um2, in datapath order.
 
-    `flat_um2` is the area of the flat netlist with the same mapping.
+    `flat_um2` is the area of the unit's flat netlist for the same mapping, in um2.
     """
 
     top: str
@@ -69,24 +70,26 @@ class Breakdown:
 
     @property
     def total_um2(self) -> float:
-        """Return the sum of the submodules' areas."""
+        """Return the sum of the submodule areas, in um2."""
         return math.fsum(area for _, area in self.submodules)
 
     @property
     def over_flat(self) -> float:
-        """Return the sum of submodule areas divided by the flat area. At 1.05, the boundaries cost 5 %."""
+        """Return the sum of the submodule areas divided by the flat area.
+
+        A ratio of 1.05 means that the module boundaries cost 5 % of area.
+        """
         return self.total_um2 / self.flat_um2
 
 
 def breakdown(
     unit: Unit, *, library: str | Library = "osu018", mapping: str = "area-optimised", cache: Path | None = None
 ) -> Breakdown:
-    """Return the area of each submodule, and the area of the flat netlist, for one mapping.
+    """Return the area of each submodule of a unit, and the area of the flat netlist, for one mapping.
 
-    Submodules are the datapath's stages, and with `stages` also the submodules of the pipeline and the accumulator.
-    Raises TypeError for a unit without hardware, ValueError for an unknown mapping, and MissingTool if the library
-    or
-    Yosys is not installed.
+    The submodules are the steps of the unit's datapath. If the unit has pipeline stages, the submodules of its pipeline
+    and of its accumulator are listed too. Raises TypeError for a unit without hardware, and ValueError for an unknown
+    mapping. Raises MissingTool if the library or Yosys is not installed.
     """
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping {mapping!r} given; choose from {', '.join(MAPPINGS)}")
@@ -124,16 +127,17 @@ def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, 
         areas = _areas_by_module(folder, script, library)
     named: dict[str, float] = {}
     for module in (*kept, unit.name):
-        # Amaranth numbers a submodule that is called as a port is.
+        # If a submodule and a port have the same name, Amaranth appends `$` and a number to the submodule's name.
         label = module.rpartition(".")[2].partition("$")[0] if module in kept else OWN
         named[label] = named.get(label, 0.0) + areas.get(module, 0.0)
     return {label: area for label, area in named.items() if area}
 
 
 def boundaries(text: str, unit: Unit) -> list[str]:
-    """Return the modules of a unit's RTLIL whose boundaries are kept.
+    """Return the names of the modules in a unit's RTLIL whose boundaries synthesis must keep.
 
-    These are the submodules of the unit and the submodules of its pipelines.
+    The list contains the submodules of the unit. If the unit has pipeline stages, the list also contains the submodules
+    one level below.
     """
     modules = [name for name in _MODULE.findall(text) if name != unit.name]
     depth = 2 if unit.stages else 1
@@ -153,7 +157,7 @@ def _areas_by_module(folder: Path, script: str, library: Library) -> dict[str, f
 
 
 def table(found: Sequence[Breakdown]) -> Table:
-    """Return a table for a rich console, with one row for each submodule, and two sums."""
+    """Return a console table of areas, with one row for each submodule and two rows for the totals."""
     shown = Table(title="Area by submodule", caption=NOTE)
     for heading in ("unit", "submodule", "library", "mapping"):
         shown.add_column(heading)
@@ -168,5 +172,5 @@ def table(found: Sequence[Breakdown]) -> Table:
 
 
 def as_record(result: Breakdown) -> dict[str, object]:
-    """Return the result as plain values, for JSON."""
+    """Return the breakdown as a dictionary of plain values for JSON."""
     return {**dataclasses.asdict(result), "total_um2": result.total_um2, "over_flat": round(result.over_flat, 4)}

@@ -1,7 +1,8 @@
-"""Verilog for measurements: a circuit as Yosys writes it, flat and without processes.
+"""Generate the flat Verilog circuit of a unit that synthesis measures.
 
-This circuit is proven equivalent to the readable Verilog (`fp9 prove UNIT --source`). Its text changes only if the
-circuit changes. A fixed text matters, because ABC's area of the same logic varies with the text by some per cent.
+Yosys writes this Verilog as one module without processes. `fp9 prove UNIT --source` proves that the flat Verilog is
+equivalent to the readable Verilog. The flat Verilog text changes only if the circuit changes. A stable text is
+necessary, because ABC's area for the same logic varies by a few per cent with the text.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fp9_rtl.components import build
 from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
 
-# What follows removes what nothing reads.
+# The last commands remove logic that drives no output.
 _SCRIPT = f"""\
 {WITHOUT_PROCESSES}opt_clean
 splitnets -driver -format ___
@@ -30,7 +31,7 @@ write_verilog -noattr unit.v
 
 @functools.lru_cache(maxsize=64)
 def unit_circuit(unit: Unit) -> str:
-    """Return a unit's circuit as one Verilog module with the unit's name.
+    """Return a unit's circuit as flat Verilog: one module with the unit's name.
 
     Raises ValueError for a specification without hardware.
     """
@@ -38,11 +39,11 @@ def unit_circuit(unit: Unit) -> str:
 
 
 def circuit(component: wiring.Component, name: str) -> str:
-    """Return a component's circuit as one Verilog module."""
+    """Return an Amaranth component's circuit as one flat Verilog module with the given name."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         (folder / "unit.il").write_text(to_rtlil(component, name))
         run_yosys(_SCRIPT, folder)
         text = (folder / "unit.v").read_text()
-    # Without the first comment, which names the version of Yosys.
+    # Remove the first comment, which names the version of Yosys.
     return re.sub(r"\A/\*.*?\*/\s*", "", text, count=1, flags=re.DOTALL)

@@ -1,7 +1,8 @@
-"""LUTs, flip-flops and clock frequency of a unit on an FPGA, after place and route with a fixed seed.
+"""Measure a unit's LUTs, flip-flops and clock frequency on an FPGA.
 
-Every input and output gets a register outside the unit, even if the unit has stages. Every path through the unit
-is then between two registers, so it limits the clock frequency. The added registers are counted separately.
+Place and route uses a fixed seed. A wrapper adds a register to every input and output of the unit, even if the unit has
+pipeline stages. Every path through the unit then starts and ends at a register, and limits the clock frequency. The
+flip-flops of the wrapper are counted separately from the flip-flops of the unit.
 """
 
 from __future__ import annotations
@@ -28,20 +29,24 @@ from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 
 NOTE = "after place and route with a fixed seed; registers around the unit, counted apart; no DSP blocks"
-"""Note about the figures in every report."""
+"""Note on the measurement conditions, printed below every table."""
 
 SEED = 1
 """Seed of the placer."""
 
 _TARGET_MHZ = 200
-"""Target clock of the placer. Units do not reach it, and its value hardly changes the result."""
+"""Target clock frequency of the placer in MHz. Units do not reach this target, and its value hardly changes the result.
+"""
 
 _DEVICE_CLOCK = "clk"
 
 
 @dataclass(frozen=True)
 class Device:
-    """An FPGA: the options of its tools, and the names of its cells. `luts` is the number of LUTs in each cell."""
+    """An FPGA: its part name, the options of its tools, and the names of its cells.
+
+    `luts` maps each cell type to the number of LUTs in the cell.
+    """
 
     name: str
     part: str
@@ -54,7 +59,7 @@ class Device:
 
     @property
     def package(self) -> str:
-        """Return the name of the Python package with the place-and-route tool."""
+        """Return the name of the Python package that contains the device's place-and-route tool."""
         return f"yowasp-nextpnr-{self.name}"
 
 
@@ -88,9 +93,10 @@ DEVICES = {
 
 @dataclass(frozen=True)
 class Placed:
-    """Results of a unit on an FPGA. `flip_flops` counts the unit's own flip-flops.
+    """Results of place and route for one unit on one FPGA.
 
-    `logic_cells` includes all registers.
+    `flip_flops` counts the flip-flops of the unit, and `registers_around` counts the flip-flops of the wrapper.
+    `logic_cells` counts all occupied logic cells, including the cells of the wrapper.
     """
 
     top: str
@@ -105,15 +111,15 @@ class Placed:
     verilog_sha256: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values for JSON, and a note about the figures."""
+        """Return the fields as plain values for JSON, together with the note on the measurement conditions."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
 
 def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
-    """Place and route a unit.
+    """Place and route a unit on an FPGA, and return its LUTs, flip-flops and clock frequency.
 
-    Raises ValueError for an unknown device, and for a unit that needs more pins or logic cells than the device has.
-    Raises MissingTool if the device's tool is not installed.
+    Raises ValueError for an unknown device. Raises ValueError if the unit needs more pins or logic cells than the
+    device has. Raises MissingTool if the device's place-and-route tool is not installed.
     """
     if device not in DEVICES:
         raise ValueError(f"unknown FPGA {device!r}; choose from {', '.join(DEVICES)}")
@@ -135,9 +141,9 @@ def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
 
 
 def wrapper(unit: Unit) -> str:
-    """Return the Verilog of a module with a register at every input and output of the unit.
+    """Return the Verilog of a wrapper module with a register at every input and output of the unit.
 
-    Its name is `NAME_between_registers`.
+    The wrapper is called `NAME_between_registers`, where NAME is the unit's name.
     """
     inputs, outputs = _inputs(unit), _outputs(unit)
     ports = [f"input clk, {', '.join(f'input {_range(w)}{n}' for n, w in inputs)}"]
@@ -152,7 +158,7 @@ def wrapper(unit: Unit) -> str:
 
 
 def table(results: list[Placed]) -> Table:
-    """Return a table for a rich console, with one row for each unit."""
+    """Return a console table of FPGA results, with one row for each unit."""
     shown = Table(title="On an FPGA", caption=NOTE)
     for heading in ("unit", "FPGA"):
         shown.add_column(heading)
@@ -167,7 +173,7 @@ def table(results: list[Placed]) -> Table:
 def measure(
     units: list[Unit], device: str, progress: Progress | None = None, cache: Path | None = None
 ) -> list[Placed]:
-    """Place and route several units. Raises as `place` does."""
+    """Place and route several units on one FPGA. Raises the same errors as `place`."""
     placed = []
     for done, unit in enumerate(units, start=1):
         placed.append(place(unit, device, cache=cache))

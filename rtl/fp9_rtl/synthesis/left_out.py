@@ -1,7 +1,8 @@
-"""Area that each value of a field adds to a unit, such as each operation group of an FPU or each rounding of a cast.
+"""Measure the area that each value of a unit's field adds, by leaving the value out.
 
-A value's part is the area of the whole unit less the area of the unit without this value. Parts share logic, so the
-parts of all values and the rest do not add up to the whole unit.
+Examples of such values are an operation group of an FPU and a rounding mode of a cast. The area that a value adds is
+the area of the full unit minus the area of the same unit without the value. Values share logic, so the added areas do
+not sum to the area of the full unit.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from fp9_rtl.synthesis.run import Progress, synthesise_unit
 
 
 class LeftOut(NamedTuple):
-    """A value of a field, the whole unit's figures, and the figures of the unit without this value."""
+    """One value of a unit's field, with synthesis results for the full unit and for the unit without the value.
+
+    `whole` holds the results of the full unit, and `rest` the results of the unit without the value.
+    """
 
     field: str
     value: str
@@ -30,7 +34,10 @@ class LeftOut(NamedTuple):
     rest: Synthesis
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values, for JSON. `part_um2` is the area that the value adds, by mapping."""
+        """Return the fields as plain values for JSON.
+
+        `part_um2` maps each mapping to the area that the value adds, in um2.
+        """
         parts = {e.mapping: e.area_um2 - self.rest.estimate(e.mapping).area_um2 for e in self.whole.estimates}
         return {
             "field": self.field,
@@ -42,10 +49,10 @@ class LeftOut(NamedTuple):
 
 
 def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
-    """Yield each value of a field, and the unit without this value.
+    """Yield each value of a unit's field, together with the unit without the value.
 
-    Values are omitted if the specification needs them. Raises ValueError if the field is unknown, or has less than two
-    values.
+    A value is skipped if the specification is invalid without the value. Raises ValueError if the field is unknown or
+    has fewer than two values.
     """
     several = [f.name for f in dataclasses.fields(unit) if isinstance(v := getattr(unit, f.name), tuple) and len(v) > 1]
     if field not in several:
@@ -69,7 +76,10 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[LeftOut]:
-    """Return the figures of a unit without each value of a field, in both mappings. Raises as `units_without` does."""
+    """Synthesise a unit once for each value of a field, with the value left out, and return the results.
+
+    The results cover both mappings. Raises the same errors as `units_without` and `synthesise_unit`.
+    """
     others = list(units_without(unit, field))
     whole = synthesise_unit(unit, library=library, cache=cache, progress=progress)
     return [
@@ -79,7 +89,7 @@ def measure(
 
 
 def table(found: Sequence[LeftOut]) -> Table:
-    """Return a table for a rich console, with one row for each value and mapping."""
+    """Return a console table of the added areas, with one row for each value and mapping."""
     shown = Table(title="Area that each value adds", caption=NOTE)
     for heading in ("unit", "field", "without", "library", "mapping"):
         shown.add_column(heading)

@@ -1,4 +1,6 @@
-"""Parser of Liberty, the text format of cell libraries. It parses groups, and the logic functions of pins.
+"""Parse Liberty files, the text format of cell libraries.
+
+The parser reads Liberty groups and attributes, and evaluates the logic functions of pins.
 
 Source: Liberty User Guide 2017.06, volume 1, chapter 1 (groups, simple and complex attributes) and 2 (`function`).
 """
@@ -20,9 +22,9 @@ _STATEMENT = re.compile(
 
 @dataclass(frozen=True)
 class Group:
-    """A group `kind (arguments) { ... }`, with its attributes by name and its inner groups.
+    """A Liberty group `kind (arguments) { ... }`, with its attributes by name and its nested groups.
 
-    If an attribute occurs several times, the last value counts.
+    If a Liberty attribute occurs several times in a group, the last value counts.
     """
 
     kind: str
@@ -32,18 +34,18 @@ class Group:
 
     @property
     def name(self) -> str:
-        """Return the first argument, or an empty string if there is none."""
+        """Return the first argument of the group, or an empty string if the group has no arguments."""
         return self.arguments[0] if self.arguments else ""
 
     def of(self, *kinds: str) -> Iterator[Group]:
-        """Return the inner groups of the given kinds."""
+        """Return the nested groups whose kind is one of `kinds`."""
         return (group for group in self.groups if group.kind in kinds)
 
 
 def read(text: str) -> Group:
     """Return the `library` group of a Liberty text.
 
-    Raises ValueError if there is no such group, or if braces do not match.
+    Raises ValueError if the text has no complete `library` group, or if a closing brace has no opening brace.
     """
     outside = Group("", ())
     opened = [outside]
@@ -71,7 +73,7 @@ def _arguments(text: str) -> tuple[str, ...]:
 
 
 def numbers(text: str) -> list[float]:
-    """Return the numbers of a complex attribute such as `index_1` or `values`."""
+    """Return the numbers in a complex Liberty attribute, such as `index_1` or `values`."""
     return [float(number) for number in re.findall(r"[-+0-9.][-+0-9.eE]*", text)]
 
 
@@ -80,9 +82,9 @@ _TOKEN = re.compile(r"\s*([A-Za-z_][\w\[\]]*|[01!'^*&+|()])")
 
 @dataclass
 class _Function:
-    """Recursive-descent parser of a Liberty expression.
+    """Recursive-descent parser that evaluates a Liberty expression.
 
-    Precedence: `!` and `'`, then `^`, then `*`, `&` or a space, then `+`.
+    The operators `!` and `'` bind most tightly, then `^`, then `*`, `&` or a space, and last `+` or `|`.
     """
 
     tokens: list[str]
@@ -127,15 +129,18 @@ class _Function:
 
 
 def holds(function: str, values: Mapping[str, bool]) -> bool:
-    """Return the value of a Boolean expression. `values` maps each name to its Boolean value.
+    """Return the value of a Boolean Liberty expression. `values` maps each pin name to its logic value.
 
-    Raises KeyError for a name without a value and IndexError for an incomplete expression.
+    Raises KeyError for a name without a value, and IndexError for an incomplete expression.
     """
     return _Function(_TOKEN.findall(function), values).any_of()
 
 
 def truth_table(function: str, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the values of `function` for all input values. The last input changes fastest. Raises as `holds`."""
+    """Return the truth table of a Liberty expression over the pins in `inputs`.
+
+    The last input pin changes fastest. Raises the same errors as `holds`.
+    """
     return tuple(
         holds(function, dict(zip(inputs, row, strict=True))) for row in product((False, True), repeat=len(inputs))
     )

@@ -1,6 +1,7 @@
-"""Cell libraries: their Liberty files, and the cells that define the unit of area, the input driver and the load.
+"""Cell libraries for synthesis: Liberty files, NAND2 areas, input drivers and loads.
 
-The catalogue contains named libraries. `own_library` reads a user's Liberty file, and derives these cells from it.
+The catalogue lists named cell libraries. `own_library` reads a user's Liberty file, and derives the reference cells and
+the output load from the file.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ _NANO_WATT = {"1pW": 1e-3, "1nW": 1.0, "10nW": 10.0, "100nW": 100.0, "1uW": 1e3,
 
 @dataclass(frozen=True)
 class AptFile:
-    """A file of a Debian package. Its path is relative to `TECH_FOLDER`."""
+    """A file of a Debian package. The path `inner` is relative to `TECH_FOLDER`."""
 
     package: str
     inner: str
 
     @property
     def install(self) -> str:
-        """Return the command that installs the package."""
+        """Return the shell command that installs the Debian package."""
         return f"apt install {self.package}"
 
     def path(self) -> Path:
-        """Return the path of the file. The file need not be installed."""
+        """Return the path of the file. The file need not exist."""
         return TECH_FOLDER / self.inner
 
 
@@ -52,11 +53,11 @@ class WheelFile:
 
     @property
     def install(self) -> str:
-        """Return the command that installs the package."""
+        """Return the shell command that installs the Python package."""
         return f"pip install --no-deps {self.package}=={self.version}"
 
     def path(self) -> Path:
-        """Return the path of the file. The file need not be installed."""
+        """Return the path of the file. The file need not exist."""
         try:
             return Path(str(importlib.metadata.distribution(self.package).locate_file(self.inner)))
         except importlib.metadata.PackageNotFoundError:
@@ -65,11 +66,12 @@ class WheelFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A library of the catalogue, and the conditions under which it is measured.
+    """A cell library of the catalogue, and the conditions under which synthesis uses the library.
 
-    `node_nm`, `volts` and `corner` describe the library's characterisation. Areas are also stated in multiples of
-    `unit_cell`, a two-input NAND. `driver` drives each input. Each output drives a load of `load_ff` fF. Cells in
-    `leave_out` are never used.
+    `node_nm`, `volts` and `corner` are the process node, supply voltage and corner of the library's characterisation.
+    `unit_cell` is the two-input NAND whose area is the unit of NAND2 equivalents. Synthesis assumes that the cell
+    `driver` drives every input of a unit, and that every output drives a load of `load_ff` fF. Synthesis never uses the
+    cells in `leave_out`.
     """
 
     name: str
@@ -125,25 +127,28 @@ _SOURCES = (
 )
 
 LIBRARIES = {source.name: source for source in _SOURCES}
+"""The catalogue of cell libraries, by name."""
 
 SIDE_BY_SIDE = ("osu018", "nangate45")
-"""Libraries that studies and data sheets compare."""
-"""The catalogue of libraries."""
+"""Names of the cell libraries that studies and data sheets compare."""
 
 _OUTPUT_LOADS = 2
-"""Load of an output in a user's library, as a number of smallest inverters. In osu018 this is 20 fF."""
+"""Output load for a user's library, as a multiple of the smallest inverter's input capacitance.
+
+In osu018, two inverter inputs have a capacitance of 20 fF.
+"""
 
 _DRIVE = 4
-"""Strength of the inverter that drives an input, as a multiple of the smallest inverter (INVX4)."""
+"""Drive strength of the inverter that drives an input, as a multiple of the smallest inverter, as in osu018's INVX4."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """The facts about a library that measurements need.
+    """Cell data that synthesis and power measurements need.
 
-    `paths` are its Liberty files, and `sha256` is the hash of all of them. `areas` (um2) and `leakage_nw` (nW) map
-    each cell to its value. `sequential` names the cells that store a bit. `Source` explains `unit_cell`, `driver`,
-    `load_ff` and `leave_out`.
+    `paths` are the library's Liberty files, and `sha256` is a hash over all of them. `areas` maps each cell to its area
+    in um2, and `leakage_nw` maps each cell to its leakage in nW. `sequential` names the flip-flops and latches.
+    `Source` explains `unit_cell`, `driver`, `load_ff` and `leave_out`.
     """
 
     name: str
@@ -159,20 +164,20 @@ class Library:
 
     @property
     def nand2_um2(self) -> float:
-        """Return the area of the two-input NAND in um2. It is the unit of NAND2 equivalents."""
+        """Return the area of the library's two-input NAND in um2, which is the unit of NAND2 equivalents."""
         return self.areas[self.unit_cell]
 
 
 def find_library(which: str | Library) -> Library:
-    """Return a library by its name in the catalogue. A `Library` is returned unchanged.
+    """Return the catalogue library with the given name. A `Library` argument is returned unchanged.
 
-    Raises ValueError for an unknown name and MissingTool if its package is not installed.
+    Raises ValueError for an unknown library name, and MissingTool if the library's package is not installed.
     """
     return which if isinstance(which, Library) else library(which)
 
 
 def library(name: str) -> Library:
-    """Return a library of the catalogue. Raises as `find_library`."""
+    """Return the catalogue library with the given name. Raises the same errors as `find_library`."""
     if name not in LIBRARIES:
         raise ValueError(unknown("library", name, LIBRARIES, f"choose from {', '.join(LIBRARIES)}"))
     source = LIBRARIES[name]
@@ -199,13 +204,16 @@ def library(name: str) -> Library:
 
 
 def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library:
-    """Return a library from one or several Liberty files of the user. It is named after the first file.
+    """Return a cell library that is read from one or more Liberty files of the user.
 
-    Areas are stated in multiples of its smallest two-input NAND. The inverter that drives inputs has about four
-    times the input capacitance of the smallest inverter. Outputs drive two of the smallest inverters. `leave_out`
-    are names or patterns (`*`, `?`) of cells that are never used. Cells marked `dont_use` are never used either.
-    Raises ValueError, with the file's name, for a file that is not Liberty, or if there is no NAND or inverter.
-    Raises OSError for an unreadable file.
+    The library takes its name from the first Liberty file. The smallest two-input NAND is the unit of NAND2
+    equivalents. Inputs are driven by the inverter whose input capacitance is closest to four times the smallest
+    inverter's capacitance. Each output drives the inputs of two smallest inverters. `leave_out` lists cell names or
+    patterns with `*` and `?`; synthesis never uses a matching cell. Synthesis also never uses a cell that the Liberty
+    file marks as `dont_use`.
+
+    Raises ValueError for a file that is not Liberty, and for a library without a two-input NAND or an inverter. Raises
+    ValueError for a `leave_out` pattern that matches no cell, and OSError for an unreadable file.
     """
     if not paths:
         raise ValueError("no Liberty file given; give one or several")
@@ -237,10 +245,10 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
 
 
 def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequence[str] = ()) -> tuple[Library, ...]:
-    """Return the named libraries, then the library of the user's Liberty files.
+    """Return the named catalogue libraries, followed by a library of the user's Liberty files.
 
-    If neither is given, return the first library of the catalogue. Raises as `library` and `own_library`, and
-    ValueError for `leave_out` without a Liberty file.
+    Without names and Liberty files, the result is the first library of the catalogue. Raises the same errors as
+    `library` and `own_library`. Raises ValueError if `leave_out` is given without a Liberty file.
     """
     if leave_out and not liberty:
         raise ValueError(f"cells to leave out given ({', '.join(leave_out)}), but no Liberty file they could be in")
@@ -260,7 +268,7 @@ def _matching(patterns: Sequence[str], cells: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Gate:
-    """The truth table of a cell with one output, and the capacitance of the cell's first input in fF."""
+    """The truth table of a single-output cell, and the capacitance of its first input in fF."""
 
     table: tuple[bool, ...]
     input_ff: float
@@ -284,12 +292,12 @@ def _facts_of(path: Path) -> _Facts:
 
 @lru_cache(maxsize=4)
 def _facts(content: bytes) -> _Facts:
-    """Return the facts about a library's cells from its Liberty file.
+    """Parse a Liberty file and return the areas, leakage, registers and simple gates of its cells.
 
-    Raises ValueError if the file is not Liberty or has no cell.
+    Raises ValueError if the file is not Liberty or has no cell with an area.
     """
     group = read(content.decode("utf-8", errors="replace"))
-    # A cell without an area is never placed: pads, fillers.
+    # A cell without an area, such as a pad or a filler, is never placed.
     cells = [cell for cell in group.of("cell") if "area" in cell.attributes]
     if not cells:
         raise ValueError("it has no cell with an area")
@@ -306,9 +314,9 @@ def _facts(content: bytes) -> _Facts:
 
 
 def _leakage(cell: Group) -> float:
-    """Return a cell's leakage in the library's unit.
+    """Return a cell's leakage in the library's unit of power.
 
-    If the cell has no total, return the mean over its states, or 0.
+    If the library states no total for the cell, return the mean over the cell's states, or 0 without any state.
     """
     if "cell_leakage_power" in cell.attributes:
         return float(cell.attributes["cell_leakage_power"])

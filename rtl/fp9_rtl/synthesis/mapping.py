@@ -1,9 +1,9 @@
-"""The two fixed mappings of a flattened netlist to standard cells.
+"""Map a flattened netlist to standard cells with two fixed sets of ABC scripts.
 
-Results of Yosys' default script vary too much to compare variants of a unit. The default script made a two-format
-multiply-adder smaller than the one-format multiply-adder inside it. The scripts here order such pairs correctly and
-repeat within 1-2 points. All five scripts start from the same netlist. The area-optimised mapping is the smallest of
-four results. The delay-balanced mapping has one script.
+With Yosys' default script, synthesis variability hides the difference between variants of a unit. The default script
+made a two-format multiply-adder smaller than the one-format multiply-adder inside it. The fixed scripts order such
+pairs correctly, and their areas repeat within 1 to 2 per cent. All five ABC scripts start from the same netlist. The
+area-optimised mapping runs four scripts and takes the smallest netlist. The delay-balanced mapping runs one script.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ opt_clean -purge
 tee -q -o statistics.json stat -json
 write_verilog -noattr -noexpr -simple-lhs mapped.v
 """
-"""Yosys script of one mapping."""
+"""Yosys script that maps the flat netlist to library cells with one ABC script."""
 
 _CELL = re.compile(r"^(?:  attribute [^\n]*\n)*  cell .*?\n  end\n", re.MULTILINE | re.DOTALL)
 
@@ -60,14 +60,15 @@ _MEASURE = "topo; read_constr boundary.constr; stime -d"
 """ABC commands that write ABC's delay to stats.txt. They run after the mapping and change no gate."""
 
 _NO_GATES = frozenset({"$scopeinfo"})
-"""Cells of a Yosys netlist that only record source scopes."""
+"""Cells of a Yosys netlist that record source scopes and contain no logic."""
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A netlist of library cells. `cells` has the number of each cell, and `delay_ns` is the worst delay.
+    """A netlist of library cells, with its cell counts and its worst path delay in ns.
 
-    The netlist is `folder`/mapped.v. It is deleted with the folder of the prepared netlist.
+    `cells` maps each cell name to the number of instances. The netlist file is mapped.v in `folder`. The file is
+    deleted together with the folder of the prepared netlist.
     """
 
     script: str
@@ -78,19 +79,22 @@ class Mapped:
 
 
 def delay_tool() -> str:
-    """Return the name of the tool that measures delays: OpenSTA with its version if installed, else ABC."""
+    """Return the name of the tool that measures delays: OpenSTA and its version if installed, otherwise ABC."""
     version = sta_version()
     return f"OpenSTA {version}" if version else "ABC"
 
 
 def copy_liberty(library: Library, folder: Path) -> None:
-    """Copy the library's files to a folder, under the names that `cell_options` uses."""
+    """Copy a library's Liberty files to a folder, under the file names that `cell_options` uses."""
     for path, name in zip(library.paths, _file_names(library), strict=True):
         shutil.copyfile(path, folder / name)
 
 
 def cell_options(library: Library, where: str = "") -> str:
-    """Return the Yosys options that name a library's files in folder `where`, for `dfflibmap` and `abc`."""
+    """Return Yosys options that name a library's Liberty files and its excluded cells.
+
+    The Yosys commands `dfflibmap` and `abc` accept these options. `where` is the folder of the Liberty files.
+    """
     files = [f"-liberty {where}{name}" for name in _file_names(library)]
     return " ".join([*files, *(f"-dont_use {cell}" for cell in library.leave_out)])
 
@@ -102,17 +106,18 @@ def _file_names(library: Library) -> list[str]:
 def prepare_script(top: str, library: Library, share: bool = True) -> str:
     """Return the Yosys script that `prepare` runs.
 
-    With `share`, Yosys merges operators that are never active at the same time. For a circuit with many wide
-    shifters, this step takes hours.
+    If `share` is true, Yosys merges operators that are never active at the same time. Merging takes hours for a circuit
+    with many wide shifters.
     """
     script = PREPARE.format(top=top, cells=cell_options(library))
     return script if share else script.replace("synth ", "synth -noshare ", 1)
 
 
 def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool = True) -> None:
-    """Write the flat netlist of module `top`, and the library, to a folder. The netlist is prepared.il.
+    """Write the flat netlist of module `top` to prepared.il in a folder, and copy the library's Liberty files.
 
-    `share` is as in `prepare_script`. Raises ValueError if Yosys cannot read the Verilog or finds no such module.
+    `share` has the same meaning as in `prepare_script`. Raises ValueError if Yosys cannot read the Verilog or cannot
+    find the module `top`.
     """
     (folder / "design.v").write_text(verilog)
     copy_liberty(library, folder)
@@ -123,9 +128,10 @@ def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool 
 
 
 def shuffle(prepared: Path, seed: int) -> None:
-    """Shuffle the cells of a prepared netlist, to measure the synthesis variability.
+    """Shuffle the cells of a prepared netlist, so that the synthesis variability can be measured.
 
-    The circuit is the same. ABC's result depends on the order of the gates, so ABC gives another netlist.
+    The shuffled netlist has the same function. ABC's result depends on the order of the cells, so ABC returns another
+    mapped netlist.
     """
     file = prepared / "prepared.il"
     text = file.read_text()
@@ -136,9 +142,10 @@ def shuffle(prepared: Path, seed: int) -> None:
 
 
 def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
-    """Map the netlist of a folder that `prepare` wrote, with one ABC script. The results are in a new subfolder.
+    """Map the netlist that `prepare` wrote to library cells with one ABC script, in a new subfolder.
 
-    Raises ValueError if the library lacks a needed cell, or if flip-flops have no port `clock`.
+    Raises ValueError if the library has no cell for part of the netlist. Raises ValueError if the netlist has
+    flip-flops but no port `clock`.
     """
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp(dir=prepared))
@@ -165,9 +172,9 @@ def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]
 
 
 def _delay_ns(folder: Path, top: str, cells: dict[str, int], library: Library, clock: str) -> float:
-    """Return the delay of the worst path in ns, measured by OpenSTA.
+    """Return the delay of the worst path in ns, as measured by OpenSTA.
 
-    If OpenSTA is not installed, ABC measures only the gates between registers.
+    If OpenSTA is not installed, return ABC's delay, which covers only the gates between registers.
     """
     if sta_version():
         clocked = clock if library.sequential & set(cells) else None

@@ -1,4 +1,7 @@
-"""The mapped netlist that was measured for a unit, and a netlist with separate submodules."""
+"""Generate the mapped netlist that synthesis measures for a unit.
+
+The same netlist can also be generated with its submodules mapped separately.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,11 @@ write_json mapped.json
 
 @dataclass(frozen=True)
 class Netlist:
-    """A module of library cells: ports and cells as Yosys' `write_json` writes them, and the Verilog text.
+    """A mapped netlist of library cells, as a Yosys JSON module and as Verilog text.
 
-    `delay_ns` is the delay of its worst path. `by_submodule`, if requested, is a second netlist from the same
-    script. Its cells are named by submodule.
+    `module` has ports and cells in the format of Yosys' `write_json`. `delay_ns` is the worst path delay of the
+    netlist. If requested, `by_submodule` is a second netlist with separately mapped submodules. The cell names of
+    `by_submodule` start with the name of the submodule.
     """
 
     module: dict[str, Any]
@@ -69,9 +73,10 @@ def netlist(
     by_submodule: bool = False,
     cache: Path | None = None,
 ) -> Netlist:
-    """Return the netlist that `synthesise_unit` measures: the smallest result of a mapping's scripts.
+    """Return the mapped netlist whose area `synthesise_unit` reports.
 
-    Raises ValueError for a specification without hardware or an unknown mapping, and MissingTool without Yosys.
+    A mapping may run several ABC scripts, and the netlist with the smallest area is returned. Raises ValueError for a
+    specification without hardware, and for an unknown mapping. Raises MissingTool if Yosys is not installed.
     """
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping {mapping!r} given; choose from {', '.join(MAPPINGS)}")

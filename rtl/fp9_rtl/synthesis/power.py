@@ -1,11 +1,11 @@
-"""Energy data of a library's cells: functions, capacitances, internal energies and transition times.
+"""Energy data of a cell library: functions, capacitances, energies and transition times.
 
-Energies are in fJ and capacitances in fF. Transition times are in the library's own unit, because its tables are
-indexed in it.
+Energies are in fJ and capacitances are in fF. Transition times are in the time unit of the library, because the
+library's tables are indexed with this unit.
 
-Source: Liberty User Guide 2017.06, volume 1, chapter 8 and volume 2 (`ff`, table templates). `internal_power` is an
-energy for each edge of a pin, in units of voltage squared times capacitance. It does not include the energy of the
-load.
+Source: Liberty User Guide 2017.06, volume 1, chapter 8 and volume 2 (`ff`, table templates). Liberty's `internal_power`
+is an energy for each edge of a pin, in units of voltage squared times capacitance. `internal_power` does not include
+the energy of the load.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from fp9_rtl.synthesis.liberty import Group, numbers, read, truth_table
 from fp9_rtl.synthesis.libraries import Library, femto_farad
 
 WIRE_LOADS = 0.2
-"""Wire capacitance for each input, as a multiple of the smallest inverter's input capacitance.
+"""Wire capacitance for each input pin, as a multiple of the smallest inverter's input capacitance.
 
-The factor comes from nangate45: for a fan-out of two, its default table gives 0.35 fF for each input. The smallest
-inverter has 1.7 fF, so the ratio is 0.205.
+The factor comes from nangate45. For a fan-out of two, nangate45's default wire-load table gives 0.35 fF for each input
+pin. The smallest inverter of nangate45 has an input capacitance of 1.7 fF, so the ratio is 0.205.
 """
 
 MOST_INPUTS = 6
@@ -36,9 +36,9 @@ _EDGES = ("fall", "rise")
 
 @dataclass(frozen=True)
 class Table:
-    """Values over a load in fF and a transition time. Other points are inter- or extrapolated linearly.
+    """A lookup table over an output load in fF and a transition time.
 
-    Either axis may be absent.
+    Values between or beyond the table points are interpolated or extrapolated linearly. Either axis may be absent.
     """
 
     loads: tuple[float, ...]
@@ -46,9 +46,9 @@ class Table:
     values: tuple[tuple[float, ...], ...]
 
     def at(self, load: float, transition: float) -> float:
-        """Return the value at a load and a transition time.
+        """Return the table value at an output load and a transition time.
 
-        Rows of the table are loads, columns are transition times.
+        The rows of the table are loads, and the columns are transition times.
         """
         rows = [_between(self.transitions, row, transition) for row in self._rows_at(load)]
         return _between(self._ends(load), tuple(rows), load)
@@ -76,12 +76,12 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 
 @dataclass(frozen=True)
 class Arc:
-    """Energy, transition time or delay of a falling and a rising edge of a pin.
+    """Energies, transition times or delays of the falling edge and the rising edge of one pin.
 
-    `related` are the input pins that cause the edge. It is empty for the energy of an input pin's own edge. `when`
-    is
-    a Boolean expression over pins, and an empty `when` is always true. For transition times, `sense` tells whether
-    the edge has the same direction as the related pin's edge. Energies from several supplies are added.
+    `related` lists the input pins that cause the edge. For the energy of an input pin's own edge, `related` is empty.
+    `when` is a Boolean expression over pins, and an empty `when` is always true. For transition times, `sense` states
+    whether the pin's edge has the same direction as the related pin's edge. A cell with several supplies has one arc
+    for each supply, and the energies of these arcs are added.
     """
 
     pin: str
@@ -94,11 +94,11 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A combinational cell with a function for each output, or a one-bit register.
+    """A combinational cell with one truth table for each output, or a one-bit register.
 
-    Output tables of a combinational cell are over `inputs`; the last input changes fastest. Output tables of a
-    register are over its stored bit. `next_bit` is the register's next value for all `inputs`, stored at the rising
-    edge of `clock`. `capacitance` is in fF by pin.
+    A combinational cell's truth tables are indexed by `inputs`, and the last input changes fastest. A register's truth
+    tables are indexed by its stored bit. `next_bit` is the truth table of the register's next value over `inputs`. The
+    register stores the next value at the rising edge of `clock`. `capacitance` maps each pin to its capacitance in fF.
     """
 
     name: str
@@ -117,7 +117,7 @@ class PowerLibrary:
     """The cells of a library whose energy can be measured, by name.
 
     `refused` maps every other cell to the reason why its energy cannot be measured. `volts` is the supply voltage.
-    `wire_ff` is the wire capacitance of a net for each input pin that the net drives.
+    `wire_ff` is the wire capacitance of a net in fF for each input pin that the net drives.
     """
 
     volts: float
@@ -126,7 +126,10 @@ class PowerLibrary:
     refused: Mapping[str, str]
 
     def cell(self, name: str) -> Cell:
-        """Return a cell by name. Raises ValueError, with the reason, if its energy cannot be measured."""
+        """Return the energy data of a cell by name.
+
+        Raises ValueError, with the reason, if the energy of the cell cannot be measured.
+        """
         if name in self.refused:
             raise ValueError(f"cell {name}: {self.refused[name]}; leave it out of the mapping (--leave-out {name})")
         return self.cells[name]
@@ -155,7 +158,7 @@ def _power(files: tuple[bytes, ...], leave_out: tuple[str, ...]) -> PowerLibrary
 def power_library(library: Library) -> PowerLibrary:
     """Return the energy data of a library.
 
-    Raises ValueError if the library states no voltage, and OSError if a file is unreadable.
+    Raises ValueError if the library states no voltage, and OSError if a Liberty file cannot be read.
     """
     found = _power(tuple(path.read_bytes() for path in library.paths), library.leave_out)
     if not found.volts:
@@ -235,13 +238,16 @@ class _Reader:
 
 
 def _of_bit(function: str, bits: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the truth table of a register's output over its bit. `bits` names the bit and its complement."""
+    """Return the truth table of a register's output over the stored bit.
+
+    `bits` names the stored bit and, if given, its complement.
+    """
     both = truth_table(function, bits)
     return (both[0b01], both[0b10]) if len(bits) == 2 else both
 
 
 def _next_bit(ff: Group, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the truth table of a register's next value over its inputs, including clear and preset."""
+    """Return the truth table of a register's next value over its input pins, including clear and preset."""
     taken = truth_table(ff.attributes["next_state"], inputs)
     for forced, bit in (("clear", False), ("preset", True)):
         if forced in ff.attributes:

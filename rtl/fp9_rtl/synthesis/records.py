@@ -1,4 +1,4 @@
-"""Records of synthesis: the area and delay of one unit, and the ratio of two units."""
+"""Records of synthesis results: the area and delay of one unit, and ratios of two units."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from fp9.units import Cast, Dot, Mul, Quantiser, Unit
 from fp9.units.hooks import Hook
 
 NOTE = "no wires, no power, no placement: for comparing units side by side"
-"""Note about the figures, printed in every report."""
+"""Note on the measurement conditions, printed in every report."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Results of one mapping: areas in um2, delay in ns. `script_areas_um2` are the areas of all its scripts.
+    """Synthesis results of one mapping: areas in um2, delay in ns, leakage in nW.
 
-    `flip_flop_um2` is the area of all flip-flops, and `flip_flops` is their number. `leakage_nw` is the leakage of
-    all cells. The leakage of a cell is the mean over its states, as the library states it.
+    `script_areas_um2` are the areas of all ABC scripts of the mapping. `flip_flop_um2` is the total area of the
+    flip-flops, and `flip_flops` is their number. `leakage_nw` is the total leakage of all cells. The library states a
+    cell's leakage for each input state, and the mean over these states is used.
     """
 
     mapping: str
@@ -39,17 +40,20 @@ class Estimate:
 
     @property
     def spread(self) -> float:
-        """Return the largest script area divided by the smallest, minus 1. A result of 0.03 means 3 %."""
+        """Return the largest script area divided by the smallest script area, minus 1.
+
+        A spread of 0.03 means 3 %.
+        """
         low, high = min(self.script_areas_um2), max(self.script_areas_um2)
         return high / low - 1 if low else 0.0
 
 
 @dataclass(frozen=True)
 class Synthesis:
-    """The measured area and delay of one module, with everything needed to repeat the measurement.
+    """The measured area and delay of one module, with the data needed to repeat the measurement.
 
-    `delay_by` names the tool that measured delays: OpenSTA or ABC. ABC measures only gates between registers.
-    `order` is the seed of the cell order; 0 means the original order.
+    `delay_by` names the tool that measured the delays, OpenSTA or ABC. ABC measures only the gates between registers.
+    `order` is the seed of the cell order, where 0 means the original order.
     """
 
     top: str
@@ -70,12 +74,12 @@ class Synthesis:
         raise ValueError(f"{self.top} was not mapped by {mapping!r}; ask for it in mappings")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values for JSON, and a note about the figures."""
+        """Return the fields as plain values for JSON, together with the note on the measurement conditions."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Synthesis:
-        """Return the record from a dictionary that `to_dict` returned. The dictionary may have been stored as JSON."""
+        """Return the record that `to_dict` converted to a dictionary. The dictionary may have been stored as JSON."""
         values = {name: value for name, value in record.items() if name != "note"}
         estimates = [Estimate(**{**e, "script_areas_um2": tuple(e["script_areas_um2"])}) for e in values["estimates"]]
         return cls(**{**values, "estimates": tuple(estimates)})
@@ -83,7 +87,7 @@ class Synthesis:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Results of one circuit and one mapping in several cell orders: areas in um2, delays in ns."""
+    """Synthesis results of one circuit and one mapping for several cell orders: areas in um2, delays in ns."""
 
     top: str
     library: str
@@ -93,7 +97,7 @@ class Repeats:
 
     @classmethod
     def of(cls, mapping: str, measured: Sequence[Synthesis]) -> Repeats:
-        """Collect the results of one mapping from several measurements of a unit."""
+        """Collect the results of one mapping from several measurements of the same unit."""
         estimates = [synthesis.estimate(mapping) for synthesis in measured]
         return cls(
             measured[0].top,
@@ -104,28 +108,31 @@ class Repeats:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures of every order, the medians and the deviations as plain values, for JSON."""
+        """Return the areas and delays of every cell order, the medians and the deviations as plain values for JSON."""
         names = ("area_um2", "area_deviation", "delay_ns", "delay_deviation")
         return {"note": NOTE, **dataclasses.asdict(self), **{name: getattr(self, name) for name in names}}
 
     @property
     def area_um2(self) -> float:
-        """Return the median area."""
+        """Return the median area over the cell orders, in um2."""
         return statistics.median(self.areas_um2)
 
     @property
     def delay_ns(self) -> float:
-        """Return the median delay."""
+        """Return the median delay over the cell orders, in ns."""
         return statistics.median(self.delays_ns)
 
     @property
     def area_deviation(self) -> float:
-        """Return the standard deviation of the area divided by its median. A result of 0.01 means 1 %."""
+        """Return the standard deviation of the area divided by the median area.
+
+        A deviation of 0.01 means 1 %.
+        """
         return _deviation(self.areas_um2)
 
     @property
     def delay_deviation(self) -> float:
-        """Return the standard deviation of the delay divided by its median."""
+        """Return the standard deviation of the delay divided by the median delay."""
         return _deviation(self.delays_ns)
 
 
@@ -136,7 +143,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class RepeatedRatio:
-    """Ratio of the median areas and median delays of two units.
+    """Ratio of the median areas and ratio of the median delays of two units.
 
     `low` and `high` are the lowest and highest area ratio over all pairs of cell orders.
     """
@@ -152,9 +159,9 @@ class RepeatedRatio:
 
     @classmethod
     def of(cls, unit: Repeats, other: Repeats) -> RepeatedRatio:
-        """Return the ratio of `unit` to `other`.
+        """Return the ratio of the medians of `unit` to the medians of `other`.
 
-        Raises ValueError if their libraries or mappings differ, or if the area of `other` is 0.
+        Raises ValueError if the two units differ in library or mapping, or if an area of `other` is 0.
         """
         if (unit.library, unit.mapping) != (other.library, other.mapping):
             raise ValueError(f"{unit.top} and {other.top} differ in library or mapping; measure both in one flow")
@@ -174,10 +181,9 @@ class RepeatedRatio:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Ratio of the areas and delays of two units for one mapping.
+    """Ratio of the areas and ratio of the delays of two units, for one mapping.
 
-    `result` has the result formats of the two units. `subnormals` tells whether these formats have subnormal
-    numbers.
+    `result` names the result formats of both units. `subnormals` states whether these formats have subnormal numbers.
     """
 
     numerator: str
@@ -191,9 +197,9 @@ class Ratio:
 
 
 def ratios(unit: Unit, measured: Synthesis, other: Unit, reference: Synthesis) -> tuple[Ratio, ...]:
-    """Return the ratios of `unit` to `other`, one for each mapping with which both were measured.
+    """Return the area and delay ratios of `unit` to `other`, one for each mapping measured for both units.
 
-    Raises ValueError if the two were measured with different tools or libraries, or if `other` has no gates.
+    Raises ValueError if the units were measured with different tools or libraries, or if `other` has no gates.
     """
     for what in ("library_sha256", "yosys", "delay_by"):
         if getattr(measured, what) != getattr(reference, what):
@@ -234,7 +240,7 @@ _result_formats: Hook[[], tuple[Format, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Formats to which a unit rounds. Empty if it does not round."""
+"""Formats to which a unit rounds its results. The tuple is empty if the unit does not round."""
 
 
 def _result(unit: Unit) -> str:

@@ -1,4 +1,4 @@
-"""Show areas and delays as a table for the terminal, as JSON and CSV, and as charts."""
+"""Show measured areas and delays as console tables, JSON, CSV and charts."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ COLUMNS = (
     "verilog_sha256",
     "note",
 )
-"""Columns of the CSV."""
+"""Columns of the CSV file."""
 
 
 def table(results: Sequence[Synthesis]) -> Table:
-    """Return a table for a rich console, with one row for each unit and mapping.
+    """Return a console table of synthesis results, with one row for each unit and mapping.
 
-    FF means flip-flops. The column for the spread compares the areas of the mapping's scripts.
+    The heading "FF" means flip-flops. The column "spread" compares the areas of the mapping's ABC scripts.
     """
     shown = Table(title="Area and delay in standard cells", caption=_caption(results))
     several = len({result.library for result in results}) > 1
@@ -67,12 +67,12 @@ def table(results: Sequence[Synthesis]) -> Table:
 
 
 def um2(area: float) -> str:
-    """Return an area in um2 as text, with one decimal if it is small."""
+    """Return an area in um2 as text. Areas below 100 um2 have one decimal."""
     return f"{area:.0f}" if area >= 100 or not area else f"{area:.1f}"
 
 
 def ratio_table(ratios: Sequence[Ratio]) -> Table:
-    """Return a table for a rich console, with one row for each ratio."""
+    """Return a console table of area and delay ratios, with one row for each ratio."""
     shown = Table(title="Units side by side", caption=NOTE)
     for heading in ("unit", "over", "result", "subnormals", "library", "mapping"):
         shown.add_column(heading)
@@ -85,7 +85,7 @@ def ratio_table(ratios: Sequence[Ratio]) -> Table:
 
 
 def repeats_table(repeats: Sequence[Repeats]) -> Table:
-    """Return a table for a rich console, with medians and standard deviations over the cell orders of each unit."""
+    """Return a console table with each unit's median area and delay over its cell orders, and their deviations."""
     orders = ", ".join(sorted({str(len(r.areas_um2)) for r in repeats}))
     shown = Table(title=f"Medians over {orders} orders of the cells", caption=NOTE)
     for heading in ("unit", "library", "mapping"):
@@ -99,7 +99,7 @@ def repeats_table(repeats: Sequence[Repeats]) -> Table:
 
 
 def medians_table(medians: Sequence[RepeatedRatio]) -> Table:
-    """Return a table for a rich console, with one row for each ratio of medians."""
+    """Return a console table of ratios of medians, with one row for each ratio."""
     shown = Table(title="Ratios of medians", caption=NOTE)
     for heading in ("unit", "over", "library", "mapping"):
         shown.add_column(heading)
@@ -114,12 +114,12 @@ def medians_table(medians: Sequence[RepeatedRatio]) -> Table:
 
 
 def as_json(results: Sequence[Synthesis]) -> str:
-    """Return the complete results as one JSON object."""
+    """Return all synthesis results as the text of one JSON object."""
     return json.dumps({"note": NOTE, "results": [result.to_dict() for result in results]}, indent=2) + "\n"
 
 
 def as_csv(results: Sequence[Synthesis]) -> str:
-    """Return CSV with the `COLUMNS` and one line for each unit and mapping."""
+    """Return synthesis results as CSV text, with one line for each unit and mapping."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -130,7 +130,7 @@ def as_csv(results: Sequence[Synthesis]) -> str:
 
 
 def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
-    """Write synth.json, synth.csv, area_delay.svg and area.svg to a folder. Return their paths.
+    """Write synth.json, synth.csv, area_delay.svg and area.svg to a folder, and return their paths.
 
     The folder is created if it does not exist.
     """
@@ -144,7 +144,10 @@ def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
 
 
 def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
-    """Write an SVG scatter chart with a point for each unit and mapping. Delay is on the x axis, area on the y axis."""
+    """Write an SVG scatter chart with one point for each unit and mapping.
+
+    The x axis shows the delay in ns, and the y axis shows the area in um2.
+    """
     figure = new_figure(results, height=4.5)
     axes = figure.add_subplot()
     for mapping, marker in zip(_mappings(results), "osD^v", strict=False):
@@ -162,7 +165,10 @@ def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
 
 
 def area_bars(results: Sequence[Synthesis], path: Path) -> None:
-    """Write an SVG chart with a bar for each unit and mapping. Each bar stacks logic and flip-flops."""
+    """Write an SVG bar chart of areas, with one bar for each unit and mapping.
+
+    A bar stacks the area of the logic and the area of the flip-flops.
+    """
     rows = list(_rows(results))
     figure = new_figure(results, height=1.5 + 0.3 * len(rows))
     axes = figure.add_subplot()
@@ -191,7 +197,9 @@ def _caption(results: Sequence[Synthesis]) -> str:
 
 
 def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> Figure:
-    """Return an empty figure, 7 inches wide. Its title also names the tools and libraries of the results."""
+    """Return an empty figure that is 7 inches wide. The figure's title also names the tools and libraries of the
+    results.
+    """
     from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(7, height), layout="constrained")
@@ -200,7 +208,7 @@ def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> 
 
 
 def svg(figure: Figure) -> str:
-    """Return a figure as deterministic SVG text."""
+    """Return a figure as SVG text. Equal figures give equal text."""
     from matplotlib import rc_context  # slow to load
 
     text = io.StringIO()
@@ -210,13 +218,13 @@ def svg(figure: Figure) -> str:
 
 
 CHANGED = 0.05
-"""Smallest difference that a page reports: the relative difference of a ratio between two libraries."""
+"""Smallest relative difference between two libraries' ratios that a results page reports."""
 
 
 def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float]]]) -> list[str]:
-    """Return Markdown lines that list ratios that differ from one library to another.
+    """Return Markdown lines that list the ratios which differ between cell libraries.
 
-    `ratios` has, for each label, one ratio for each library.
+    `ratios` holds, for each label, one ratio for each library.
     """
     apart = [
         f"* {label}: {', '.join(f'{ratio:.2f} in {name}' for name, ratio in zip(libraries, values, strict=True))}"

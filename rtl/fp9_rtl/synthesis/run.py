@@ -1,6 +1,6 @@
 """Measure area and delay of units in standard cells, without wires, power and placement.
 
-The figures are for comparing units.
+The results are meant for comparing units with each other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import yosys_version
 
 Progress = Callable[[str, int, int], None]
-"""Function called after each step with the step's name, the number of finished steps, and the total number."""
+"""Function that is called after each step with the step's name, the number of finished steps, and the total number."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 
@@ -61,13 +61,15 @@ def synthesise(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Map module `top` of a Verilog text to a library with each mapping. Equal inputs give equal results.
+    """Map module `top` of a Verilog text to a cell library, and return its area and delay for each mapping.
 
-    `clock` is the clock port of a unit with flip-flops. `order` is the seed with which cells are shuffled before
-    ABC reads them. If `order` is 0, cells are not shuffled. Without `share`, Yosys does not look for operators to
-    share. `cache` is the folder for results, by default `cache_folder()`. Raises ValueError for unreadable
-    Verilog, an unknown name, or a wrong clock port. Raises MissingTool for a missing library or Yosys, and OSError
-    if the cache cannot be written.
+    Equal inputs give equal results. `clock` is the clock port of a module with flip-flops. `order` is the seed for
+    shuffling the cells before ABC reads the netlist, and an `order` of 0 keeps the original order. If `share` is false,
+    Yosys does not merge operators that are never active at the same time. `cache` is the folder of cached results, by
+    default `cache_folder()`.
+
+    Raises ValueError for unreadable Verilog, an unknown library or mapping, or a wrong clock port. Raises MissingTool
+    if the library or Yosys is not installed, and OSError if the cache cannot be written.
     """
     _check(mappings, top, clock)
     cells = find_library(library)
@@ -106,9 +108,9 @@ def synthesise_unit(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Measure the circuit (`synthesis.circuit`) of a unit specification.
+    """Measure the flat Verilog circuit of a unit specification.
 
-    Arguments and errors are the same as for `synthesise`.
+    The arguments and errors are the same as for `synthesise`.
     """
     return synthesise(
         unit_circuit(unit),
@@ -130,9 +132,9 @@ def repeated(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Repeats, ...]:
-    """Measure a unit in its own cell order and in `times` - 1 shuffled orders. Return one result for each mapping.
+    """Measure a unit in its original cell order and in `times` - 1 shuffled orders. Return one result for each mapping.
 
-    Raises ValueError if `times` is less than 2, otherwise as `synthesise`.
+    Raises ValueError if `times` is less than 2, and otherwise the same errors as `synthesise`.
     """
     if times < 2:
         raise ValueError(f"{times} orders given; a spread takes 2 or more")
@@ -153,7 +155,7 @@ def compare(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Ratio, ...]:
-    """Measure two units. For each mapping, return the ratio of `unit` to `other`."""
+    """Measure two units, and return the area and delay ratio of `unit` to `other` for each mapping."""
     measured, reference = (
         synthesise_unit(u, library=library, mappings=mappings, cache=cache, progress=progress) for u in (unit, other)
     )
@@ -167,9 +169,10 @@ def repeated_side_by_side(
     libraries: Sequence[str | Library],
     progress: Progress | None = None,
 ) -> tuple[list[Repeats], list[RepeatedRatio]]:
-    """Measure units in each library with `repeated`. Return the results and the ratios of medians to a reference.
+    """Measure units in each library and in several cell orders, and compare their medians with a reference unit.
 
-    Without a reference there are no ratios.
+    Return the results of all units and the ratios of their medians to the reference unit. Without a reference unit, the
+    list of ratios is empty.
     """
     measured: list[Repeats] = []
     medians: list[RepeatedRatio] = []

@@ -1,8 +1,8 @@
-"""Measure the worst path of a mapped netlist with OpenSTA, if it is installed.
+"""Measure the worst path delay of a mapped netlist with OpenSTA.
 
-Inputs arrive at time 0 through one inverter of the library. Outputs drive the library's load. Wires have no delay.
-All paths belong to one clock, which is virtual if there are no flip-flops. The delay therefore covers every path
-that starts at an input or a register and ends at an output or a register. It includes setup times and
+Inputs arrive at time 0 through one inverter of the library. Outputs drive the library's output load. Wires have no
+delay. All paths belong to one clock, which is a virtual clock if the netlist has no flip-flops. The worst path delay
+therefore covers every path from an input or register to an output or register. The delay includes setup times and
 clock-to-output delays.
 """
 
@@ -18,7 +18,7 @@ from fp9.system.missing import MissingTool
 from fp9_rtl.synthesis.libraries import Library
 
 _PERIOD_NS = 1
-"""Clock period in ns. Its value does not change the delay."""
+"""Clock period in ns. The period does not change the measured delay."""
 
 _SCRIPT = """\
 {read_liberty}
@@ -39,13 +39,15 @@ report_worst_slack -digits 6
 
 
 _SIGNED_PORT = re.compile(r"^(\s*(?:input|output|inout|wire|reg)\s+)signed\b\s*", re.MULTILINE)
-"""Regular expression for `signed` in declarations. OpenSTA rejects the word and does not time such ports."""
+"""Regular expression for the keyword `signed` in declarations. OpenSTA rejects this keyword and does not time signed
+ports.
+"""
 
 
 def cache_key(verilog: str) -> dict[str, str]:
     """Return an additional cache key for Verilog with signed ports.
 
-    Older cached results lack the paths of signed ports. This key excludes them.
+    Cached results without this key may lack the paths of signed ports.
     """
     signed = re.search(r"\b(?:input|output|inout)\b[^;,()]*\bsigned\b", verilog)
     return {"signed_ports": "timed"} if signed else {}
@@ -53,17 +55,17 @@ def cache_key(verilog: str) -> dict[str, str]:
 
 @functools.cache
 def sta_version() -> str | None:
-    """Return the version of the installed OpenSTA, or None if it is not installed."""
+    """Return the version of the installed OpenSTA, or None if OpenSTA is not installed."""
     if shutil.which("sta") is None:
         return None
     return subprocess.run(["sta", "-version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def worst_path_ns(netlist: Path, top: str, library: Library, clock: str | None) -> float:
-    """Return the delay in ns of the worst path of a mapped Verilog netlist, or 0 without a path.
+    """Return the delay in ns of the worst path of a mapped Verilog netlist, or 0 if the netlist has no path.
 
-    `clock` is the clock port, None for a combinational unit. Raises MissingTool without OpenSTA, and ValueError
-    with OpenSTA's message if it cannot time the netlist.
+    `clock` is the name of the clock port, or None for a combinational unit. Raises MissingTool if OpenSTA is not
+    installed. Raises ValueError with OpenSTA's message if OpenSTA cannot time the netlist.
     """
     if sta_version() is None:
         raise MissingTool("OpenSTA (sta) is not installed; install it with: apt install opensta")
