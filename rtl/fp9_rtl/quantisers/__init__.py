@@ -1,4 +1,4 @@
-"""Quantise blocks of numbers to elements with a shared scale.
+"""Quantise blocks of numbers to elements with a shared scale, in hardware.
 
-The datapath finds the largest magnitude, derives the scale from it, and casts each number.
+The datapath finds the largest magnitude of a block, computes the block's scale, and casts each number.
 """

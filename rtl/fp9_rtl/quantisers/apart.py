@@ -1,8 +1,9 @@
-"""Bounds on the difference between two tries of a block's scale. The bounds set the widths of the comparison.
+"""Bound how far two candidate scales can move a block's quantised values apart.
 
-Both scales are rounded quotients of the same largest magnitude. Both elements of a number are its rounded quotients
-by these scales. Therefore only a few pairs of scales and a few pairs of elements can occur. The error sums of the
-two tries differ by far less than the error sums themselves.
+A quantiser may try two scales for a block and compare their sums of squared errors. The bounds in this module set the
+bit widths of that comparison. Both scales are rounded quotients of the same largest magnitude. Therefore only a few
+pairs of scales can occur for a block, and only a few pairs of elements for a number. The difference between the two
+error sums is far smaller than either sum.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from fp9_rtl.quantisers.rules import tries
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)| for a number x.
+    """Upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)| for a number x.
 
-    d1 and d2 are the element times the scale in the first and the second try. Their unit is a product of three
-    factors: the smallest element, the last place of the first scale, and the array's scale.
+    d1 and d2 are the values to which x is quantised with the first and the second scale. The unit of d1 and d2 is the
+    product of the smallest element, the first scale's last place, and the array's scale.
     """
 
     elements: int
@@ -34,14 +35,14 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Nearest:
-    """A representable number. All numbers between `low` and `high` round to this number."""
+    """A representable number, and the interval from `low` to `high` that rounds to this number."""
 
     number: Fraction
     low: Fraction
     high: Fraction
 
     def meets(self, other: _Nearest) -> bool:
-        """Return whether the two intervals overlap."""
+        """Return whether the intervals of two representable numbers overlap."""
         return max(self.low, other.low) <= min(self.high, other.high)
 
 
@@ -52,7 +53,7 @@ def counts(element: Format) -> list[int]:
 
 @functools.cache
 def apart(unit: Quantiser) -> Apart:
-    """Return the bounds for a unit, over all pairs of tries whose scales differ."""
+    """Return the bounds for a quantiser unit, over all pairs of candidate scales that differ."""
     differ = [
         (abs(second.number - first.number), first.number + second.number, min(first.high, second.high))
         for first, second in _elements(unit)
@@ -65,9 +66,9 @@ def apart(unit: Quantiser) -> Apart:
 
 
 def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
-    """Yield each pair of values that one number can have in the two tries.
+    """Yield each pair of values to which two candidate scales can quantise the same number.
 
-    A value is element times scale. Each value comes with the interval of numbers that round to it.
+    A value is the product of element and scale. Each value comes with the interval of numbers that round to the value.
     """
     scale, smallest = unit.block.scale, unit.block.element.value_of(1)
     numbers = [scale.value_of(code) for code in range(scale.max_code + 1)]
@@ -85,9 +86,9 @@ def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
 
 
 def _nearest(numbers: Sequence[Fraction], divisor: Fraction, most: Fraction) -> list[_Nearest]:
-    """Return each number with the interval that rounds to it. `numbers` must be in ascending order.
+    """Return each representable number with the interval that rounds to the number.
 
-    The bounds of the intervals are multiplied by `divisor`, and no bound exceeds `most`.
+    `numbers` must be in ascending order. The interval bounds are multiplied by `divisor`, and no bound exceeds `most`.
     """
     middles = [(low + high) / 2 * divisor for low, high in itertools.pairwise(numbers)]
     between = zip(numbers, [Fraction(0), *middles], [*middles, most], strict=True)

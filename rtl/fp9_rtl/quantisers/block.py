@@ -1,9 +1,10 @@
-"""Buffer for a block that arrives in several operations. It stores the block until its scale is known.
+"""Buffer for a block that arrives in several operations, until the block's scale is known.
 
-The stored block and the next block share one set of registers, half as many as two buffers need. A register becomes
-free when its operation of the previous block leaves. The next operation can enter it in the same clock cycle. A
-block therefore takes as many clock cycles as it has operations. The last operation completes a block. It is stored
-when the last operation of the previous block leaves. The new scale then replaces the old one.
+The stored block and the next block share one set of registers. Two separate buffers would need twice as many registers.
+A register becomes free when its operation of the stored block leaves the buffer. An operation of the next block can
+enter the register in the same clock cycle. A block therefore takes as many clock cycles as it has operations. The last
+operation of a block completes the block. The buffer accepts this last operation when the last operation of the stored
+block leaves, and then replaces the scale.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|
@@ -23,10 +24,10 @@ from fp9_rtl.quantisers.quantiser_steps import beside_scale, scaled_layout, scal
 
 
 class Block(StreamComponent):
-    """Store operations with their largest magnitude. Output them in order, with the scale of their block.
+    """Store a block's operations until its scale is known, and output them in order with the scale.
 
-    The first operation leaves in the clock cycle after the last one has arrived. Reset empties the buffer and
-    begins a new block.
+    The first operation of a block leaves in the clock cycle after its last operation has arrived. Reset empties the
+    buffer and begins a new block.
     """
 
     def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:
@@ -71,7 +72,7 @@ class Block(StreamComponent):
         return m
 
     def _count(self, m: Module, lead: Signal, enters: Value, leaves: Value, ends: Value) -> None:
-        """Count by how many operations the output is ahead of the input. `ends` marks the last one of a block."""
+        """Count how many operations the output is ahead of the input. `ends` is 1 for the last operation of a block."""
         with m.If(leaves & ends):
             m.d.sync += [self.o.valid.eq(0), lead.eq(0)]
         with m.Elif(leaves & ~enters):

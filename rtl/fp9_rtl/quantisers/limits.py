@@ -1,8 +1,9 @@
-"""Quantise to elements with few codes. Each number is compared with limits, one for each element magnitude.
+"""Quantise to elements with few codes by comparing each number with limits, one per element.
 
-Let s be the block's scale and t the array's scale. The element for x is the one nearest to x / (s t). So x is
-compared with the midpoints between elements, times s t. No number is divided. The products of midpoint and s t are
-computed exactly, once for each block, and converted to source codes. Each number's code is compared with them:
+Let s be the block's scale and t the array's scale. The element for a number x is the element nearest to x / (s t).
+Instead of dividing x, the circuit compares x with the midpoints between elements, multiplied by s t. The products of
+midpoint and s t are computed exactly, once for each block, and converted to source codes. The code of each number is
+compared with these limit codes:
 
     midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
     x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
@@ -29,24 +30,27 @@ from fp9_rtl.quantisers.rules import scale_names
 
 
 def middles(block: BlockFormat) -> list[Fraction]:
-    """Return the midpoints between neighbouring element magnitudes."""
+    """Return the midpoints between neighbouring element magnitudes of a block format."""
     element = block.element
     numbers = [element.value_of(code) for code in range(element.max_code + 1)]
     return [(low + high) / 2 for low, high in itertools.pairwise(numbers)]
 
 
 def limit_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the names of the fields that hold the limits for a scale."""
+    """Return the names of the fields that hold a scale's limits."""
     return tuple(f"{scale}_limit{number}" for number in range(1, unit.block.element.max_code + 1))
 
 
 def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the names of the fields that hold the elements for a scale. The elements have no signs there."""
+    """Return the names of the fields that hold the elements for a scale, without their signs."""
     return tuple(f"{scale}_{name}" for name in unit.lane_names("element"))
 
 
 class Limits(Step):
-    """Compute the limits of a block. Pass its numbers and scales. If a scale is zero, no number reaches a limit."""
+    """Compute the limits of a block, and pass on the block's numbers and scales.
+
+    If a scale is zero, its limits are larger than every number.
+    """
 
     name = "limits"
 
@@ -66,7 +70,7 @@ class Limits(Step):
 
 
 class Counted(Step):
-    """Compare the numbers with the limits of their block. The results are the elements without their signs."""
+    """Compare the numbers of a block with the block's limits, which gives the elements without their signs."""
 
     name = "counted"
 
@@ -89,7 +93,10 @@ class Counted(Step):
 
 
 class Named(Step):
-    """Give each element the sign of its number, and output the scale. If the scale is NaN, all elements are 0."""
+    """Combine each element's magnitude with the sign of its number, and output the scale.
+
+    If the scale is NaN, all elements are 0.
+    """
 
     name = "named"
 
@@ -105,17 +112,17 @@ class Named(Step):
 
 
 def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
-    """Return the results for one scale, in the order of the ports."""
+    """Return the output values for one scale, in the order of the output ports."""
     special = i[scale] == unit.block.scale.nan_code(False)
     names = zip(unit.lane_names("x"), code_names(unit, scale), strict=True)
     return [i[scale], *(Mux(special, 0, Cat(i[code], i[x][-1])) for x, code in names)]
 
 
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
-    """Return the number of limits that `x` reaches, which is the element's code without its sign.
+    """Return the number of limits that `x` reaches, which equals the code of the element without its sign.
 
-    `x` has no sign. The number is found by binary search: each bit of the code is one comparison with the limit in
-    the middle of the remaining ones. Except in the last comparison, the code below this limit is odd, so a tie goes
+    `x` is a source code without its sign bit. The circuit does a binary search, in which every comparison with a middle
+    limit gives one bit of the code. In every comparison except the last, the code below the limit is odd, so a tie goes
     up.
     """
     bits: list[Value] = []
@@ -129,7 +136,7 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
 
 
 def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> list[Value]:
-    """Return the limits for a block's scale and an array's scale. The first limit belongs to the smallest element."""
+    """Return the limits for a block's scale and an array's scale, in ascending order of the elements."""
     fraction_bits = unit.block.scale.precision - 1
     field, fraction = scale[fraction_bits:], scale[:fraction_bits]
     normal = Signal()
@@ -149,20 +156,21 @@ def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> lis
 
 
 def _odd_and_power(number: Fraction) -> tuple[int, int]:
-    """Return an odd integer and an exponent e, so that the number is the integer times 2^e."""
+    """Return an odd integer and an exponent e, so that `number` equals the integer times 2^e."""
     twos = (number.numerator & -number.numerator).bit_length() - 1
     return number.numerator >> twos, twos + 1 - number.denominator.bit_length()
 
 
 class _Multiple:
-    """A multiple of s t, in the source's precision. The bits begin with the leading 1. All lower bits are combined by
-    OR.
+    """An odd multiple of the product of the block's scale and the array's scale.
+
+    The significand has the source format's precision and begins with the leading 1. All lower bits are combined by OR.
     """
 
     def __init__(self, m: Module, product: Value, odd: int, source: FixedFormat) -> None:
         self._source = source
         length = (odd * ((1 << len(product)) - 1)).bit_length()
-        least = (odd << len(product) - 2).bit_length()  # both factors have their leading 1
+        least = (odd << len(product) - 2).bit_length()  # both factors begin with a leading 1
         multiple = Signal(length, name=f"times_{odd}")
         m.d.comb += multiple.eq(product * odd)
         self._significand, self._below, self._zeros = shift_left_narrow(m, multiple, source.precision, length - least)
@@ -171,7 +179,7 @@ class _Multiple:
     def limit(self, m: Module, exponent: Value, ulp: int, some: Value) -> Value:
         """Return the limit code for this multiple times 2^(exponent + ulp). Exponents are biased.
 
-        If `some` is 0, the limit is larger than every number, so no number reaches it.
+        If `some` is 0, the limit is larger than every number, so no number reaches the limit.
         """
         source = self._source
         field = Signal(signed(len(exponent) + 1), name="field")

@@ -1,6 +1,6 @@
-"""Datapath of the `quantiser`: find the largest magnitude of the block, derive the scale, cast each number.
+"""Datapath of the `quantiser` unit: find the largest magnitude, compute the scale, cast.
 
-If a block arrives in several operations, `block` is between the scale and the casts.
+If a block arrives in several operations, the buffer `block` comes between computing the scale and casting.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from fp9_rtl.quantisers.tries import Better
 
 
 def quantiser_steps(unit: Quantiser) -> list[Step]:
-    """Return all stages for a block that arrives in one operation."""
+    """Return all stages of a quantiser whose blocks arrive in one operation."""
     amax = Largest(unit)
     return [amax, Scale(unit, amax.o.shape()), *element_steps(unit)]
 
 
 def element_steps(unit: Quantiser) -> list[Step]:
-    """Return the stages that compute the results from an operation's numbers and scale.
+    """Return the stages that compute the elements from an operation's numbers and their scale.
 
-    The stages contain a cast for each number, or compare each number with limits.
+    The stages contain one cast for each number, or compare each number with limits.
     """
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))
@@ -48,18 +48,16 @@ def element_steps(unit: Quantiser) -> list[Step]:
 
 
 def scaled_layout(unit: Quantiser) -> data.StructLayout:
-    """Return a layout that holds an operation's numbers, the code of their scale, and the fields from
-    `beside_scale`.
-    """
+    """Return the layout of an operation's numbers, the code of their scale, and the fields of `beside_scale`."""
     numbers = dict.fromkeys(unit.lane_names("x"), unit.source.bits)
     return data.StructLayout({**numbers, "scale": unit.block.scale.bits, **beside_scale(unit)})
 
 
 def beside_scale(unit: Quantiser) -> dict[str, int]:
-    """Return the fields that later stages need in addition to the numbers and the scale of the block.
+    """Return the fields, with their widths, that later stages need besides the numbers and the block's scale.
 
-    The first field is the array's scale. With several tries, the other fields are the scales of the tries and the
-    largest magnitude.
+    The first field is the array's scale. If the unit tries several scales, the other fields are the further scales and
+    the largest magnitude.
     """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
     if tries(unit):
@@ -68,7 +66,10 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 
 
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
-    """Return the scale code for each try, by the operation's rule. The code is NaN if amax is infinite or NaN."""
+    """Return the code of each candidate scale, computed by the operation's rule.
+
+    The code is NaN if the largest magnitude is infinite or NaN, or if the array's scale is not usable.
+    """
     make = _powers_of_two if unit.block.powers_of_two else _quotients
     return {
         name: _chosen(m, unit, amax, operation, codes)
@@ -95,7 +96,7 @@ def _chosen(
 def _powers_of_two(
     m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
 ) -> list[dict[ScaleRule, Value]]:
-    """Return the scale code for each rule. A code below 0 means the smallest scale."""
+    """Return the scale code for each rule. A negative code means the smallest scale."""
     return [{rule: scale_code(m, amax, unit.source, unit.block, rule) for rule in unit.rules}]
 
 
@@ -115,7 +116,7 @@ def _quotients(
 
 
 class Largest(Step):
-    """Find the largest magnitude in an operation. Infinities and NaN are larger than all finite numbers."""
+    """Find the largest magnitude in an operation. Infinities and NaN count as larger than all finite numbers."""
 
     name = "largest"
 
@@ -133,7 +134,7 @@ class Largest(Step):
 
 
 class Scale(Step):
-    """Compute the scale of a block, and pass its numbers."""
+    """Compute the scale of a block, and pass on the block's numbers."""
 
     name = "scale"
 
@@ -151,8 +152,9 @@ class Scale(Step):
 
 
 class Spread(Step):
-    """Distribute the numbers to the casts, each with the factor 1 / scale. If the scale is NaN, all numbers become
-    zero.
+    """Distribute the numbers to the casts, each with the factor 1 / scale.
+
+    If the scale is NaN, every number is replaced by zero.
     """
 
     name = "spread"
@@ -178,7 +180,7 @@ class Spread(Step):
 
 
 class Elements(Step):
-    """Drive the ports of the elements and of the scale."""
+    """Drive the output ports of the elements and the scale."""
 
     name = "elements"
 
@@ -194,7 +196,7 @@ class Elements(Step):
         return m
 
     def _code(self, result: Value) -> Value:
-        """Return an element's code. An integer is converted from sign and magnitude to two's complement."""
+        """Return the code of an element. Integer elements are converted from sign and magnitude to two's complement."""
         if not self._unit.block.element.twos_complement:
             return result
         return Mux(result[-1], -result[:-1], result)

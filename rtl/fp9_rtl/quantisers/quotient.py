@@ -1,8 +1,8 @@
-"""Compute a block's floating-point scale: amax, divided by the array's scale and the rule's divisor, rounded once.
+"""Compute a block's floating-point scale: amax divided by two factors, rounded once.
 
-amax is divided by the array's scale first and then by the divisor, which is a constant. Each division gives a few
-significand bits and a sticky bit, and drops only its remainder. The second result therefore has the bits and the
-sticky bit of the exact quotient.
+amax, the largest magnitude, is divided first by the array's scale and then by the scale rule's constant divisor. A
+division gives a few significand bits and a sticky bit for the remainder. Therefore the second quotient has the same
+leading bits and the same sticky bit as the exact quotient.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from fp9_rtl.rounding.decision import rounds_up
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """A non-zero number. `significand` begins with the leading 1, and `exponent` is the exponent of this bit.
+    """A non-zero number as a significand, an exponent and a sticky bit.
 
-    `sticky` is 1 if any bit below the significand is 1.
+    `significand` begins with the leading 1, and `exponent` is the exponent of the leading 1. `sticky` is 1 if any bit
+    below the significand is 1.
     """
 
     significand: Value
@@ -35,7 +36,7 @@ class Quotient:
 
 
 def tensor_fields(code: Value) -> data.View[data.StructLayout]:
-    """Return the fields of the array's scale."""
+    """Return the sign, exponent and fraction fields of the array's scale."""
     return data.View(fields_layout(TENSOR_SCALE), code)
 
 
@@ -46,7 +47,7 @@ def is_usable(code: Value) -> Value:
 
 
 def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: int) -> Quotient:
-    """Return a non-zero magnitude divided by the array's scale, with `bits` significand bits."""
+    """Return a non-zero magnitude divided by the array's scale, with `bits` significand bits and a sticky bit."""
     tensor = tensor_fields(code)
     field = amax[source.fraction_bits :]
     normal = field.any()
@@ -59,7 +60,10 @@ def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: 
 
 
 def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, rounding: Rounding) -> Value:
-    """Return `ratio` / `divisor` as a code of the scale's format, rounded. It saturates at the largest scale."""
+    """Return `ratio` / `divisor`, rounded to a code of the scale's format.
+
+    The result saturates at the largest scale.
+    """
     kept = scale.precision + 1
     start = divisor / pow2(floor_log2(divisor))
     whole = len(ratio.significand)
@@ -79,20 +83,20 @@ def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, r
 
 
 def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
-    """Return the number of bits that `ratio` needs. After division by any divisor, enough bits for rounding must
-    remain.
+    """Return how many significand bits `over_tensor` must compute.
 
-    A quotient below 1 has one bit less than its dividend.
+    After division by any of the divisors, enough bits for rounding must remain. A quotient below 1 has one bit less
+    than the dividend.
     """
     start = [divisor / pow2(floor_log2(divisor)) for divisor in divisors]
     return scale.precision + 2 + max(floor_log2(Fraction(number.denominator)) for number in start)
 
 
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
-    """Return three values: `bits` quotient bits from the leading 1, whether the quotient is below 1, and a sticky bit.
+    """Return the first `bits` bits of the quotient, whether the quotient is below 1, and a sticky bit.
 
-    The sticky bit is 1 if there is a remainder. Dividend and divisor must have their leading 1 at the same
-    position.
+    The first quotient bit is the leading 1. The sticky bit is 1 if the division leaves a remainder. The leading 1 must
+    be at the same position in dividend and divisor.
     """
     lower = Signal(name="lower")
     m.d.comb += lower.eq(dividend < divisor)

@@ -1,4 +1,4 @@
-"""Scales that are tried for a block. A rule tries one scale or several."""
+"""Candidate scales of a block. A scale rule tries one scale or two."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _NAMES = ("scale", "second")
 
 
 def tries(unit: Quantiser) -> tuple[Fraction, ...]:
-    """Return the divisor of amax for each try. Return an empty tuple if no rule of the unit has several tries."""
+    """Return the divisor of amax for each candidate scale, or an empty tuple if every rule has a single scale."""
     return next((tuple(map(Fraction, rule.tries)) for rule in unit.rules if rule.tries), ())
 
 
 def scale_names(unit: Quantiser) -> tuple[str, ...]:
-    """Return the names of the fields that hold a block's scales, in the order of the tries."""
+    """Return the names of the fields that hold a block's candidate scales, in the order of the tries."""
     return _NAMES if tries(unit) else _NAMES[:1]
 
 
 def divisor_of(unit: Quantiser, rule: ScaleRule, turn: int) -> Fraction:
-    """Return the divisor of amax in try `turn`. A rule without tries has the same divisor in each try."""
+    """Return the divisor of amax in try number `turn`. A rule with a single scale has the same divisor in every try."""
     return Fraction(rule.tries[turn]) if rule.tries else unit.block.divisor(rule)

@@ -1,8 +1,8 @@
-"""Compute a block's power-of-two scale: amax over a rule's divisor, rounded once.
+"""Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once.
 
-The divisor is m 2^k with 1 <= m < 2, and amax is s 2^e. Their quotient is s/m or 2 s/m times a power of two.
-Rounding only compares s with constants. If s < m, the quotient is in the lower binade. The comparison of s with 3/2
-of the binade's start gives the guard bit. Equality with either constant gives the sticky bit.
+Write the divisor as m 2^k with 1 <= m < 2, and the largest magnitude amax as s 2^e. The quotient's significand is s/m
+or 2 s/m. Rounding only needs to compare s with constants. If s < m, the quotient is in the lower binade. The comparison
+of s with 3/2 of the binade's start gives the guard bit. The sticky bit is 0 if s equals one of the two constants.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """Return the scale code for a finite amax without a sign. A code below 0 means the smallest scale."""
+    """Return the scale code for a finite amax without its sign. A negative code means the smallest scale."""
     exponent, fraction = _fields(m, amax, source, block, rule)
     divisor = block.divisor(rule)
     power = floor_log2(divisor)
@@ -39,19 +39,19 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 
 
 def _reaches_both_ends(block: BlockFormat) -> bool:
-    """Return whether the scale can leave its range at the lower and at the upper end.
+    """Return whether the smallest and the largest scale both need special handling.
 
-    A subnormal amax may then need a larger scale than the smallest one. The largest amax may need more than the
-    largest scale. If the elements reach 2, neither can happen.
+    If all elements are below 2, a subnormal amax may need a scale larger than the smallest scale. The largest amax may
+    then need a scale larger than the largest scale. If the elements reach 2, neither case can occur.
     """
     return block.power < 2
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
-    """Return two fields of amax: its exponent, with one extra bit for a carry, and its fraction.
+    """Return two fields of amax: the exponent with one extra carry bit, and the fraction.
 
-    Some rules first round amax to the elements' precision, with ties up. Half of the last place is then added and
-    lower bits are dropped.
+    Some rules first round amax to the precision of the elements, with ties up. In this case half of the last place is
+    added, and the lower bits are dropped.
     """
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
@@ -61,10 +61,10 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 
 
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
-    """Return amax. If it is subnormal, shift its leading 1 to the position in front of the fraction.
+    """Return the code of amax, with a subnormal amax shifted so that its leading 1 is in front of the fraction.
 
-    This is exact in the binade below the normal numbers. All smaller numbers become the first number of this
-    binade, because they also have the smallest scale.
+    The shift is exact in the binade below the normal numbers. Smaller numbers are replaced by the first number of this
+    binade, because they also get the smallest scale.
     """
     if not _reaches_both_ends(block):
         return amax

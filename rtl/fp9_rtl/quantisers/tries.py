@@ -1,19 +1,19 @@
-"""Compare two tries of a block's scale. The smaller sum of squared errors wins; the first try wins a tie.
+"""Compare two candidate scales of a block by their sums of squared errors.
 
-With elements e, scales s and the array's scale t, the error of a try is sum (x - e s t)^2. The try with the smaller
-error also has the smaller t s^2 sum e^2 - 2 s sum x e. The comparison is exact, in integers:
+The scale with the smaller sum is chosen, and the first scale is chosen in a tie. With elements e, scale s and the
+array's scale t, the error of a scale is sum (x - e s t)^2. The scale with the smaller error also has the smaller value
+of t s^2 sum e^2 - 2 s sum x e. The circuit compares these values exactly, in integers:
 
-* e counts smallest elements. s counts last places of the first scale (the second scale's are equal or twice as
-  large). t counts its own last places.
-* A number with a non-zero element is only a few binades below amax. So x counts units at a fixed distance below
-  amax.
+* e is counted in smallest elements. s is counted in last places of the first scale, and t in its own last places.
+* A number with a non-zero element is only a few binades below the largest magnitude amax. Therefore x is counted in
+  a unit at a fixed distance below amax.
 * The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) then differ by a power of two.
-  It is known up to a few positions, as amax is about 2 to 9 times s t.
-* The magnitudes of both sides are compared. The right side is negated if the left side is negative. The long factor
-  t therefore multiplies an unsigned number, which is no wider than the difference of two tries (see `apart`).
+  The power of two can only take a few values, because amax is about 2 to 9 times s t.
+* The magnitudes of both sides are compared, and the right side is negated if the left side is negative. Therefore the
+  long factor t multiplies an unsigned number, whose width is bounded by the module `apart`.
 
-If both scales have the same code, the first try wins. This includes blocks for which both scales saturate. There
-amax has no bound.
+If both scales have the same code, the first scale is chosen. This also covers blocks for which both scales saturate,
+where amax has no upper bound.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from fp9_rtl.quantisers.quotient import tensor_fields
 from fp9_rtl.quantisers.rules import scale_names, tries
 
 _FARTHEST = Fraction(3, 2)
-"""Largest ratio of a quotient to its rounded scale, if this scale is neither zero nor the largest."""
+"""Largest ratio of an exact quotient to the scale to which it rounds, if the scale is neither zero nor the largest."""
 
 _NEAREST = Fraction(1, 2)
-"""Smallest ratio of a quotient to its rounded scale."""
+"""Smallest ratio of an exact quotient to the scale to which it rounds."""
 
 
 class Better(Step):
-    """Select the results of the try with the smaller error."""
+    """Select the results of the candidate scale with the smaller error."""
 
     name = "better"
 
@@ -66,14 +66,14 @@ class Better(Step):
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Two sums over the elements of a try: the sum of squared elements, and the sum of number times element."""
+    """Two sums over the elements of a block: sum e^2 over elements e, and sum x e over numbers x."""
 
     squares: Value
     products: Value
 
 
 def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> Value:
-    """Return whether the second try has the smaller error. The two scales must differ."""
+    """Return whether the second scale has the smaller error. The two scales must differ."""
     (first, exponent), (second, other) = (_significand(unit.block.scale, i[name]) for name in scale_names(unit))
     numbers = _Numbers(m, unit, i)
     mine, others = (numbers.sums([i[name] for name in code_names(unit, scale)]) for scale in scale_names(unit))
@@ -103,14 +103,15 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
 
 
 def _within(most: int) -> Signal:
-    """Return a signal that holds a number from -most to `most`. It is narrower than the difference that Amaranth
-    computes.
+    """Return a signal for a number from -`most` to `most`.
+
+    The signal may be narrower than the difference that Amaranth computes.
     """
     return Signal(range(-most, most + 1))
 
 
 def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
-    """Return the significand of a magnitude, and its exponent relative to the smallest number."""
+    """Return the significand of a magnitude, and its exponent relative to the smallest number's exponent."""
     bits = fmt.precision - 1
     field, normal = code[bits:], code[bits:].any()
     return Cat(code[:bits], normal), (field - normal)[: len(field)]
@@ -128,9 +129,10 @@ def _window(unit: Quantiser) -> int:
 
 
 class _Numbers:
-    """Magnitudes, each as a significand and a shift. All magnitudes are multiples of the same power of two.
+    """Magnitudes of a block's numbers, each as a significand and a left shift.
 
-    This power of two is so small that every number with a non-zero element is an integer multiple.
+    All magnitudes are multiples of the same power of two. The power of two is so small that every number with a
+    non-zero element is an integer multiple.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
@@ -146,7 +148,7 @@ class _Numbers:
             self._numbers.append((Cat(magnitude[:bits], magnitude[bits:].any()), power))
 
     def sums(self, codes: Sequence[Value]) -> _Sums:
-        """Return the sums over the elements of a try. `codes` are the elements without signs."""
+        """Return the sums over a block's elements for one scale. `codes` are the element codes without signs."""
         m, element = self._m, self._unit.block.element
         sizes = counts(element)
         squares, products = [], []
@@ -172,15 +174,15 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 
 
 def _places(unit: Quantiser) -> tuple[int, int, int]:
-    """Return three values for the shift between both sides of the comparison: its constant term, its minimum and its
-    maximum.
+    """Return the constant term, the minimum and the maximum of the shift between the two compared sides.
 
-    The shift is the constant term, plus amax's biased exponent, minus both scales' biased exponents. With amax = A
-    2^a, s t = S T 2^b in integers and r = amax / (s t), 2^(a - b) is r S T / A.
+    The shift is the constant term, plus the biased exponent of amax, minus the biased exponents of s and t. Write amax
+    = A 2^a and s t = S T 2^b with integers A, S and T, and let r = amax / (s t). Then 2^(a - b) equals r S T / A, which
+    bounds the shift.
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
-    finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # places of the products' sides
-    last = scale.min_normal_exponent - scale.precision + 1  # of the smallest scale
+    finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # bit positions between the units of both sides
+    last = scale.min_normal_exponent - scale.precision + 1  # last place of the smallest scale
     apart = TENSOR_SCALE.fraction_bits - source.fraction_bits - last + finer
     least = _NEAREST * min(tries(unit)) * pow2(TENSOR_SCALE.fraction_bits) / ((1 << source.precision) - 1)
     most = _FARTHEST * max(tries(unit)) * ((1 << scale.precision) - 1) * pow2(TENSOR_SCALE.precision)
