@@ -1,4 +1,4 @@
-"""The studies of `fp9 study`: the cost of formats, policies, roundings, windows, lanes and stages."""
+"""Studies of `fp9 study`: cost of formats, policies, rounding, windows, lanes and stages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SINGLE = (
     "f143(bias=10)",
     "hif8",
 )
-"""8-bit formats that studies measure one by one. The first is the baseline."""
+"""8-bit formats that studies measure one by one. The first format is the baseline."""
 
 _SETS: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in _SINGLE},
@@ -35,7 +35,7 @@ _SETS: dict[str, tuple[str, ...]] = {
     "hfp8_143 + hfp8_152": _HFP8,
     "e4m3 + e5m2 + hif8": (*_OCP, "hif8"),
 }
-"""Sets of formats that one unit supports: each format of `_SINGLE` alone, then sets of several."""
+"""Sets of formats that one unit supports: first each format of `_SINGLE` alone, then combinations of formats."""
 
 _Names = Iterable["str | Format"]
 
@@ -182,7 +182,7 @@ def _subnormals(result: str, step: str) -> Study:
         Variant("of operands, addend and result", unit(_OCP, kept)),
     )
     without = (Variant("none", unit(plain, flushed)), Variant("of the operands", unit(_OCP, flushed)))
-    variants = with_result if flushed.bits == 32 else (*without, *with_result)  # an FP32 addend always has them
+    variants = with_result if flushed.bits == 32 else (*without, *with_result)  # an FP32 addend always has subnormals
     question = (
         f"What do subnormal numbers cost in a multiply-add of mixed e4m3/e5m2 to {result}? In a format without them, "
         "the lowest exponent has normal numbers, as in HFP8."
@@ -315,11 +315,11 @@ STUDIES: dict[str, Study] = {
         _units(),
     )
 }
-"""Every study by name."""
+"""Every study of this module, by name."""
 
 
 def study(name: str) -> Study:
-    """Return the study with this name. Raises ValueError for an unknown name."""
+    """Return the study with the given name. Raises ValueError for an unknown study name."""
     if name not in STUDIES:
         raise ValueError(unknown("study", name, STUDIES, "`fp9 study --list` lists all"))
     return STUDIES[name]

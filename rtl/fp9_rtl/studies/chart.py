@@ -1,4 +1,4 @@
-"""Draw charts of studies as deterministic SVG text."""
+"""Draw the charts of cost studies as SVG text. Equal results give equal text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MARKERS = "osD^v"
 
 
 def draw(outcomes: Sequence[Outcome]) -> str:
-    """Return the chart of a study as SVG. Each library has its own chart, and the charts are stacked.
+    """Return the chart of a study as SVG text, with one chart above the other for several libraries.
 
-    At least one measured variant is required.
+    Every outcome must have at least one measured variant.
     """
     study = outcomes[0].study
     height, kind = {
@@ -37,7 +37,7 @@ def draw(outcomes: Sequence[Outcome]) -> str:
     for part, outcome in zip(parts, outcomes, strict=True):
         kind(part, outcome)
     if study.chart is Chart.SCATTER:
-        figure.draw_without_rendering()  # the layout, which says how far points lie apart
+        figure.draw_without_rendering()  # compute the layout, so that the distances between points are known
         for part, outcome in zip(parts, outcomes, strict=True):
             _label_all(part, outcome)
     else:
@@ -50,7 +50,7 @@ def _figures(outcome: Outcome, mapping: str, figure_of: Callable[[Estimate], flo
 
 
 def _bars(figure: SubFigure, outcome: Outcome) -> None:
-    """Draw the area and the delay of each variant as bars. Each area bar ends with the area ratio."""
+    """Draw the area and the delay of each variant as bars. The area ratio is written at the end of each area bar."""
     mappings, rows = outcome.mappings, outcome.rows
     panels: Sequence[Axes] = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     thickness = 0.8 / len(mappings)
@@ -79,7 +79,10 @@ def _lines(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _scatter(figure: SubFigure, outcome: Outcome) -> None:
-    """Draw a panel for each mapping and a point for each variant. Delay is on x, area on y; both are logarithmic."""
+    """Draw one scatter plot for each mapping, with one point for each variant.
+
+    The x axis shows the delay and the y axis the area. Both axes are logarithmic.
+    """
     for number, mapping in enumerate(outcome.mappings, start=1):
         axes = figure.add_subplot(len(outcome.mappings), 1, number)
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
@@ -96,11 +99,14 @@ def _label_all(figure: SubFigure, outcome: Outcome) -> None:
 
 
 _LABEL_SIZE = 6
-"""Font size of a label in points. A letter is 0.6 times as wide, and a line 1.25 times as high."""
+"""Font size of a label in points. A letter is 0.6 times as wide, and a line of text is 1.25 times as high."""
 
 
 def _label(axes: Axes, labels: Sequence[str], points: Sequence[tuple[float, float]]) -> None:
-    """Place each label near its point, without covering a point or another label. A line connects a distant label."""
+    """Place each label near its point, without covering a point or another label.
+
+    A thin line connects a label with its point if the label is far away.
+    """
     unit = axes.figure.dpi / 72
     places = [tuple(place / unit for place in axes.transData.transform(point)) for point in points]
     right = axes.bbox.x1 / unit

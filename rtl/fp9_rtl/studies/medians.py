@@ -1,4 +1,4 @@
-"""Studies that must resolve differences of 5 %. They compare medians over several cell orders."""
+"""Studies that compare median areas over several cell orders, to resolve 5 %."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fp9_rtl.synthesis.report import markdown_row, um2
 from fp9_rtl.synthesis.run import Progress, repeated_side_by_side
 
 ORDERS = 5
-"""Number of cell orders, including the original order."""
+"""Number of cell orders in which each unit is measured, including the original order."""
 
 
 def _staged(name: str, stages: int) -> Unit:
@@ -31,7 +31,10 @@ _Group = tuple[tuple[Unit, ...], Unit]
 
 @dataclass(frozen=True)
 class Medians:
-    """A question, and groups of units that answer it. Each group has a reference unit for its ratios."""
+    """A question about cost, and groups of units whose median areas answer the question.
+
+    In each group, ratios compare the units with the group's reference unit.
+    """
 
     name: str
     title: str
@@ -40,7 +43,7 @@ class Medians:
 
     @property
     def units(self) -> dict[str, Unit]:
-        """Return all units of the groups by name."""
+        """Return all units of the groups, including the reference units, by name."""
         return {unit.name: unit for units, reference in self.groups for unit in (*units, reference)}
 
 
@@ -60,7 +63,7 @@ _MIXED = Medians(
 def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
     """Return one variant of a quantiser for each scale rule, then a variant that supports every rule.
 
-    Each variant has `lanes` numbers per operation.
+    Each variant quantises `lanes` numbers per operation.
     """
     every = quantiser_of(CATALOGUE[name])
     assert every is not None
@@ -86,14 +89,14 @@ def _rules(lanes: int) -> Medians:
 
 
 MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4))}
-"""The studies of this module by name. `STUDIES` does not contain them."""
+"""The studies of medians, by name. `STUDIES` does not contain them."""
 
 
 @dataclass(frozen=True)
 class MedianArea:
-    """Area of a unit in um2 over several cell orders: median, relative standard deviation, least and most.
+    """Area of a unit in um2 over several cell orders: median, relative standard deviation, minimum and maximum.
 
-    `delay_ns` is the median delay.
+    `delay_ns` is the median delay in ns over the cell orders.
     """
 
     unit: str
@@ -118,7 +121,10 @@ Found = tuple[list[MedianArea], list[RepeatedRatio]]
 def measure(
     study: Medians, libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None
 ) -> Found:
-    """Measure every unit with both mappings in each library. Raises as `synthesise_unit`."""
+    """Measure every unit of a study in each library, with both mappings and `ORDERS` cell orders.
+
+    Raises the same errors as `synthesise_unit`.
+    """
     medians: list[MedianArea] = []
     ratios: list[RepeatedRatio] = []
     for done, (units, reference) in enumerate(study.groups, start=1):
@@ -132,7 +138,7 @@ def measure(
 
 
 def write(study: Medians, found: Found, folder: Path) -> list[Path]:
-    """Write NAME.md and NAME.json to a folder. Return their paths."""
+    """Write the page NAME.md and the file NAME.json to a folder, and return their paths."""
     texts = {".md": page(study, found), ".json": as_json(found)}
     for suffix, text in texts.items():
         write_whole(folder / f"{study.name}{suffix}", text)
@@ -140,13 +146,13 @@ def write(study: Medians, found: Found, folder: Path) -> list[Path]:
 
 
 def as_json(found: Found) -> str:
-    """Return medians, deviations and ratios as one JSON object."""
+    """Return the medians, deviations and ratios of a study as the text of one JSON object."""
     areas, ratios = ([dataclasses.asdict(row) for row in rows] for rows in found)
     return json.dumps({"note": NOTE, "areas": areas, "ratios": ratios}, indent=1) + "\n"
 
 
 def page(study: Medians, found: Found) -> str:
-    """Return a study as a Markdown page."""
+    """Return the results of a study of medians as a Markdown page."""
     ratios = [markdown_row(["unit", "over", "library", "mapping", "ratio", "least", "most", "delay ratio"])]
     ratios.append(markdown_row([*["---"] * 4, *["---:"] * 4]))
     for m in found[1]:

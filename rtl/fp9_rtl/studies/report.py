@@ -1,4 +1,4 @@
-"""Write a study as a page with tables and a chart, and as JSON and CSV."""
+"""Write the results of a study as a page with tables and a chart, and as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -36,22 +36,23 @@ COLUMNS = (
     "library",
     "note",
 )
-"""Columns of the CSV."""
+"""Columns of the CSV file."""
 
 NOISE = (
     "Another order of a circuit's cells changes its area by up to 1 % (area-optimised) or 5 % (delay-balanced), as "
     "standard deviations. For a ratio of medians, run `fp9 synth UNIT --compare UNIT --repeat 5`."
 )
-"""Sentence about synthesis variability, printed on every page."""
+"""Paragraph about synthesis variability, printed on every page."""
 
 INDEX = "README.md"
 """File name of the page that lists the studies."""
 
 
 def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
-    """Write NAME.md, NAME.json, NAME.csv and, if there are figures, NAME.svg to a folder. Return their paths.
+    """Write the page NAME.md, the data NAME.json and NAME.csv, and the chart NAME.svg to a folder.
 
-    In all functions here, `outcomes` are the results of one study, one for each library.
+    The chart is omitted if no variant was measured. `outcomes` are the results of one study, with one outcome for each
+    library. Return the paths of the written files.
     """
     base = folder / outcomes[0].study.name
     texts = {".md": page(outcomes), ".json": as_json(outcomes), ".csv": as_csv(outcomes)}
@@ -63,7 +64,7 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
 
 
 def records(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Return one plain record for each library, variant and mapping, with the keys `COLUMNS`."""
+    """Return one dictionary for each library, variant and mapping. The keys are the `COLUMNS`."""
     return [record for outcome in outcomes for row in outcome.rows for record in _row_records(outcome, row)]
 
 
@@ -89,7 +90,7 @@ def _row_records(outcome: Outcome, row: Row) -> list[dict[str, Any]]:
 
 
 def as_json(outcomes: Sequence[Outcome]) -> str:
-    """Return a complete study as JSON: question, specifications, figures, ratios, skipped variants and tools."""
+    """Return a study as JSON text: question, specifications, areas, delays, ratios, skipped variants and tools."""
     study, rows = outcomes[0].study, [row for outcome in outcomes for row in outcome.rows]
     record = {
         "study": study.name,
@@ -105,7 +106,7 @@ def as_json(outcomes: Sequence[Outcome]) -> str:
 
 
 def as_csv(outcomes: Sequence[Outcome]) -> str:
-    """Return CSV with the `COLUMNS` and one line for each library, variant and mapping."""
+    """Return a study as CSV text, with one line for each library, variant and mapping."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -114,7 +115,9 @@ def as_csv(outcomes: Sequence[Outcome]) -> str:
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    """Return a study as Markdown: question, tables, chart, specifications, and the command that repeats it."""
+    """Return a study as a Markdown page: question, tables, chart, specifications, and the command that repeats the
+    study.
+    """
     study, skipped = outcomes[0].study, outcomes[0].skipped
     parts = [f"# {study.title}", study.question]
     if outcomes[0].rows:
@@ -129,7 +132,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
 
 
 def index(studies: Iterable[tuple[str, str, str]]) -> str:
-    """Return the page that lists studies. Each study is given by name, title and question."""
+    """Return the Markdown page that lists the studies. `studies` has a name, a title and a question for each study."""
     lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
         "Each page answers one question with tables and a chart. `fp9 study` measures them, and also writes JSON and "

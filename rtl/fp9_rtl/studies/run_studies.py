@@ -1,4 +1,4 @@
-"""Measure studies by name and write their pages and the index, for `fp9 study`."""
+"""Measure cost studies by name, and write their pages and the index, for `fp9 study`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fp9_rtl.synthesis.run import Progress
 
 
 def questions() -> dict[str, str]:
-    """Return the question of every study, by name."""
+    """Return the question of every study, by the study's name."""
     return {name: question for name, _, question in listed()}
 
 
@@ -33,7 +33,7 @@ def listed() -> list[tuple[str, str, str]]:
 
 
 def check(names: Sequence[str]) -> None:
-    """Raise ValueError for the first name that is no study."""
+    """Raise ValueError for the first name that is not the name of a study."""
     known = questions()
     for name in names:
         if name not in known:
@@ -46,11 +46,11 @@ def run(
     progress: Progress | None = None,
     libraries: Sequence[str | Library] = SIDE_BY_SIDE,
 ) -> dict[str, list[Path]]:
-    """Measure the named studies and write their pages to a folder. Return the written files by study.
+    """Measure the named studies, write their pages to a folder, and return the written files by study name.
 
-    If no study is named, all are measured. Each page compares the libraries. The index lists every study in the
-    folder. Raises ValueError for an unknown name before any measurement, MissingTool without a library or Yosys,
-    and OSError if the folder is not writable.
+    Without names, every study is measured. The page of a study compares the libraries. The index page lists every study
+    in the folder. Raises ValueError for an unknown study name before any measurement. Raises MissingTool if a library
+    or Yosys is not installed, and OSError if the folder is not writable.
     """
     check(names)
     written = {}

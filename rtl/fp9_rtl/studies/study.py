@@ -1,4 +1,4 @@
-"""A study: one question about hardware cost, and the units and measurements that answer it."""
+"""Define a study: a question about hardware cost, and the units that answer the question."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
 
 class Chart(Enum):
-    """Kinds of charts of a study."""
+    """Kinds of charts that a study can have."""
 
     BARS = "bars"
     """Area and delay of each variant as bars."""
     LINES = "lines"
-    """Area and delay as lines. The variants are on the x axis, in their order."""
+    """Area and delay as lines, with the variants in order on the x axis."""
     SCATTER = "scatter"
-    """One point for each variant: delay on the x axis, area on the y axis."""
+    """One point for each variant, with delay on the x axis and area on the y axis."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One unit of a study.
+    """One unit of a study, with its label.
 
-    The variant is compared with the variant labelled `over`, by default the study's first variant.
+    Ratios compare the variant with the variant labelled `over`, which is by default the first variant of the study.
     """
 
     label: str
@@ -40,10 +40,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Study:
-    """A question, and the units whose area and delay answer it. The first unit is the baseline.
+    """A question about hardware cost, and the units whose area and delay answer the question.
 
-    For a line chart, `axis` names the quantity on the x axis. Raises ValueError without variants, for duplicate
-    labels, and for an unknown label in `over`.
+    The first unit is the baseline. `axis` names the quantity on the x axis of a line chart. Raises ValueError for a
+    study without variants, for duplicate labels, and for an unknown label in `over`.
     """
 
     name: str
@@ -70,9 +70,9 @@ class Study:
 
 @dataclass(frozen=True)
 class Row:
-    """One measured variant. `ratios` compares it with the variant `over`, once for each mapping.
+    """One measured variant, with its area and delay ratios to the variant `over`.
 
-    `ratios` is empty if `over` was skipped.
+    `ratios` has one ratio for each mapping. `ratios` is empty if the variant `over` was skipped.
     """
 
     variant: Variant
@@ -83,7 +83,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results of a study in one library. `skipped` has a label and a reason for each variant without figures."""
+    """Results of a study in one library.
+
+    `skipped` holds the label of each variant that was not measured, with the reason.
+    """
 
     study: Study
     rows: tuple[Row, ...]
@@ -91,12 +94,12 @@ class Outcome:
 
     @property
     def library(self) -> str:
-        """Return the name of the library."""
+        """Return the name of the cell library in which the study was measured."""
         return self.rows[0].synthesis.library
 
     @property
     def mappings(self) -> tuple[str, ...]:
-        """Return the names of the synthesis mappings."""
+        """Return the names of the mappings with which the study was measured."""
         return tuple(estimate.mapping for estimate in self.rows[0].synthesis.estimates)
 
 
@@ -108,16 +111,16 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Measure every variant that has hardware. Other variants are listed as skipped.
+    """Measure every variant of a study that has hardware. Variants without hardware are listed as skipped.
 
-    Raises MissingTool without the library or Yosys, and OSError if the cache cannot be written.
+    Raises MissingTool if the library or Yosys is not installed, and OSError if the cache cannot be written.
     """
     measured: dict[str, Synthesis] = {}
     skipped: dict[str, str] = {}
     for done, variant in enumerate(study.variants, start=1):
         try:
             unit_circuit(variant.unit)
-        except ValueError as refusal:  # a spec that has no hardware
+        except ValueError as refusal:  # a specification without hardware
             skipped[variant.label] = str(refusal)
         else:
             measured[variant.label] = synthesise_unit(variant.unit, library=library, mappings=mappings, cache=cache)
@@ -131,7 +134,7 @@ def measure(
 
 
 def row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
-    """Return the record of a measured variant. The record has ratios if the variant's baseline is measured too."""
+    """Return the row of a measured variant. The row has ratios if the variant's baseline was measured too."""
     over = next(v for v in study.variants if v.label == study.baseline(variant))
     reference = measured.get(over.label)
     figures = measured[variant.label]

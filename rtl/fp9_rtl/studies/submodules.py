@@ -1,4 +1,4 @@
-"""The study of area by submodule. Each unit has a stacked bar and a table row."""
+"""The study of area by submodule, with a stacked bar and a table row for each unit."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAME = "submodules"
-"""Name of this study. `STUDIES` does not contain it."""
+"""Name of this study. `STUDIES` does not contain the study."""
 
 TITLE = "Area by submodule"
 QUESTION = "How much area does each submodule of each catalogue unit take?"
 
 COLUMNS = ("unit", "submodule", "mapping", "area_um2", "library", "note")
-"""Columns of the CSV."""
+"""Columns of the CSV file."""
 
 
 def measure(
@@ -38,7 +38,10 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Breakdown]:
-    """Return the area of each submodule, for each unit in each library, area-optimised. Raises as `breakdown` does."""
+    """Return the area of each submodule of each unit in each library, with the area-optimised mapping.
+
+    Raises the same errors as `breakdown`.
+    """
     found: list[Breakdown] = []
     for unit, library in itertools.product(units, libraries):
         found.append(breakdown(unit, library=library, cache=cache))
@@ -48,7 +51,7 @@ def measure(
 
 
 def write(found: Sequence[Breakdown], folder: Path) -> list[Path]:
-    """Write submodules.md, .json, .csv and .svg to a folder. Return their paths."""
+    """Write submodules.md, submodules.json, submodules.csv and submodules.svg to a folder, and return their paths."""
     texts = {".md": page(found), ".json": as_json(found), ".csv": as_csv(found)}
     for suffix, text in texts.items():
         write_whole(folder / f"{NAME}{suffix}", text)
@@ -56,14 +59,14 @@ def write(found: Sequence[Breakdown], folder: Path) -> list[Path]:
 
 
 def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
-    """Write only submodules.svg to a folder. Return its path."""
+    """Write only submodules.svg to a folder, and return its path."""
     path = folder / f"{NAME}.svg"
     write_whole(path, draw(found))
     return path
 
 
 def page(found: Sequence[Breakdown]) -> str:
-    """Return the study as a Markdown page."""
+    """Return the study of submodule areas as a Markdown page."""
     libraries = _libraries(found)
     heads = ["unit", "library", "submodules", "all", "flat", "all / flat"]
     lines = [markdown_row(heads), markdown_row(["---", "---", "---", "---:", "---:", "---:"])]
@@ -86,12 +89,12 @@ def page(found: Sequence[Breakdown]) -> str:
 
 
 def as_json(found: Sequence[Breakdown]) -> str:
-    """Return every breakdown as one JSON object."""
+    """Return the submodule areas of every unit as the text of one JSON object."""
     return json.dumps({"question": QUESTION, "note": NOTE, "units": [as_record(b) for b in found]}, indent=1) + "\n"
 
 
 def as_csv(found: Sequence[Breakdown]) -> str:
-    """Return CSV with the `COLUMNS` and one line for each unit and submodule."""
+    """Return submodule areas as CSV text, with one line for each unit and submodule."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -101,7 +104,7 @@ def as_csv(found: Sequence[Breakdown]) -> str:
 
 
 def draw(found: Sequence[Breakdown]) -> str:
-    """Return SVG text with a stacked bar for each unit. The libraries are side by side."""
+    """Return SVG text with one stacked bar for each unit. The bars of several libraries are side by side."""
     from matplotlib.figure import Figure  # slow to load
 
     libraries = _libraries(found)
@@ -132,7 +135,7 @@ def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None
 
 
 _COLOURS = 10
-"""Number of colours in a chart. After the last colour, they repeat with another hatch of `_HATCHES`."""
+"""Number of colours in a chart. After the last colour, the colours repeat with the next hatch pattern of `_HATCHES`."""
 
 _HATCHES = ("", "//", "..", "xx")
 

@@ -1,4 +1,5 @@
-"""Tools for RTL: RTLIL text of components (`rtlil`), Yosys in its own process (`yosys`), and a cache (`cache`).
+"""Tools for RTL generation: RTLIL text, Yosys runs, and a cache of results.
 
-The cache key contains everything that can change a result.
+`rtlil` converts components to RTLIL, `yosys` runs Yosys in its own process, and `cache` stores results. A cache key
+contains everything that can change a result.
 """

@@ -1,7 +1,7 @@
-"""Cache of results as JSON files. The key contains everything that can change a result.
+"""Cache of results as JSON files, whose keys contain everything that can change a result.
 
-A file is written under a temporary name and then renamed, so concurrent runs do not disturb each other. Each file
-contains the hash of its content. A damaged file is therefore detected, and its result is recomputed.
+A cache file is written under a temporary name and then renamed, so that concurrent runs do not disturb each other. A
+cache file contains the hash of its result. A damaged file is therefore detected, and the result is computed again.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from fp9.system.files import write_whole
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: `$FP9_CACHE`/synth if the variable is set, else ~/.cache/fp9/synth."""
+    """Return the folder of cached results: `$FP9_CACHE`/synth if the variable is set, otherwise ~/.cache/fp9/synth."""
     return cache.folder("synth")
 
 
 def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
     """Return the cached result of a request.
 
-    Return None if there is no result, if it is damaged, or if the user asked for recomputation.
+    Return None if the cache has no result, if the file is damaged, or if the user requested recomputation.
     """
     if cache.is_anew():
         return None
@@ -40,7 +40,7 @@ def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None:
-    """Store a result. Raises OSError if the folder cannot be written."""
+    """Store the result of a request in the cache. Raises OSError if the folder cannot be written."""
     path = _path(folder, request)
     text = json.dumps({"sha256": _hash(result), "result": result}, indent=1)
     try:
@@ -55,7 +55,7 @@ def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None
 
 
 def key(request: dict[str, Any]) -> str:
-    """Return the cache key of a request: its SHA-256 as hexadecimal digits."""
+    """Return the cache key of a request, which is its SHA-256 hash in hexadecimal digits."""
     return _hash(request)
 
 

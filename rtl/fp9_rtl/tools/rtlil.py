@@ -22,8 +22,8 @@ wreduce
 """
 """Yosys script that converts `unit.il` to one flat module without processes.
 
-Without processes, no block waits for an event that never comes (an `always @*` over constants). `pmuxtree` avoids a
-function whose name Icarus rejects.
+A process over constants, such as `always @*`, would wait for an event that never comes. `pmuxtree` avoids a function
+whose name Icarus rejects.
 """
 
 _INITIAL = re.compile(r"^ *attribute \\init .*\n", re.MULTILINE)
@@ -32,11 +32,10 @@ _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 
 
 def to_rtlil(component: wiring.Component, name: str) -> str:
-    """Return a component as RTLIL. The names are valid in Verilog without escapes.
+    """Return an Amaranth component as RTLIL, with signal names that are valid in Verilog without escapes.
 
-    The field `operand.sign`, for example, is renamed `operand_sign`. The wire `operand`, which has all fields, gets
-    no
-    public name.
+    For example, the field `operand.sign` is renamed to `operand_sign`. The wire `operand` that contains all fields gets
+    no public name.
     """
     text = rtlil.convert(component, name=name, emit_src=False)
     packed = {wire.rpartition(".")[0] for wire in _NAME.findall(text) if not wire.startswith(f"{name}.")}
@@ -50,7 +49,7 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tuple[str, ...], str]]:
     """Return RTLIL with the names and positions of the Python source, and the docstrings of its modules.
 
-    The docstrings are by path from the top module, in the order of the source.
+    The docstrings are in source order, by module path from the top module.
     """
     fragment = Fragment.get(component, None)
     docs = dict(_docs(fragment, ()))
@@ -63,10 +62,10 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 
 
 def _made_plain(component: wiring.Component, text: str) -> str:
-    """Number the ports in RTLIL from 1. Yosys treats port number 0 as missing and moves that port last.
+    """Number the ports in RTLIL from 1. Yosys treats port number 0 as missing, and would move the port to the end.
 
-    If the component is `initially_unknown`, initial values of registers are removed. With an initial value, Yosys
-    would replace a constant register by this value.
+    If the component is `initially_unknown`, the initial values of registers are removed. Otherwise Yosys would replace
+    a constant register by its initial value.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

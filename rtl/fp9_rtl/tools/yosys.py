@@ -1,7 +1,7 @@
-"""Run Yosys in child processes. Several runs can be concurrent, and none can crash the caller.
+"""Run Yosys in child processes, which can run in parallel and cannot crash the caller.
 
-The children are forks of a server process (`yosys_server.py`). The server has loaded everything that a run needs,
-and starts with the first run. Each run then takes only the time of its script.
+The child processes are forks of a server process (`yosys_server.py`). The server starts with the first run, and loads
+Yosys before it forks. A run therefore takes only the time of its script.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class YosysError(ValueError):
 
 
 def yosys_version() -> str:
-    """Return the version of the installed Yosys package. All figures depend on it.
+    """Return the version of the installed Yosys package. Measured areas and delays depend on the version.
 
     Raises MissingTool if Yosys is not installed.
     """
@@ -44,10 +44,10 @@ def yosys_version() -> str:
 
 
 def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
-    """Run a Yosys script inside `folder`. The output is in `yosys.log` there.
+    """Run a Yosys script in `folder`. Yosys writes its messages to `yosys.log` in the same folder.
 
-    The script must name files relative to `folder`, because this Yosys has its own /tmp. Raises YosysError if Yosys
-    fails, and subprocess.TimeoutExpired after `timeout` seconds.
+    The script must use file names relative to `folder`, because Yosys runs with a private /tmp. Raises YosysError if
+    Yosys fails, and subprocess.TimeoutExpired if the run takes more than `timeout` seconds.
     """
     yosys_version()
     (folder / "yosys.ys").write_text(script)
@@ -63,7 +63,10 @@ def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
 
 
 class _Server:
-    """The process that forks a child for each run. It starts on demand, and again after it was ended."""
+    """Handle of the server process that forks a child process for each run of Yosys.
+
+    The server starts on demand, and starts again after it has ended.
+    """
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
@@ -98,7 +101,7 @@ class _Server:
         ours, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-P", str(Path(__file__).with_name("yosys_server.py")), str(theirs.fileno())]
-            # Ctrl-C is for the caller, who ends what runs: in a session of its own the server does not hear it.
+            # A new session protects the server from Ctrl-C. The caller handles Ctrl-C and kills the running children.
             descriptors = [theirs.fileno()]
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, pass_fds=descriptors, start_new_session=True
@@ -110,9 +113,9 @@ class _Server:
 
 @contextlib.contextmanager
 def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
-    """Kill a child if its caller is interrupted or times out.
+    """Kill the child process if the caller is interrupted or times out.
 
-    The child has ended before the caller continues. The caller may then remove the child's folder.
+    The function waits until the child process has ended, so the caller may then delete the child's folder.
     """
     try:
         yield

@@ -1,9 +1,10 @@
-"""Server process that forks a child for each Yosys run. It is started with `python yosys_server.py SOCKET`.
+"""Server process that forks a child process for each Yosys run.
 
-The server has loaded everything that a run needs. It is started by its path, so that it imports nothing else. Each
-message on the socket passes two files: the connection of one run, and the file for its standard output. The client
-sends folder and arguments as one line of JSON. The child answers with its process id and then with Yosys' exit
-status, each on a line.
+The caller starts the server with `python yosys_server.py SOCKET`. The server is started by its path, so that Python
+imports no other module of fp9. The server loads wasmtime and finds Yosys' machine code before it forks. Each message on
+the socket passes two file descriptors: the connection of one run, and the file for the run's standard output. The child
+process answers with its process id on one line. The caller then sends the folder and the arguments as one line of JSON.
+After the run, the child process answers with Yosys' exit status on one line.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ PROGRAM = "yosys.wasm"
 
 
 def main(control: socket.socket) -> None:
-    """Fork a child for each run, until the other side closes the socket."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the runs, too, and they end by it
+    """Fork a child process for each run, until the caller closes the socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal also sends SIGINT to the children, which end
     module = prepare()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
@@ -46,17 +47,17 @@ def main(control: socket.socket) -> None:
 
 
 def _reap(wait: bool) -> None:
-    """Wait for ended children. Their processor time is then added to this process."""
+    """Wait for child processes that have ended, so that their processor time is added to the server's time."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, 0 if wait else os.WNOHANG)[0]:
             pass
 
 
 def prepare() -> Path:
-    """Return the path of Yosys' machine code for this processor. If it is missing, compile it for all later processes.
+    """Return the path of Yosys' machine code for this processor, and compile Yosys if the file is missing.
 
-    The path is the one that yowasp's own programs use. If the file cannot be written, the process ends with an
-    error.
+    The yowasp programs use the same path, so Yosys is compiled only once per machine. If the file cannot be written,
+    the process exits with an error message.
     """
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
     place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))
@@ -77,9 +78,9 @@ def prepare() -> Path:
 
 
 def _in_child(step: Any, *arguments: Any) -> bool:
-    """Run a step in a child process, and return whether it succeeded.
+    """Run a function in a child process, and return whether the function succeeded.
 
-    wasmtime starts threads. They must not exist in this process, which is forked later.
+    wasmtime starts threads, and threads must not exist in the server process when it forks.
     """
     child = os.fork()
     if child == 0:
@@ -108,7 +109,10 @@ def _compile(binary: bytes, path: Path) -> None:
 
 
 def _child(path: Path, connection: int, said: int) -> None:
-    """Do one run and end the process. It first waits for the request, so nothing runs if the caller has ended."""
+    """Serve one run of Yosys in a child process, then end the process.
+
+    The child process waits for the request first, so that Yosys does not run if the caller has ended.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.dup2(said, 1)
     os.dup2(said, 2)
@@ -127,7 +131,10 @@ def _child(path: Path, connection: int, said: int) -> None:
 
 
 def _run(path: Path, arguments: list[str]) -> int:
-    """Run Yosys in the current folder. Yosys sees this folder, its own data files and its own /tmp."""
+    """Run Yosys in the current folder, and return its exit status.
+
+    Yosys can read the current folder, the folder above, Yosys' data files, and a private /tmp.
+    """
     engine, module = _load(path)
     temporary = tempfile.mkdtemp(dir=".", prefix=".tmp-")
     wasi = wasmtime.WasiConfig()
@@ -136,7 +143,7 @@ def _run(path: Path, arguments: list[str]) -> int:
     wasi.inherit_stdout()
     wasi.inherit_stderr()
     wasi.preopen_dir(".", ".")
-    wasi.preopen_dir("..", "..")  # where mappings of one netlist find it
+    wasi.preopen_dir("..", "..")  # mappings read the prepared netlist from the folder above
     wasi.preopen_dir(str(importlib.resources.files(PACKAGE) / "share"), "/share")
     wasi.preopen_dir(temporary, "/tmp")
     linker = wasmtime.Linker(engine)
