@@ -1,4 +1,4 @@
-"""Hardware of unit specifications: Amaranth components, Verilog export, area and delay estimates."""
+"""Hardware of unit specifications: Amaranth components, Verilog export, area and delay."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load a name on first use, so that this package's commands answer `--help` without loading Amaranth."""
+    """Import a public name on first use, so that `--help` works without loading Amaranth."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,6 +1,6 @@
-"""Commands that measure or describe hardware: synth, study, datasheet.
+"""Commands that measure or describe hardware: synth, study, datasheet, rtlil2verilog.
 
-The commands load their packages when they are called.
+A command imports its packages only when it is called.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _libraries() -> Iterable[str]:
 def library_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options --library, --liberty and --leave-out to a command.
 
-    They are the arguments of `libraries.chosen`.
+    The values of these options are the arguments of `libraries.chosen`.
     """
     options = (
         click.option("--library", "libraries", type=Words(_libraries), multiple=True, help=_LIBRARY),
@@ -95,9 +95,9 @@ def synth(
 ) -> None:
     """Estimate the area and delay of UNIT... in standard cells.
 
-    Each unit is mapped twice, area-optimised and delay-balanced, without wires and power. The figures are for
-    comparing units. --set applies to UNIT..., not to the unit of --compare. Libraries: osu018 (the default),
-    osu035, nangate45, and any Liberty file.
+    Each unit is synthesised twice, area-optimised and delay-balanced, without wires and power. Use the results to
+    compare units with each other. --set changes UNIT..., but not the unit of --compare. The cell libraries are osu018
+    (the default), osu035, nangate45, and any Liberty file.
 
     \b
       fp9 synth fma_fp32 mac_fp32
@@ -210,11 +210,11 @@ def _write(
 def study(
     names: tuple[str, ...], out: Path, libraries: tuple[str, ...], only_list: bool, force: bool, as_json: bool
 ) -> None:
-    """Measure what formats, policies, roundings and sizes cost.
+    """Measure the hardware cost of formats, policies, rounding modes and sizes.
 
-    Each study answers one question with tables and a chart, written to FOLDER as Markdown, SVG, JSON and CSV. It
-    compares osu018 and nangate45, or the given libraries. Without NAME, all studies run. Cached measurements are
-    reused, except with --force.
+    A study answers one question with tables and a chart, and is written to the folder of --out as Markdown, SVG,
+    JSON and CSV. A study compares the cell libraries osu018 and nangate45, or the given libraries. Without NAME, all
+    studies run. Cached measurements are reused, except with --force.
 
     \b
       fp9 study --list
@@ -245,8 +245,9 @@ def datasheet(names: tuple[str, ...], out: Path, libraries: tuple[str, ...], as_
     """Write data sheets of UNIT..., or of the whole catalogue.
 
     A data sheet, NAME.md, has ports, formats, rounding, a timing diagram, a block diagram (Mermaid), area and
-    delay. Areas are in osu018 and nangate45, or in the given libraries. Units with equal stages share a timing
-    diagram. The whole catalogue also gets an index, and a page of the values that the RTL accepts in each field.
+    delay. Areas are measured in osu018 and nangate45, or in the given cell libraries. Units with the same number of
+    stages share a timing diagram. Without UNIT, the command also writes an index, and a page of the values that the
+    RTL accepts in each field.
 
     \b
       fp9 datasheet fma_fp32
@@ -287,8 +288,8 @@ def _place(units: list[Unit], device: str, as_json: bool) -> None:
 def rtlil2verilog(file: Path, top: str | None, flat: bool, system: bool, out: Path | None, as_json: bool) -> None:
     """Write readable Verilog of a design in RTLIL.
 
-    FILE is the output of Yosys' `write_rtlil` or Amaranth's `rtlil.convert`. Nets become expressions, equal modules
-    are written once, and names come from the source.
+    FILE is the output of Yosys' `write_rtlil` or Amaranth's `rtlil.convert`. The Verilog has expressions instead of
+    nets, equal modules are written only once, and names come from the source.
 
     \b
       fp9 rtlil2verilog design.il -o design.v

@@ -1,4 +1,4 @@
-"""Build the component of a unit from its specification."""
+"""Build the Amaranth component of a unit from its specification."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from fp9_rtl.sums.product import product_steps
 
 
 def build(unit: Unit) -> wiring.Component:
-    """Return the hardware of a unit. It has the data ports and, with `stages`, the handshake.
+    """Return the Amaranth component of a unit, with its data ports and, for a pipelined unit, the handshake.
 
     Raises ValueError for a specification without hardware.
     """
@@ -45,11 +45,11 @@ def build(unit: Unit) -> wiring.Component:
 
 
 CIRCUITS: tuple[Circuits[Any], ...] = (target.CIRCUITS, fpu.CIRCUITS, kulisch.CIRCUITS, *sums.CIRCUITS)
-"""Conditions on all kinds of units. Decoders, upcasts and quantisers have hardware for every specification."""
+"""Conditions that a specification must meet to have hardware. Decoders, upcasts and quantisers have no conditions."""
 
 
 def check_offered(unit: Unit) -> None:
-    """Raise ValueError if the RTL does not support a unit. The error names the first field at fault."""
+    """Raise ValueError if the RTL does not support a unit. The message names the first unsupported field."""
     for circuits in CIRCUITS:
         for refusal in circuits.refusals(unit):
             raise ValueError(refusal)
@@ -72,9 +72,10 @@ unit_steps: Hook[[], list[Step]] = Hook(
 
 
 class UnitComponent(wiring.Component):
-    """A unit with flat ports: the specification's ports, its handshake and its enable.
+    """A unit as an Amaranth component with flat ports: data ports, handshake and enable.
 
-    Amaranth adds the clock and a synchronous, active-high reset. For any other reset, clock and reset are members.
+    By default, Amaranth adds the clock and a synchronous, active-high reset. For any other kind of reset, the component
+    has ports for clock and reset.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -175,7 +176,7 @@ def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
 
 
 def _cast_stages(unit: Cast) -> dict[str, StreamComponent]:
-    """Return the stages of a cast. The running maximum is computed in the last stage."""
+    """Return the pipeline stages of a cast. The last stage computes the running maximum."""
     if not unit.amax:
         return _pipeline(unit)
     *earlier, last = cut(unit_steps(unit), unit.stages)

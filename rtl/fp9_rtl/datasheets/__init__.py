@@ -1,1 +1,4 @@
-"""Data sheets of units (`sheet`), with block diagrams (`diagram`) and timing diagrams (`timing`)."""
+"""Data sheets of units, with block diagrams and timing diagrams.
+
+`sheet` writes the data sheets, `diagram` draws block diagrams, and `timing` draws timing diagrams.
+"""

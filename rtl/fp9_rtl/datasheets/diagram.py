@@ -1,4 +1,4 @@
-"""Block diagrams of units as Mermaid flowcharts. They show ports, Verilog modules and the widths of connections."""
+"""Block diagrams of units as Mermaid flowcharts, with ports, Verilog modules and bit widths."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLOCKED = (
 
 
 def section(unit: Unit) -> str:
-    """Return the diagram as Markdown: a fenced block and a legend.
+    """Return a unit's block diagram as Markdown: a fenced Mermaid block and a legend.
 
     Raises ValueError if the unit has no hardware.
     """
@@ -32,9 +32,9 @@ def section(unit: Unit) -> str:
 
 
 def flowchart(unit: Unit, steps: Steps) -> str:
-    """Return the flowchart of a unit's ports and steps as Mermaid text. Control ports are left out.
+    """Return a Mermaid flowchart of a unit's data ports and Verilog modules, without control ports.
 
-    The text is deterministic.
+    Equal units give equal text.
     """
     inputs, outputs = ([port.name for port in ports] for ports in (unit.inputs, unit.outputs))
     undrawn = {port.name for port in unit.control_ports}
@@ -63,7 +63,7 @@ def _together(names: Sequence[str], ends: Iterable[tuple[object, object]]) -> li
 
 
 def _ranges(names: Sequence[str]) -> Iterator[str]:
-    """Yield names. A series of numbered names is shortened to its first and last name."""
+    """Yield port names for a box. A series of numbered names is shortened to its first and last name."""
     series: dict[str, list[str]] = {}
     for name in names:
         series.setdefault(re.sub(r"\d+$", "#", name), []).append(name)

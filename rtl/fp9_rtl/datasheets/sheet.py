@@ -25,7 +25,7 @@ INDEX = "README.md"
 """File name of the page that lists the data sheets."""
 
 AREA = "## Area and delay"
-"""Heading of the last section. It is the only section with measurements."""
+"""Heading of the last section of a data sheet, which is the only section with measured values."""
 
 
 def write(
@@ -36,10 +36,10 @@ def write(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write a data sheet NAME.md for each unit, and the timing diagrams. Return the paths.
+    """Write a data sheet NAME.md and a timing diagram for each unit, and return the paths of the files.
 
-    Areas that are not cached are measured first. Raises ValueError for a unit without hardware, and MissingTool
-    without WaveDrom, Yosys or the library.
+    Areas that are not cached are measured first. Raises ValueError for a unit without hardware. Raises MissingTool if
+    WaveDrom, Yosys or a cell library is not installed.
     """
     paths = []
     for done, unit in enumerate(units, start=1):
@@ -55,7 +55,7 @@ def write(
 
 
 def index(units: Sequence[Unit]) -> str:
-    """Return the page that lists data sheets."""
+    """Return the Markdown page that lists the data sheets of the units."""
     rows = [[f"[{unit.name}]({unit.name}.md)", unit.kind, str(unit.stages)] for unit in units]
     intro = "One data sheet for each unit of the catalogue, built from specification and record by `fp9 records pages`."
     refused = f"[What the RTL takes]({CONDITIONS}) lists the values of fields that have no circuit, and why."
@@ -63,9 +63,10 @@ def index(units: Sequence[Unit]) -> str:
 
 
 def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
-    """Return the data sheet of a unit as Markdown. `measured` has its areas, one record for each library.
+    """Return the data sheet of a unit as Markdown text.
 
-    Raises ValueError for a unit without hardware.
+    `measured` holds the unit's synthesis results, with one record for each cell library. Raises ValueError for a unit
+    without hardware.
     """
     parts = [f"# {unit.name}", body(unit)]
     if drawn := picture(unit):
@@ -77,7 +78,7 @@ def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
 
 
 def body(unit: Unit) -> str:
-    """Return the sections of a data sheet that need no measurement and no diagram."""
+    """Return the sections of a data sheet that need neither a measurement nor a diagram."""
     parts = [
         inspect.getdoc(type(unit)) or "",
         "## Spec",
@@ -95,7 +96,7 @@ def body(unit: Unit) -> str:
 
 
 def unmeasured(text: str) -> str:
-    """Return the text of a data sheet without its area section."""
+    """Return the text of a data sheet without the section on area and delay."""
     return text.partition(f"\n{AREA}")[0]
 
 

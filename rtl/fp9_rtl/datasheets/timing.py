@@ -1,4 +1,4 @@
-"""Draw timing diagrams of units with WaveDrom. A simulation of the valid/ready stages gives the signal values."""
+"""Draw timing diagrams of units with WaveDrom, from simulated handshake signals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9.system.missing import MissingTool, install_hint
 from fp9.units import Handshake, Unit
 
 OPERATIONS = ("1st", "2nd", "3rd")
-"""Labels of the consecutive operations in a diagram."""
+"""Labels of the consecutive operations in a timing diagram."""
 
 Wave = list["str | int | None"]
 """Values of a signal, one for each clock cycle. None means that the payload is not valid."""
@@ -21,9 +21,9 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
 def picture(unit: Unit) -> str | None:
-    """Return the file name of a unit's timing diagram. Units with equal stages share one file.
+    """Return the file name of a unit's timing diagram, or None if a result needs several operations.
 
-    Return None if a result needs several operations, because the diagram does not show that case.
+    Units with the same number of stages and the same handshake share one file.
     """
     if unit.group > 1:
         return None
@@ -33,10 +33,10 @@ def picture(unit: Unit) -> str | None:
 
 
 def timing_svg(unit: Unit) -> str:
-    """Return the timing diagram of a unit as SVG text. The diagram depends only on the number of stages.
+    """Return the timing diagram of a unit as SVG text.
 
-    A unit with stages is shown with three consecutive operations. In one clock cycle, `out_ready` is 0. Raises
-    MissingTool if WaveDrom is not installed.
+    The diagram of a pipelined unit shows three consecutive operations. With back-pressure, `out_ready` is 0 in one
+    clock cycle. Raises MissingTool if WaveDrom is not installed.
     """
     try:
         import wavedrom  # optional
@@ -47,7 +47,10 @@ def timing_svg(unit: Unit) -> str:
 
 
 def diagram(unit: Unit) -> dict[str, object]:
-    """Return the timing diagram as WaveJSON. `inputs` and `outputs` stand for all data ports."""
+    """Return the timing diagram of a unit as WaveJSON.
+
+    The signals `inputs` and `outputs` stand for all data ports of the unit.
+    """
     if not unit.stages:
         wave = {"wave": "x=.=.=.x", "data": list(OPERATIONS)}
         return {"signal": [{"name": "inputs", **wave}, {"name": "outputs", **wave, "phase": -0.25}]}
@@ -60,9 +63,9 @@ def diagram(unit: Unit) -> dict[str, object]:
 
 
 def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
-    """Return the signals of a unit with `stages` stages, one value for each clock cycle after reset.
+    """Return the handshake and data signals of a unit with `stages` stages, for each clock cycle after reset.
 
-    If `waits`, `out_ready` is 0 in the first cycle in which a result is valid.
+    If `waits` is true, `out_ready` is 0 in the first clock cycle in which a result is valid.
     """
     held: Wave = [None] * stages
     left = list(OPERATIONS)
@@ -72,7 +75,7 @@ def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
     for clock in range(stages + len(OPERATIONS) + 3):
         offered = left[0] if left and clock else None
         out_ready = not waits or clock != stages + 1
-        ready = [out_ready]  # of the reader, then of each stage from the last to the first
+        ready = [out_ready]  # first the reader's ready, then the ready of each stage from the last to the first
         for operation in reversed(held):
             ready.append(operation is None or ready[-1])
         seen = (offered is not None, ready[-1], offered, held[-1] is not None, out_ready, held[-1])
@@ -99,7 +102,7 @@ def _encoded(wave: Wave) -> dict[str, object]:
 
 
 def _without_unused(drawn: str) -> str:
-    """Remove WaveDrom's unused shapes, which are nine tenths of the SVG text."""
+    """Remove the unused shapes that WaveDrom writes, which are nine tenths of the SVG text."""
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _LINK[1:].partition("}")[0])
     root = ElementTree.fromstring(drawn)

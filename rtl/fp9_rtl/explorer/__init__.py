@@ -1,7 +1,7 @@
-"""Hardware pages of the numerics explorer: the data sheet, area and delay of a unit that the user changes.
+"""Hardware pages of the numerics explorer: a unit's data sheet, area and delay.
 
-`sheet` and `area` answer the explorer's requests (entry points `fp9.explorer`). Each takes a dictionary of texts
-and returns a record.
+The explorer finds `sheet` and `area` through the entry points `fp9.explorer`, and calls them for its requests. Both
+functions take a dictionary of text parameters and return a record.
 """
 
 from fp9_rtl.explorer.answers import area, sheet

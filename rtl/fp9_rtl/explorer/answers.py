@@ -1,6 +1,6 @@
-"""Answers to the explorer's requests about units.
+"""Answer the explorer's requests for the data sheet or the area of a unit.
 
-`sheet` answers immediately. `area` returns the progress of a measurement, or its result.
+`sheet` answers immediately. `area` returns the result of a measurement, or its progress.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from fp9_rtl.explorer.areas import Areas
 Record = dict[str, Any]
 
 APART = ";"
-"""Separator between settings."""
+"""Separator between the settings of a request."""
 
 _AREAS = Areas()
 
 
 def sheet(asked: Mapping[str, str]) -> Record:
-    """Return the fields, the data sheet (HTML) and the timing diagram (SVG) of a unit.
+    """Return the fields of a unit, its data sheet as HTML and its timing diagram as SVG.
 
-    `unit` is the unit's name. `set` has settings separated by `;`. Raises ValueError for an unknown unit, an
-    invalid setting, or a unit without hardware.
+    The parameter `unit` is the name of a catalogue unit, and `set` holds settings separated by `;`. Raises ValueError
+    for an unknown unit, an invalid setting, or a unit without hardware.
     """
     name, settings = _named(asked)
     spec = _spec(name, settings)
@@ -52,9 +52,7 @@ def sheet(asked: Mapping[str, str]) -> Record:
 def area(asked: Mapping[str, str]) -> Record:
     """Return the area and delay of a unit, or the progress of their measurement.
 
-    The arguments are the same as for `sheet`.
-
-    The caller repeats the request until the measurement is finished.
+    The parameters are the same as for `sheet`. The explorer repeats the request until the measurement is finished.
     """
     return _AREAS.of(_spec(*_named(asked)))
 
@@ -65,9 +63,9 @@ def _named(asked: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def _spec(name: str, settings: list[str]) -> Unit:
-    """Return a unit of the catalogue with settings applied. File names are not accepted.
+    """Return a catalogue unit with settings applied. File names are not accepted.
 
-    Raises ValueError if it has no hardware.
+    Raises ValueError if the unit has no hardware.
     """
     spec = load(unit(name).name, settings)
     check_offered(spec)

@@ -1,7 +1,7 @@
-"""Measure the areas of units in a separate process, while the explorer answers other requests.
+"""Measure the areas of units in a separate process, while the explorer answers requests.
 
-One unit is measured at a time. A request is valid for `PATIENCE` seconds, and each repetition renews it. A
-measurement whose request is no longer valid is stopped as soon as another request waits.
+The process measures one unit at a time. A request expires after `PATIENCE` seconds unless the explorer repeats the
+request. A measurement whose request has expired is stopped as soon as another request is waiting.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from fp9.units.toml import dumps
 Record = dict[str, Any]
 
 PATIENCE = 2.0
-"""Seconds for which a request stays valid without being repeated."""
+"""Seconds after which a request expires if it is not repeated."""
 
 WORKER = (sys.executable, "-m", "fp9_rtl.explorer.worker")
-"""Command of the measuring process."""
+"""Command that starts the measuring process. :=UNDER_WAY, MEASURED, REFUSED Values of a record's `state`. Only a record
+in the state `UNDER_WAY` can still change.
+"""
 
 UNDER_WAY, MEASURED, REFUSED = "under way", "measured", "refused"
 """Values of a record's `state`. Only a record in the state `UNDER_WAY` can still change."""
 
 
 class Areas:
-    """The areas measured so far, and the process (`fp9_rtl.explorer.worker`) that measures more."""
+    """The areas measured so far, and the worker process that measures further units."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,7 +45,7 @@ class Areas:
         self._worker: subprocess.Popen[str] | None = None
 
     def of(self, unit: Unit) -> Record:
-        """Return the record of a unit: estimates, an error, or the progress of its measurement.
+        """Return the record of a unit, which holds its area and delay, an error, or the progress of the measurement.
 
         The first call for a unit requests the measurement.
         """
@@ -67,9 +69,9 @@ class Areas:
             threading.Thread(target=self._measure, args=(self._running, self._started()), daemon=True).start()
 
     def _started(self) -> subprocess.Popen[str]:
-        """Return the measuring process, and start it if necessary.
+        """Return the measuring process, and start the process if it is not running.
 
-        The process leads its own process group. Its children can therefore be ended together with it.
+        The process leads its own process group, so that it can be ended together with its children.
         """
         if self._worker is None:
             pipe = subprocess.PIPE

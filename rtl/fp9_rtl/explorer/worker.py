@@ -1,9 +1,7 @@
-"""Measuring process of the explorer.
+"""Worker process of the explorer that measures the area and delay of units.
 
-It reads specifications from standard input and writes records to standard output.
-
-Each input line has one specification: the text of a unit file as a JSON string. The process and its children end
-when standard input ends.
+The worker reads specifications from standard input and writes records to standard output. An input line holds the text
+of a unit file as a JSON string. The worker and its children end when standard input ends.
 """
 
 from __future__ import annotations
@@ -26,7 +24,10 @@ _FIGURES = ("mapping", "area_um2", "nand2", "flip_flops", "delay_ns")
 
 
 def main() -> None:
-    """Measure each specification on standard input. The client waits for each record before it sends the next line."""
+    """Measure each specification on standard input, and end the process group at the end of the input.
+
+    The client waits for the final record of a specification before it sends the next line.
+    """
     for line in sys.stdin:
         threading.Thread(target=_answer, args=(json.loads(line),), daemon=True).start()
     os.killpg(0, signal.SIGKILL)
