@@ -1,6 +1,6 @@
-"""Formal proofs about a unit's Verilog: a solver decides every case of every claim.
+"""Formal proofs about a unit's Verilog with SAT solvers and decision diagrams.
 
-A record stores the verdicts.
+A proof record stores the verdict on each claim about the unit.
 """
 
 from fp9_sim.netlists.solvers.solver import State

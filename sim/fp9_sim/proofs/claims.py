@@ -1,4 +1,7 @@
-"""The claims that are proven for each kind of unit, with their assumptions and cases."""
+"""The claims that fp9 proves for each kind of hardware unit.
+
+Each claim about a unit names its assumptions and its proof cases.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +44,11 @@ from fp9_sim.proofs.specs.sums.step import step_cases, step_of, step_verilog
 from fp9_sim.proofs.specs.sums.sum import sum_cases
 
 Oblige = Callable[[str, Case, str], Obligation]
-"""Function that makes an obligation for a solver from Verilog, a case, and a specification or control."""
+"""A function that makes a proof obligation from Verilog, a case, and a specification or control."""
 
 HANDSHAKE, ORDER, SCALES = "handshake", "order", "scales"
 CLOCKED = (HANDSHAKE, ORDER, SCALES)
-"""Claims about sequences of clock cycles."""
+"""Names of the claims about sequences of clock cycles."""
 _BIASES = "extra biases are -8..8"
 _REGISTERS = (
     "pipeline registers are read as wires; that operations pass them whole and in order is the claim of the order"
@@ -55,7 +58,7 @@ _OPERATIONS = ", its addend the accumulator, or c with LOAD; CLEAR gives +0 and 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about a unit. The claim holds if every case is proven."""
+    """A statement about a hardware unit. A claim holds if the solver proves every case of the claim."""
 
     name: str
     proves: str
@@ -64,9 +67,10 @@ class Claim:
     oblige: Oblige
 
     def decide(self, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        """Decide whether a case's specification holds. The specification may also be the case's control.
+        """Decide with a solver whether the Verilog satisfies the specification of a proof case.
 
-        The solver stops after `timeout` seconds.
+        `specification` may also be the case's control, a specification with a deliberate error. The solver stops after
+        `timeout` seconds.
         """
         return self.oblige(verilog, case, specification).decide(timeout)
 
@@ -193,9 +197,10 @@ def _is_by_parts(unit: Dot) -> bool:
 
 
 def _by_parts(name: str, unit: Dot) -> Claim:
-    """Return the claim about a unit that lemmas about single steps or cones prove.
+    """Return a claim about a dot product unit that is proven by lemmas about steps or cones.
 
-    The claim "values" reads the given Verilog. Other claims read the Verilog generated for `unit`.
+    The claim "values" is about the Verilog text that the caller gives. Every other claim is about the Verilog that fp9
+    generates for `unit`.
     """
     proves, assumes, lemmas, by = _parts(unit)
 
@@ -206,9 +211,7 @@ def _by_parts(name: str, unit: Dot) -> Claim:
 
 
 def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
-    """Return four things: the claim's statement, its assumptions, the lemmas, and a function that makes an
-    obligation.
-    """
+    """Return the claim's statement, its assumptions, its lemmas, and a function that makes proof obligations."""
     for spec in _CONES:
         if spec.is_offered(unit):
             cones = spec.lemmas(unit)
@@ -220,7 +223,10 @@ def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:
-    """Return the handshake claims of a unit whose values are not proven. Raises ValueError for a combinational unit."""
+    """Return the handshake claims of a unit whose result values cannot be proven.
+
+    Raises ValueError for a combinational unit.
+    """
     if not unit.stages:
         raise ValueError(f"{unit.name}: no values are proven of units with {without}; use a sweep, or set stages=1")
     return _handshake(unit)
@@ -247,9 +253,10 @@ def _values(
     by: Callable[[str, str], Obligation] = combinational,
     beside: str = "",
 ) -> Claim:
-    """Return the claim about the function of a unit. Pipeline registers are read as wires.
+    """Return the claim that a unit's outputs satisfy their specification, with pipeline registers read as wires.
 
-    `by` chooses the solver. `beside` holds further modules that the specification instantiates.
+    The function `by` makes the obligation for a solver. `beside` is Verilog with further modules that the specification
+    instantiates.
     """
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:

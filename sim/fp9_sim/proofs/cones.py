@@ -1,9 +1,10 @@
-"""Proofs by cones: lemmas about the logic between cut points of a netlist.
+"""Proofs by cones of logic: lemmas about the logic between cut points of a netlist.
 
-A cut point is a net, also within a pipeline step. A lemma names nets by step and name, such as
-`place.product0_placed`. A lemma states what the circuit computes for some nets. The inputs of a lemma are the
-unit's ports and other named nets, which may take any value. `Circuit.check` verifies that the lemmas together
-determine the outputs. Every net and assumption that a lemma uses must be the conclusion of an earlier lemma.
+A cut point is a net inside the circuit, such as a net within a pipeline stage. A lemma names a net by its step and
+name, such as `place.product0_placed`. A lemma states which values the circuit computes for some nets. The inputs of a
+lemma are the unit's ports and other named nets, with arbitrary values. `Circuit.check` verifies that the lemmas
+together determine the circuit's outputs. Every net and every assumption that a lemma uses must be the conclusion of an
+earlier lemma.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ async2sync
 opt -nodffe -nosdff
 write_json unit.json
 """
-# `opt` also takes registers for constants that always take one, as those of a handshake that is tied, one by one.
+# `opt` also replaces registers that always hold a constant, such as the registers of a handshake that is tied to 1.
 
 _BACK = """\
 read_json gates.json
@@ -47,9 +48,9 @@ write_verilog -noattr gates.v
 """
 
 HELD, NEXT = "register.held", "register.next"
-"""Names for a register's current and next value, if only one register depends on itself.
+"""Names of a register's current and next value, if only one register depends on itself.
 
-Several registers have separate names: `chunk_count.held` belongs to the net `chunk.count`.
+With several such registers, the names contain the net: `chunk_count.held` is the value of `chunk.count`.
 """
 
 _HELD, _NEXT = ".held", ".next"
@@ -61,21 +62,21 @@ _GATES = "gates"
 class ConeLemma(Lemma):
     """A lemma about a cone of logic.
 
-    If `at` is given, decision diagrams decide the lemma. `at` then maps each word to the position of its first bit
-    in the variable order.
+    A lemma with a nonempty `at` is decided with decision diagrams. `at` maps the name of each net to the position of
+    the net's first bit in the variable order of the decision diagrams.
     """
 
     at: Mapping[str, int] = field(default_factory=dict)
 
 
 def cone(lemma: Lemma, **changed: Any) -> ConeLemma:
-    """Convert a lemma to a `ConeLemma`. The fields in `changed` are replaced."""
+    """Return a lemma as a `ConeLemma`, with the fields in `changed` replaced."""
     fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
     return ConeLemma(**fields | changed)
 
 
 def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the obligation that a lemma holds for a circuit.
+    """Return the proof obligation that a lemma holds for a circuit.
 
     Raises ValueError if the lemmas do not determine the circuit's outputs.
     """
@@ -92,8 +93,8 @@ def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Cas
 class Circuit:
     """The flattened gates of a unit. Bits are Yosys' net numbers.
 
-    `nets` maps each net to its bits. A net is an input port or `step.name`. `outputs` maps each output port to its
-    bits.
+    `nets` maps each named net to its bits. The name of a net is the name of an input port, or `step.name`. `outputs`
+    maps each output port to its bits.
     """
 
     unit: Unit
@@ -106,9 +107,9 @@ class Circuit:
         return {bit: key for key, cell in self.cells.items() for bit in nets_of(cell, "output")}
 
     def check(self, lemmas: Sequence[ConeLemma]) -> None:
-        """Verify that the lemmas determine all outputs. Each lemma may use only conclusions of earlier lemmas.
+        """Verify that the lemmas determine all outputs of the circuit.
 
-        Raises ValueError otherwise.
+        Raises ValueError if an output is undetermined, or if a lemma uses anything but conclusions of earlier lemmas.
         """
         said = {name for name in self.nets if name.endswith(_HELD)}
         given: set[str] = set()
@@ -129,7 +130,7 @@ class Circuit:
     ) -> tuple[str, str]:
         """Return two Verilog texts: the gates of a lemma, and the proof module with the specification `text`.
 
-        `fixed` holds the values of input ports that are constant in this case.
+        `fixed` maps the input ports with a constant value to their values.
         """
         words = set(re.findall(r"(?<!')\b[a-z][\w.]*", text))
         shown = {name: bits for name, bits in {**self.nets, **self.outputs}.items() if name in says}
@@ -159,7 +160,7 @@ class Circuit:
     def _gates(self, free: Mapping[str, Bits], shown: Mapping[str, Bits], words: set[str]) -> dict[str, Any]:
         """Return the gates that drive the nets `shown`, as a module of a Yosys design.
 
-        The module's inputs are the `free` nets that these gates or `words` use.
+        The inputs of the returned module are the `free` nets that the gates or `words` use.
         """
         first = 1 + max(bit for cell in self.cells.values() for bit in nets_of(cell, "input", "output"))
         cut: dict[int | str, int] = {}
@@ -189,8 +190,9 @@ class Circuit:
 
 
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
-    """Split nets into two groups. The first group holds free nets, widest first. All bits of the second group
-    belong to free nets.
+    """Split nets into free nets, widest first, and nets whose bits all belong to free nets.
+
+    Raises ValueError if only some bits of a net belong to a free net.
     """
     free: dict[str, Bits] = {}
     known: dict[str, Bits] = {}
@@ -230,10 +232,10 @@ def _verilog(gates: str) -> str:
 
 @functools.lru_cache(maxsize=4)
 def flattened(unit: Unit, verilog: str) -> Circuit:
-    """Return the gates of a unit's Verilog and the nets of its steps.
+    """Return the gates of a unit's Verilog, with the nets of its steps.
 
-    The handshake is removed and pipeline registers become wires, as in `netlists.function`. A register that depends
-    on its own value becomes an input.
+    The handshake ports are tied to constants, and pipeline registers become wires, as in `netlists.function`. The
+    current value of a register that depends on itself becomes an input.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
         folder = Path(name)
@@ -265,7 +267,7 @@ def _step(name: str) -> str:
 def _without_registers(
     cells: Mapping[str, dict[str, Any]],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[Bits, Bits]]]:
-    """Replace registers by wires, except registers that depend on themselves.
+    """Replace registers by wires, except registers that depend on their own value.
 
     Return the cells, and the current and next value of each remaining register.
     """
@@ -276,8 +278,9 @@ def _without_registers(
 
 
 def _named(registers: Mapping[str, tuple[Bits, Bits]], steps: Mapping[str, Bits]) -> dict[str, Bits]:
-    """Name the nets of registers. Raises ValueError if there are several registers and at least one belongs to no
-    step.
+    """Return the nets of registers by name.
+
+    Raises ValueError if there are several registers and at least one register belongs to no step.
     """
     named: dict[str, Bits] = {}
     for cell, (held, taken) in registers.items():

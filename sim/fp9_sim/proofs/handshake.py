@@ -1,9 +1,10 @@
-"""Proof of the handshake of pipelined units, by temporal induction over all input sequences after reset.
+"""Proof of the handshake of pipelined units, for all input sequences after reset.
 
-A counter in the proof module holds the number of operations inside the unit. The invariant of the induction is
-that the counter equals the number of occupied stages. The unit may refuse an operation only when it is full and
-no result leaves. The unit may offer a result only when an operation is inside, and must offer one when it is
-full. An offered result must stay unchanged until it is taken.
+The proof is by temporal induction. A counter in the proof module counts the operations inside the pipelined unit. The
+induction's invariant says that the counter equals the number of occupied pipeline stages. A unit may refuse an
+operation only when all its stages are occupied and no result leaves. A unit may offer a result only when an operation
+is inside. A unit whose stages are all occupied must offer a result. An offered result must stay unchanged until the
+consumer takes the result.
 """
 
 from __future__ import annotations
@@ -32,17 +33,20 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """Return the only case. Its control claims a capacity that is one operation too small. A full unit refutes
-    the control.
+    """Return the only proof case of the handshake.
+
+    The case's control claims that the pipeline holds one operation less than its number of stages. A full pipeline
+    refutes the control.
     """
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the first Verilog lines of an obligation about a pipelined unit, and the unit's connections by port.
+    """Return the first Verilog lines of a proof module for a pipelined unit, and the unit's connections by port.
 
-    `inputs` and `outputs` are declarations of further ports. Clock, active-high reset, enable and both streams have
-    fixed names. A handshake signal that the unit does not have is a constant 1.
+    `inputs` and `outputs` are Verilog declarations of further ports of the proof module. The clock, the active-high
+    reset, `enable` and the handshake signals have fixed names. A handshake signal that the unit lacks is replaced by a
+    constant 1.
     """
     control = {port.name for port in unit.control_ports}
     ports = [
@@ -83,7 +87,7 @@ def _properties(unit: Unit, most: int) -> str:
 
 
 def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the obligation that `ok` is 1 in every clock cycle of every sequence."""
+    """Return the proof obligation that `ok` is 1 in every clock cycle of every input sequence."""
     shown = [f"[{port.width - 1}:0] {port.name}" for port in (*unit.control_outputs, *unit.outputs)]
     lines, connected = top(unit, (), shown)
     connected |= {port.name: port.name for port in unit.outputs} | {"occupied": "occupied"}
@@ -95,7 +99,7 @@ def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -
 
 @functools.lru_cache(maxsize=4)
 def _with_occupancy(unit: Unit, verilog: str) -> str:
-    """Return the unit as Yosys JSON with an additional output: the valid bits of its stages."""
+    """Return a unit as Yosys JSON, with the valid bits of its stages as an additional output."""
     with tempfile.TemporaryDirectory(prefix="fp9-handshake-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

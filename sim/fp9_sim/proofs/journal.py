@@ -1,8 +1,8 @@
-"""The journal of proofs: one line of JSON for each verdict. The journal lets an interrupted proof continue.
+"""The journal of proofs: a file with one line of JSON for each verdict of a solver.
 
-The key of a verdict covers the solver's exact input and the tool versions. A line is used if it ends in a
-newline and its digest matches. An incomplete last line, left by a killed process, is removed. A case that
-timed out is decided again if the new time limit is longer.
+An interrupted proof continues from its journal. The key of a verdict is a digest of the solver's exact input and the
+tool versions. A journal line is used if the line ends in a newline and its digest matches. An incomplete last line of a
+journal, left by a killed process, is removed. A case that timed out is decided again if the new time limit is longer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 @dataclass(frozen=True)
 class Part:
-    """What a solver decided: one case of a claim, or the control that belongs to the case."""
+    """The subject of a solver's verdict: a case of a claim, or the control of the case."""
 
     claim: str
     case: str
@@ -33,21 +33,28 @@ class Part:
 
 @dataclass(frozen=True)
 class Kept:
-    """A stored verdict. The verdict's seconds cover all attempts. `limit` is the longest time limit so far."""
+    """A verdict in the journal. The verdict's seconds cover all attempts.
+
+    `limit` is the longest time limit in seconds with which a solver tried the case.
+    """
 
     part: Part
     verdict: Verdict
     limit: float
 
     def settles(self, limit: float) -> bool:
-        """Return whether a further attempt within `limit` seconds is useless."""
+        """Return whether the verdict is final for a time limit of `limit` seconds.
+
+        A verdict is final if the case was decided, or if an attempt with at least this limit timed out.
+        """
         return self.verdict.state is not State.UNFINISHED or self.limit >= limit
 
 
 class Journal:
-    """The verdicts about one Verilog text. Several processes and threads may write to it at the same time.
+    """The stored verdicts about one Verilog text. Several processes and threads may write to a journal at the same
+    time.
 
-    `complaints` lists write errors and damaged lines, which are ignored. `tools` holds the versions of all tools
+    `complaints` lists write errors, and damaged lines that the journal ignored. `tools` holds the versions of all tools
     that decided a case. Within `cache.recomputing` the journal is not read.
     """
 
@@ -61,8 +68,9 @@ class Journal:
             self._read()
 
     def decide(self, obligation: Obligation, part: Part, limit: float) -> Verdict:
-        """Return the stored verdict, or decide the case within `limit` seconds. The verdict's seconds cover all
-        attempts.
+        """Return the stored verdict on a proof obligation, or decide the obligation within `limit` seconds.
+
+        The verdict's seconds cover all attempts.
         """
         key = _key(obligation)
         self.tools |= obligation.tools()
@@ -76,7 +84,10 @@ class Journal:
         return kept.verdict
 
     def _add(self, key: str, new: Kept) -> Kept:
-        """Merge an attempt with earlier attempts. The state comes from the last attempt that did not time out."""
+        """Merge a new verdict with the stored verdict on the same obligation.
+
+        The merged state is the state of the last attempt that did not time out.
+        """
         before = self.kept.get(key)
         if before is not None:
             seconds = before.verdict.seconds + new.verdict.seconds
@@ -114,7 +125,7 @@ class Journal:
 
 
 def journal(unit: Unit, verilog: str) -> Journal:
-    """Open the cached journal of a unit's Verilog."""
+    """Return the cached journal of proofs about a unit's Verilog."""
     digest = hashlib.sha256(verilog.encode()).hexdigest()
     return Journal(cache.folder("proofs") / f"{unit.name}-{digest[:16]}.jsonl")
 
@@ -132,7 +143,10 @@ def _words(verdict: Verdict) -> dict[str, Any]:
 
 
 def _understood(line: bytes) -> tuple[str, Kept]:
-    """Parse a line. Raises ValueError, KeyError, TypeError or AttributeError for a damaged line."""
+    """Return the key and the verdict in a journal line.
+
+    Raises ValueError, KeyError, TypeError or AttributeError for a damaged line of the journal.
+    """
     fields = json.loads(line)
     if fields.pop("sha256") != _digest(fields):
         raise ValueError
@@ -141,7 +155,7 @@ def _understood(line: bytes) -> tuple[str, Kept]:
 
 
 def _cut_off(file: int) -> None:
-    """Remove an incomplete last line, left by a killed process."""
+    """Remove an incomplete last line from a journal file. A killed process can leave an incomplete line."""
     size = os.fstat(file).st_size
     if size and os.pread(file, 1, size - 1) != b"\n":
         os.ftruncate(file, os.pread(file, size, 0).rfind(b"\n") + 1)

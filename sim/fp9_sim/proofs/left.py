@@ -1,4 +1,4 @@
-"""Estimate of the time that a proof still needs, from the times of similar cases."""
+"""Estimate of the time that a proof still needs, from the solver times of similar cases."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.journal import journal
 
 _NAMES = re.compile(r"\w*\d\w*(\([^)]*\))?")
-"""Pattern of words with a digit, which are names of formats and lanes."""
+"""Pattern of the words with a digit in the name of a case, such as the names of formats and lanes."""
 
 
 def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
-    """Estimate the seconds for a unit's undecided cases. Return None if no similar case is known.
+    """Return an estimate of the seconds that the undecided proof cases of a unit need.
 
-    The estimate for a case is the mean time of similar cases. Similar cases belong to the same claim, and
-    their names differ only in formats and lanes. If there are no similar cases, the estimate is the mean over
-    the claim. Times come from the journal and from `records`, which holds pairs of a kind of unit and a proof
-    record.
+    Return None if no solver time is known for an undecided case. The estimate for a case is the mean solver time of
+    similar cases. Similar cases belong to the same claim, and their names differ only in formats and lanes. Without
+    similar cases, the estimate is the mean solver time over all cases of the claim. The solver times come from the
+    unit's journal and from `records`. `records` holds pairs of a kind of unit and a proof record.
 
     Raises ValueError for a unit without claims.
     """

@@ -1,4 +1,4 @@
-"""The top module of an obligation. The module connects the unit, with free or fixed inputs, to a specification."""
+"""The miter of a proof obligation: a Verilog module that connects a unit to its specification."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from fp9_sim.netlists.solvers.solver import TOP
 
 @dataclass(frozen=True)
 class Case:
-    """One proof obligation. `specification` is Verilog that reads the ports and drives `ok`.
+    """A proof case: a specification that must hold for all values of the free input ports.
 
-    `fixed` holds values of input ports. `control` is the specification with one deliberate error. The solver
-    must refute the control, which shows that the obligation can fail.
+    `specification` is Verilog that reads the unit's ports and drives the wire `ok`. `fixed` maps the input ports with a
+    constant value to their values. `control` is the specification with one deliberate error. The solver must refute the
+    control, which shows that the specification can fail.
     """
 
     name: str
@@ -26,9 +27,10 @@ class Case:
 
 
 def miter(unit: Unit, case: Case, body: str) -> str:
-    """Return the Verilog of module `proof`. Its ports are the free inputs, the outputs that `body` reads, and `ok`.
+    """Return the Verilog of the module `proof`, which connects a unit to the specification `body`.
 
-    Logic that only drives other outputs is not part of the obligation.
+    The module's ports are the unit's free inputs, the outputs that `body` reads, and `ok`. Logic that drives only other
+    outputs of the unit is not part of the proof.
     """
     inputs = function_inputs(unit)
     free = [port for port in inputs if port.name not in case.fixed]
@@ -63,10 +65,10 @@ def _range(port: Port) -> str:
 
 
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
-    """Return how a case selects value `index` of a select port: fixed port values, and a condition on free ports.
+    """Return fixed port values and a Verilog condition that make a select port choose value `index`.
 
-    Codes above the last value also select the last value. For the last value the port is therefore free, and
-    the condition excludes the other values.
+    Port codes above the last value also select the last value. For the last value, the select port is therefore free,
+    and the condition excludes the codes of all other values.
     """
     if not width:
         return {}, "1'b1"

@@ -1,10 +1,10 @@
 """Proof that a pipelined unit delivers results in order, by temporal induction over tags.
 
-Each data register is replaced by a tag register with the same clock and enable. A tag register takes the
-tag from the registers that feed it. The data become free inputs, so the proof does not depend on the data.
-Each operation enters with its own tag, and the tags must leave in the same order. A structural check shows
-that each register reads only the stage before it. The check also shows that the outputs read only the last
-stage.
+A tag register with the same clock and enable replaces each data register of the pipeline. A tag register loads the tag
+of the stage before it. The data become free inputs, so the proof does not depend on data values. Each operation enters
+the pipeline with a tag, and the tags must leave the pipeline in the same order. A structural check shows that each
+register reads only data of the preceding stage. A structural check also shows that the unit's outputs read only
+registers of the last stage.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ ASSUMES = ("the first clock is a reset", "registers read the stage before theirs
 
 
 def order_cases() -> tuple[Case, ...]:
-    """Return the only case. The specification is the expected tag. The control expects inverted tags."""
+    """Return the only proof case of the order of results.
+
+    The case's specification compares the tags with the expected tags. The case's control expects inverted tags.
+    """
     return (Case("order", {}, "tag", "~tag"),)
 
 
@@ -59,12 +62,12 @@ def _occupied(stages: Iterable[int]) -> str:
 
 
 def oblige_order(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the obligation that `ok` is 1 in every clock cycle of every sequence."""
+    """Return the proof obligation that `ok` is 1 in every clock cycle of every input sequence."""
     return oblige_tagged(unit, tagged_design(unit, verilog), specification)
 
 
 def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
-    """Return the obligation of `oblige_order` for a design with tags in place of data."""
+    """Return the proof obligation about the order of results, for a design with tags in place of data."""
     names = [name for stage in tagged.stages for name in stage]
     wires = {port.name: 1 for port in unit.control_outputs} | {"occupied": unit.stages}
     wires |= {f"takes_{name}": 1 for name in names} | {f"tag_{name}": TAG_BITS for name in names}

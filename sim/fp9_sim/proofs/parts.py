@@ -1,15 +1,15 @@
-"""Proofs in parts. Each lemma is about a group of pipeline steps.
+"""Proofs in parts: each lemma is about a group of computation steps in a unit's Verilog.
 
-A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that the steps read
-become free inputs. A lemma may assume conditions on its free inputs. An earlier lemma proves each such
-condition. `Netlist.check` verifies that the lemmas cover the circuit:
+A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that enter a group of steps
+become free inputs of the lemma. A lemma may assume conditions on its free inputs, if an earlier lemma proves the
+conditions. `Netlist.check` verifies that the lemmas cover the circuit:
 
 - each step belongs to one group,
 - an earlier lemma determines each net that a group reads from another group,
 - an earlier lemma proves each assumption, and
 - the lemmas determine each output.
 
-The unit's outputs are then the results of the specifications, applied one after the other.
+The proven lemmas together show that the unit computes the composition of all specifications.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement about a group of steps, for all values that satisfy `assumes`.
+    """A statement about a group of steps, for all input values that satisfy `assumes`.
 
-    `lines` are Verilog lines that the conditions read. `says` holds the nets and outputs that the lemma determines,
-    each with the condition that determines it. `gives` holds further conditions that later lemmas may assume.
-    `control` is a pair: a part of the specification, and the erroneous text that replaces it.
+    `lines` are Verilog lines that compute the wires in the lemma's conditions. `says` maps each net and output that the
+    lemma determines to a Verilog condition. `gives` holds further proven conditions that later lemmas may assume.
+    `control` is a pair: a part of the specification, and the erroneous text that replaces the part.
 
-    `adds` maps the terms of a long sum to their signs. Decision diagrams then take each term as its ones'
-    complement, so that signs matter only at the end. With `alike`, the specification has the same internal nets as
-    the circuit, and the solver merges them.
+    `adds` maps the terms of a long sum to their sign nets. For a term in `adds`, the decision diagrams use the ones'
+    complement of a negative term as their variable. A lemma with `alike` has a specification with the same internal
+    nets as the circuit, and the solver merges equal nets.
     """
 
     name: str
@@ -65,14 +65,14 @@ class Lemma:
 
     @property
     def text(self) -> str:
-        """Return the specification. Its last line drives `ok`."""
+        """Return the lemma's specification in Verilog. The last line of the specification drives `ok`."""
         right = " && ".join(f"({condition})" for condition in (*self.says.values(), *self.gives))
         wrong = "".join(f"!({condition}) || " for condition in self.assumes)
         return "\n".join([*self.lines, f"  assign ok = {wrong}({right});"])
 
     @property
     def broken(self) -> str:
-        """Return the control: the specification with its deliberate error."""
+        """Return the lemma's control: the specification in Verilog with one deliberate error."""
         found, error = self.control
         if self.text.count(found) == 0:
             raise ValueError(f"lemma {self.name}: its control changes {found}, which it does not say")
@@ -81,7 +81,7 @@ class Lemma:
 
 @dataclass(frozen=True)
 class PartCase(Case):
-    """A lemma as a case of a claim."""
+    """A proof case of a claim that is made from one lemma."""
 
     lemma: Lemma
 
@@ -93,10 +93,10 @@ def part_cases(lemmas: Iterable[Lemma], fixed: Mapping[str, int] = MappingProxyT
 def oblige_part(
     unit: Unit, lemmas: Sequence[Lemma], instead: Mapping[str, str], verilog: str, case: Case, specification: str
 ) -> Obligation:
-    """Return the obligation that a lemma holds. Pipeline registers are read as wires.
+    """Return the proof obligation that a lemma holds for a unit's Verilog. Pipeline registers are read as wires.
 
-    `instead` maps a net that bypasses a step to its replacement. Raises ValueError if the lemmas do not cover the
-    circuit.
+    `instead` maps each net that a circuit may omit to a net that replaces the omitted net. Raises ValueError if the
+    lemmas do not cover the circuit.
     """
     assert isinstance(case, PartCase)
     steps = dict.fromkeys(step for lemma in lemmas for step in lemma.steps if step not in (ENTER, LEAVE))
@@ -112,8 +112,9 @@ def oblige_part(
 class Netlist:
     """The steps of a unit, with their inputs and outputs. Bits are Yosys' net numbers.
 
-    `drives` maps every net to its bits. A net is an input port or `step.field`. `outputs` maps output ports to
-    their bits. For each step, `pins` holds the inputs, `gives` the outputs and `modules` the module name.
+    `drives` maps each named net to its bits. The name of a net is the name of an input port, or `step.field`. `outputs`
+    maps each output port to its bits. `pins` maps each step to its input pins, and `gives` maps each step to its output
+    pins. `modules` maps each step to the name of its Verilog module.
     """
 
     unit: Unit
@@ -127,9 +128,10 @@ class Netlist:
         return present(text, self.drives, instead)
 
     def check(self, lemmas: Sequence[Lemma]) -> None:
-        """Verify that the lemmas cover the circuit. Each lemma may use only conclusions of earlier lemmas.
+        """Verify that the lemmas cover the circuit.
 
-        The lemmas must also determine the fields that the circuit leaves out. Raises ValueError otherwise.
+        Raises ValueError if a lemma uses anything but conclusions of earlier lemmas. Raises ValueError if the lemmas
+        leave a step or an output undetermined.
         """
         groups = list(dict.fromkeys(lemma.steps for lemma in lemmas))
         if sorted(step for group in groups for step in group) != sorted(self.modules):
@@ -150,10 +152,10 @@ class Netlist:
             raise self._error(f"no lemma says what {min(unsaid)} is")
 
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
-        """Return the Verilog of an obligation: the steps, and the specification `text`.
+        """Return the Verilog of a proof module that contains the given steps and the specification `text`.
 
-        The inputs are the nets that the steps and `text` read. For a term in `adds`, the input is the one's
-        complement of the term. The input therefore still takes every value.
+        The proof module's inputs are the nets that the steps and `text` read. For a term in `adds`, the proof module's
+        input is the term, inverted if the term is negative.
         """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))
@@ -185,7 +187,7 @@ class Netlist:
 
 
 def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
-    """Replace fields that the circuit does not carry. The replacement is the bypassing net, or 0."""
+    """Return Verilog text in which a field that the circuit omits is replaced by another net or by 0."""
 
     def resolved(match: re.Match[str]) -> str:
         name = match[0]
@@ -197,12 +199,12 @@ def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
 
 
 def in_words(text: str) -> str:
-    """Replace the dots in net names, so that each name is a Verilog identifier."""
+    """Return Verilog text in which each net name such as `align.product0` becomes an identifier without dots."""
     return _FIELD.sub(lambda match: word(match[0]), text)
 
 
 def fields_of(text: str) -> set[str]:
-    """Return the nets that occur in a text."""
+    """Return the names of the nets that occur in a Verilog text."""
     return {match[0] for match in _FIELD.finditer(text)}
 
 
@@ -215,14 +217,14 @@ def declared(name: str, bits: Bits) -> str:
 
 
 def _joined(bits: Bits, spelled: Mapping[int | str, str]) -> str:
-    """Return bits as a Verilog concatenation. An undriven bit, such as an unread port of a step, is 0."""
+    """Return bits as a Verilog concatenation. An undriven bit, such as an unconnected input of a step, becomes 0."""
     words = [spelled.get(bit, f"1'b{bit}") for bit in reversed(bits)]
     return f"{{{', '.join(words)}}}"
 
 
 @functools.lru_cache(maxsize=4)
 def dismantled(unit: Unit, verilog: str) -> Netlist:
-    """Split a unit's Verilog into its steps. Raises ValueError if the top module has gates outside the steps."""
+    """Return the steps of a unit's Verilog. Raises ValueError if the top module has gates outside the steps."""
     with tempfile.TemporaryDirectory(prefix="fp9-parts-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

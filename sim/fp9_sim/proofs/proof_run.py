@@ -1,9 +1,8 @@
-"""Run all proofs about a unit's Verilog and make their record.
+"""Run all proofs about a unit's Verilog and return their record.
 
-A case is proven, refuted with a counterexample, or unfinished within its time limit. An unfinished case
-proves nothing. A control is a case with one deliberate error in the specification. If the solver does not
-refute the control, the claim is void. A journal stores each verdict, so that an interrupted proof can
-continue.
+A proof case is proven, refuted with a counterexample, or unfinished at its time limit. An unfinished case proves
+nothing. A control is a proof case with one deliberate error in the specification. If the solver does not refute a
+control, the claim is void. A journal stores each verdict, so that an interrupted proof can continue.
 """
 
 from __future__ import annotations
@@ -30,14 +29,17 @@ from fp9_sim.proofs.parts import PartCase
 from fp9_sim.provenance import provenance
 
 CASE_SECONDS = 120.0
-"""Default time limit of one case, in seconds."""
+"""Default time limit of one proof case, in seconds."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """The outcome of a case. `control_refuted` is None for a case without a control. `seconds` covers all attempts."""
+    """The outcome of a proof case. `seconds` covers all attempts.
+
+    `control_refuted` is None for a proof case without a control.
+    """
 
     name: str
     state: str
@@ -48,9 +50,9 @@ class CaseRecord:
 
 @dataclass(frozen=True)
 class ClaimRecord:
-    """A claim and the outcomes of its cases.
+    """A claim about a unit, with the outcomes of its proof cases.
 
-    `state` is the worst state of a case, or "void" if a control was not refuted.
+    `state` is the worst state among the cases, or "void" if the solver did not refute a control.
     """
 
     name: str
@@ -63,9 +65,10 @@ class ClaimRecord:
 
 @dataclass(frozen=True)
 class ProofRecord:
-    """All proofs about one Verilog text. `circuit_sha256` is None if fp9 did not generate the Verilog.
+    """All proofs about one Verilog text.
 
-    `complaints` lists damaged parts of the journal, which were ignored.
+    `circuit_sha256` is None if fp9 did not generate the Verilog. `complaints` lists damaged lines of the proof journal,
+    which the run ignored.
     """
 
     unit: str
@@ -78,7 +81,7 @@ class ProofRecord:
 
     @property
     def proven(self) -> bool:
-        """Return whether every case of every claim is proven."""
+        """Return whether every case of every claim about the unit is proven."""
         return all(claim.state == State.PROVEN.value for claim in self.claims)
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,12 +98,12 @@ def prove(
     jobs: int = 2,
     progress: Progress | None = None,
 ) -> ProofRecord:
-    """Decide every claim about `unit`, for the given Verilog or for the Verilog generated for the unit.
+    """Decide every claim about a unit, for the given Verilog or for the Verilog that fp9 generates.
 
-    `timeout` is the time limit of a case in seconds. Cases that have not begun after `budget` seconds are
-    unfinished. `values_only` leaves out claims about sequences of clock cycles. `jobs` is the number of solvers that
-    run in parallel. Verdicts in the cached journal are reused, except within `fp9.system.cache.recomputing`. A case
-    that timed out under a shorter limit is decided again.
+    `timeout` is the time limit of a proof case in seconds. Proof cases that have not begun after `budget` seconds count
+    as unfinished. `values_only` omits the claims about sequences of clock cycles. `jobs` is the number of solvers that
+    run in parallel. Verdicts in the cached journal are reused, except within `fp9.system.cache.recomputing`. A proof
+    case that timed out under a shorter limit is decided again.
 
     Raises ValueError for a unit without claims and for unreadable Verilog. Raises MissingTool if Yosys is not
     installed.
@@ -147,7 +150,10 @@ def _in_time(
 def decided(
     unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float, kept: Journal | None = None
 ) -> CaseRecord:
-    """Decide a case of a claim and its control, each within `timeout` seconds. The journal's verdicts are reused."""
+    """Decide a proof case of a claim and the case's control, each within `timeout` seconds.
+
+    Verdicts in the journal `kept` are reused.
+    """
 
     def ended(specification: str, *, control: bool) -> Verdict:
         obligation = claim.oblige(verilog, case, specification)
@@ -175,10 +181,10 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 
 
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
-    """Return a refuted case's counterexample as text.
+    """Return the counterexample of a refuted proof case as text.
 
-    Depending on the claim, the text shows nets, the ports of the last clock cycle, or an operation with the
-    golden model's result.
+    The text shows an operation with the golden model's result, if the claim is about the values of single operations.
+    For other claims, the text shows the values of nets or of the input ports in the last clock cycle.
     """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}
@@ -189,8 +195,9 @@ def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[s
 
 
 def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
-    """Return a counterexample as text. Inputs are shown in hex and decimal, outputs next to the golden model's
-    outputs.
+    """Return a counterexample as text, with the golden model's outputs beside the outputs of the RTL.
+
+    Inputs are shown in hexadecimal and as decimal numbers.
     """
     inputs = {port.name: ports.get(port.name, case.fixed.get(port.name, 0)) for port in unit.inputs}
     columns = {port.name: np.array([inputs[port.name]], dtype=port_dtype(port)) for port in unit.inputs}
@@ -210,7 +217,7 @@ def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
 
 
 def counterexample_text(found: Mapping[str, Any]) -> str:
-    """Return a counterexample as one line: inputs, then the outputs of the RTL and of the model."""
+    """Return a counterexample as one line: the inputs, then the outputs of the RTL and of the golden model."""
     inputs = ", ".join(f"{name} = {text}" for name, text in found["inputs"].items())
     outputs = ", ".join(f"{name} {both['rtl']}, model {both['model']}" for name, both in found["outputs"].items())
     return f"{inputs}: {outputs}"

@@ -1,4 +1,7 @@
-"""The netlist of a quantiser whose blocks take several operations: the block's nets, and the stages after the block."""
+"""The netlist of a streaming quantiser, divided into its block register and later stages.
+
+A streaming quantiser collects the numbers of a block in several operations.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ _BACK = "read_json behind.json\nopt_clean\nrename {name} {behind}\nwrite_verilog
 
 @dataclass(frozen=True)
 class BehindBlock(Unit):
-    """The part of a quantiser after its block. Its inputs are numbers and their scales, its outputs are elements."""
+    """The part of a streaming quantiser after the block register.
+
+    The inputs of the part are numbers and their scale, and its outputs are quantised elements.
+    """
 
     kind: ClassVar[str] = "elements"
     name: str
@@ -56,10 +62,9 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 
 @functools.lru_cache(maxsize=4)
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
-    """Return the flat unit as Yosys JSON, with the block's nets as additional outputs, and the widths of these
-    outputs.
+    """Return a quantiser as flat Yosys JSON that has the nets of the block register as additional outputs.
 
-    Raises ValueError if a register is missing.
+    Return also the widths of the additional outputs by name. Raises ValueError if a register has no recognisable name.
     """
     module = _flattened(unit, verilog, "")
     nets = _nets(unit, module)
@@ -103,7 +108,10 @@ def _flattened(unit: Quantiser, verilog: str, kept: str) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4)
 def behind(unit: Quantiser, verilog: str) -> str:
-    """Return the Verilog of the part after the block (`behind_block`). The block's outputs become inputs."""
+    """Return the Verilog of the quantiser's part after the block register (`behind_block`).
+
+    The outputs of the block register become inputs of the returned module.
+    """
     kept = f"setattr -mod -set keep_hierarchy 1 {unit.name}_block"
     module = _flattened(unit, verilog, kept)
     ((key, block),) = [(k, c) for k, c in module["cells"].items() if c["type"] == f"{unit.name}_block"]

@@ -1,4 +1,4 @@
-"""The netlist of a pipelined unit with tags in place of data: each data register becomes a tag register."""
+"""The netlist of a pipelined unit in which tag registers replace the data registers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from fp9_rtl.tools.yosys import run_yosys
 
 TAG_BITS = 4
 UNSTALLED = "unstalled"
-"""Name of a copy of the unit whose stages are always occupied. The copy shows the next values of registers
-without stalls.
+"""Name of a copy of the unit in which the input `full` replaces the valid registers.
+
+With every bit of `full` set to 1, the copy shows the next values of registers without stalls.
 """
 
 _FLATTEN = """\
@@ -33,9 +34,7 @@ opt_clean
 opt_dff
 opt_clean
 """
-"""Yosys commands that remove constant registers. Each repetition removes the constant registers of one
-further stage.
-"""
+"""Yosys commands that remove constant registers. Each repetition removes the constant registers of one more stage."""
 
 _REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$adff", "$adffe")
 Cell = dict[str, Any]
@@ -43,15 +42,15 @@ Cell = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tagged:
-    """A unit whose data registers hold tags. `design` is Yosys JSON, `stages` its data registers, first stage first.
+    """A unit whose data registers hold tags. `design` is the unit as Yosys JSON.
 
-    `state` holds the registers that depend on themselves. `handshaken` holds the registers whose next value also
-    depends on the handshake. The mapping gives the number of bits that decide the next value. These bits are the
-    outputs `next_NAME`.
+    `stages` holds the names of the data registers by stage, first stage first. `state` holds the names of the registers
+    that depend on their own value. `handshaken` holds the registers whose next value also depends on the handshake,
+    with the number of bits that decide the next value. The outputs `next_NAME` of the design are the bits that decide
+    the next value of register NAME.
 
-    The design has the output `occupied` (a bit for each stage), and the outputs `tag_NAME` and `takes_NAME` for
-    each register. Its inputs are `tag` and `cut`, which has `cut_bits` bits. In the module `UNSTALLED` the input
-    `full` replaces the valid registers.
+    The design has the output `occupied` with one bit for each stage. The design has the outputs `tag_NAME` and
+    `takes_NAME` for each data register. The design has the inputs `tag` and `cut`, and `cut` is `cut_bits` bits wide.
     """
 
     design: str
@@ -63,7 +62,10 @@ class Tagged:
 
 @functools.lru_cache(maxsize=4)
 def tagged_design(unit: Unit, verilog: str) -> Tagged:
-    """Replace a unit's data by tags. Raises ValueError if the registers do not form a pipeline of `stages` stages."""
+    """Return a unit's design with tags in place of data.
+
+    Raises ValueError if the registers of the Verilog do not form a pipeline of `stages` stages.
+    """
     with tempfile.TemporaryDirectory(prefix="fp9-order-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
@@ -77,7 +79,7 @@ def tagged_design(unit: Unit, verilog: str) -> Tagged:
 
 
 class Netlist:
-    """The cells of a flattened unit, its valid registers and its data registers."""
+    """The cells of a flattened unit, with its valid registers and its data registers."""
 
     def __init__(self, unit: Unit, module: dict[str, Any]) -> None:
         self.unit, self.module = unit, module
@@ -113,7 +115,7 @@ class Netlist:
         }
 
     def _split(self, key: str, cell: Cell) -> None:
-        """Split a register if only some of its bits depend on its own value."""
+        """Split a register into two registers, if only some of the register's bits depend on the register's value."""
         name, pins = self._names[id(cell)], cell["connections"]
         reads = [name in self._sources([bit]) for bit in pins["D"]]
         if all(reads) or not any(reads):
@@ -145,7 +147,7 @@ class Netlist:
         return found
 
     def _data_pins(self, cell: Cell) -> list[Any]:
-        """Return the bits that decide a register's next value when it is enabled."""
+        """Return the bits that decide a register's next value while the register is enabled."""
         pins = cell["connections"]
         chosen = cell["type"] == "$sdffce" or (cell["type"] == "$sdff" and not self._is_reset(pins["SRST"]))
         return [*pins["D"], *(pins["SRST"] if chosen else [])]
@@ -154,7 +156,7 @@ class Netlist:
         return self._sources(bits) == {self.unit.reset.port}
 
     def _control(self) -> set[str]:
-        """Return the registers that the handshake's outputs depend on, directly or through other registers."""
+        """Return the registers on which the handshake outputs depend, directly or through other registers."""
         ports = self.module["ports"]
         found: set[str] = set()
         shown = [bit for port in self.unit.control_outputs for bit in ports[port.name]["bits"]]
@@ -168,9 +170,9 @@ class Netlist:
         return found
 
     def stages(self) -> tuple[tuple[str, ...], ...]:
-        """Return the data registers by stage.
+        """Return the names of the data registers by stage.
 
-        Raises ValueError if a register reads a stage that is not directly before its own.
+        Raises ValueError if a data register reads several stages, or state outside its own and the preceding stage.
         """
         depths = self._control_depths()
         self._order_control(depths)
@@ -187,7 +189,7 @@ class Netlist:
         return tuple(tuple(name for name in self.data if depths[name] == stage) for stage in range(self.unit.stages))
 
     def _control_depths(self) -> dict[str, int]:
-        """Return the handshake registers, with the number of registers between them and `in_valid`."""
+        """Return the handshake registers, each with the number of registers between `in_valid` and the register."""
         depths: dict[str, int] = {}
         nearest = {"in_valid"}
         for depth in range(self.unit.stages):
@@ -196,7 +198,7 @@ class Netlist:
         return depths
 
     def _order_control(self, depths: dict[str, int]) -> None:
-        """Sort the valid registers by stage. Raises ValueError unless there is exactly one bit for each stage."""
+        """Sort the valid registers by stage. Raises ValueError unless each stage has exactly one valid bit."""
         bits = [name for name in self.control if len(self.registers[name]["connections"]["Q"]) == 1]
         self.occupied = sorted(bits, key=lambda name: depths.get(name, self.unit.stages))
         found = [depths.get(name) for name in self.occupied]
@@ -206,7 +208,7 @@ class Netlist:
             )
 
     def _feeding(self, name: str) -> set[str]:
-        """Return the data registers and inputs that a register reads. These determine the register's stage."""
+        """Return the data registers and input ports that determine in which stage a register is."""
         reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "out_ready"}
         return reads - self.state - self.control
 
@@ -217,14 +219,14 @@ class Netlist:
         return found.pop() if found else 0
 
     def check_outputs(self, stages: tuple[tuple[str, ...], ...]) -> None:
-        """Raise ValueError if an output reads anything except data registers of the last stage."""
+        """Raise ValueError if a unit's output reads anything except data registers of the last stage."""
         bits = [bit for port in self.unit.outputs for bit in self.module["ports"][port.name]["bits"]]
         others = self._sources(bits) - set(stages[-1])
         if others:
             raise ValueError(f"{self.unit.name}: outputs read {', '.join(sorted(others))} beside the last stage")
 
     def cut(self, design: dict[str, Any], stages: tuple[tuple[str, ...], ...]) -> str:
-        """Return the design as JSON text, with tags in place of data."""
+        """Return the design as Yosys JSON, with tags in place of data."""
         ports, cells = self.module["ports"], self.module["cells"]
         held = {name: self.registers[name]["connections"]["Q"] for name in self.registers}
         tags = self._new_bits(("tag", *self.data))
@@ -258,7 +260,7 @@ class Netlist:
         return self.module | {"ports": left | {"full": full}, "cells": kept, "attributes": attributes}
 
     def _tag(self, cell: Cell, entering: list[int], held: list[int]) -> Cell:
-        """Return a tag register with the clock and enable of a data register."""
+        """Return a tag register with the same clock and enable as a data register."""
         pins = cell["connections"]
         if cell["type"] == "$sdffe" and not self._is_reset(pins["SRST"]):
             raise ValueError(f"{self.unit.name}: a register of data is cleared by something else than the reset")

@@ -1,9 +1,9 @@
-"""Proof that generated Verilog is equivalent to the circuit from which it was written, for all input sequences.
+"""Proof that generated Verilog is equivalent to its Amaranth circuit, for all input sequences.
 
-Yosys reads the Verilog as any tool does. Yosys also converts the circuit directly, without names or modules.
-Verilog and circuit become graphs of AND gates and registers that start at 0. ABC compares them: by SAT for
-combinational circuits, otherwise by induction over clock cycles. In a control, one operator of the Verilog is
-changed, and ABC must refute it.
+Yosys reads the generated Verilog in the same way as other tools do. Yosys also converts the Amaranth circuit directly.
+The Verilog and the circuit become graphs of AND gates and registers that start at 0. ABC compares the graphs of a
+combinational circuit with a SAT solver, and other graphs by induction over clock cycles. A control changes one operator
+of the Verilog, and ABC must find that the changed Verilog differs.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _TEXT = "read_verilog -sv {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n
 _CHANGES = (("+", "-"), ("^", "&"), ("|", "&"), ("?", "== 1'b1 ? 1'b0 :"))
 
 _CONTROLS = 8
-"""Largest number of changes that are tried. A change can be equivalent to the original."""
+"""Largest number of changes that a control tries. A change can be equivalent to the original."""
 
 
 @dataclass(frozen=True)
 class TextRecord:
-    """The outcome of comparing a circuit with its Verilog, and the digests of both.
+    """The outcome of an equivalence check between a circuit and its Verilog, with the digests of both.
 
-    `state` is the outcome, and `control` is the outcome of the control. The Verilog's digest ignores comments,
-    because they do not change the circuit.
+    `state` is the outcome of the equivalence check, and `control` is the outcome of the control. The digest of the
+    Verilog ignores comments.
     """
 
     unit: str
@@ -66,9 +66,10 @@ class TextRecord:
 
 
 def prove_text(unit: Unit, verilog: str | None = None, timeout: float = TEXT_SECONDS) -> TextRecord:
-    """Prove that a unit's generated Verilog is equivalent to its circuit. `verilog` replaces the generated text.
+    """Prove that a unit's generated Verilog is equivalent to its circuit.
 
-    Raises MissingTool if ABC is not installed. Raises YosysError for unreadable Verilog.
+    `verilog` replaces the generated Verilog. `timeout` is the time limit of one comparison in seconds. Raises
+    MissingTool if ABC is not installed. Raises YosysError for unreadable Verilog.
     """
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
     with tempfile.TemporaryDirectory(prefix="fp9-text-") as name:
@@ -113,7 +114,10 @@ def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) ->
 
 
 def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
-    """Return the state of the control. One refuted change is enough, because another change may be equivalent."""
+    """Return the state of the control: refuted, if ABC refutes at least one changed copy of the Verilog.
+
+    One refuted copy is enough, because another change may be equivalent to the original.
+    """
     for changed in itertools.islice(_changed(text), _CONTROLS):
         if _compared(unit, changed, "control", folder, timeout) is State.REFUTED:
             return State.REFUTED
@@ -121,8 +125,9 @@ def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
 
 
 def _changed(text: str) -> Iterator[str]:
-    """Yield copies of the Verilog in which one operator is changed. For each kind of operator, the last, the
-    middle and the first occurrence are changed.
+    """Yield copies of the Verilog in which one operator is changed.
+
+    For each kind of operator, the last, the middle and the first occurrence in the Verilog are changed.
     """
     for operator, other in _CHANGES:
         found = [match.start() + 1 for match in re.finditer(f" {re.escape(operator)} ", text)]

@@ -1,1 +1,1 @@
-"""Specifications for proofs: Verilog that states independently what each kind of unit computes."""
+"""Verilog specifications for proofs, written independently of the generated hardware."""

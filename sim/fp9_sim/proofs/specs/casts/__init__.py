@@ -1,1 +1,1 @@
-"""Specifications of conversions: casts, decoders, quantisers and running maxima."""
+"""Verilog specifications of conversions: casts, decoders, quantisers and running maxima."""

@@ -1,5 +1,6 @@
-"""Specification of a running maximum. The maximum is at least every magnitude, and equals one of the
-magnitudes.
+"""Specification of a running maximum of magnitudes.
+
+The maximum must be at least every magnitude, and must equal one of the magnitudes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from fp9_sim.proofs.miter import Case
 
 
 def amax_case(unit: Cast) -> Case:
-    """Return the only case. The control of the case ignores the last lane."""
+    """Return the only proof case of a running maximum. The case's control ignores the last lane."""
     return Case("amax", {}, _largest(unit, unit.lane_names("x")), _largest(unit, unit.lane_names("x")[:-1]))
 
 

@@ -1,6 +1,7 @@
-"""Specification of a cast. The specification compares the operand with the thresholds of `fp9.oracle.thresholds`.
+"""Specification of casts: the operand is compared with the rounding thresholds of the oracle.
 
-Stochastic rounding has no thresholds; the module `stochastic_spec` specifies it.
+`fp9.oracle.thresholds` computes the operand magnitudes at which a cast's result changes. The module `stochastic`
+specifies stochastic rounding, which has no thresholds.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ Table = ThresholdTable | HybridTable
 
 
 def cast_cases(unit: Cast) -> Iterator[Case]:
-    """Yield one case for each combination of lane, target, rounding and overflow policy. Each case covers both signs.
+    """Yield one proof case for each combination of lane, target format, rounding mode and overflow policy.
 
-    There is one control for each target and rounding.
+    Each proof case covers both signs. Each combination of lane, target format and rounding mode has one control.
     """
     widths = {port.name: port.width for port in unit.inputs}
     offers = (range(unit.lanes), enumerate(unit.targets), enumerate(unit.roundings), enumerate(unit.overflow))
@@ -67,14 +68,14 @@ def _ports(unit: Cast, lane: int, random: bool) -> dict[str, str]:
 
 
 def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> Table:
-    """Return the threshold table of a cast, or the table of hybrid rounding."""
+    """Return the oracle's table of rounding thresholds for a cast, or its table for hybrid rounding."""
     if isinstance(target, HiFloat8) and policy.rounding_for(target).reads_source:
         return hybrid_table(source, target, policy, negative)
     return threshold_table(source, target, policy, negative)
 
 
 def broken(table: Table) -> Table:
-    """Return the table for the control. One entry is wrong by one source ulp."""
+    """Return a copy of a threshold table in which one threshold is one source ulp too high."""
     if isinstance(table, HybridTable):
         largest = len(table.numbers) - 2
         return dataclasses.replace(table, numbers=_later(table.numbers, largest))
@@ -82,9 +83,9 @@ def broken(table: Table) -> Table:
 
 
 def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
-    """Return a copy of the steps in which one step starts one source ulp later.
+    """Return a copy of the threshold steps in which one step starts one source ulp later.
 
-    The changed step is `index`, or the nearest step before it that is longer than one source ulp.
+    The changed step is the step `index`, or a step before `index` if the step is only one source ulp long.
     """
     while index + 1 < len(steps) and steps[index + 1].first == steps[index].first + 1:
         index -= 1
@@ -96,10 +97,11 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 
 
 def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
-    """Return Verilog lines for the lane's sign, its magnitude, its magnitude times 2^scale, and its random bits.
+    """Return Verilog lines for a lane's sign, magnitude, magnitude `m` times 2^scale, and random bits.
 
-    A scaled magnitude above the source's range becomes the largest number. A scaled magnitude below the range
-    becomes the smallest nonzero number. Every target format rounds these like the exact value.
+    A scaled magnitude above the source format's range becomes the source's largest number. A scaled magnitude below the
+    source format's normal range becomes the source's smallest nonzero number. Every target format rounds both
+    replacements like the exact scaled magnitude.
     """
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]
@@ -124,7 +126,7 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
 
 
 def expected(tables: Sequence[Table]) -> list[str]:
-    """Return Verilog lines for `expected`: the code and flags from the threshold tables of both signs."""
+    """Return Verilog lines for the wire `expected`: a cast's code and flags from the threshold tables of both signs."""
     lines = []
     for name, table in zip(("positive", "negative"), tables, strict=True):
         lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)
@@ -152,7 +154,7 @@ def _monotone(table: ThresholdTable, name: str) -> list[str]:
 
 
 def _ladder(steps: Sequence[Step], width: int) -> str:
-    """Return a Verilog expression for the code of `m`: the code of the last step whose start is at most `m`."""
+    """Return a Verilog expression for the code of the last threshold step that starts at or below `m`."""
     rungs = "".join(f"m >= {width}'d{step.first} ? 8'd{step.code} : " for step in reversed(steps[1:]))
     return f"{rungs}8'd{steps[0].code}"
 

@@ -1,4 +1,4 @@
-"""Specification of a decoder or upcast: a table for each format and bias, with 256 exact values."""
+"""Specifications of decoders and upcasts: a table of exact values for each format and bias."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Row = tuple[int, ...]
 
 
 def decoder_cases(unit: Decoder) -> Iterator[Case]:
-    """Yield one case for each format. A format with a bias port has one for each bias. Each format has a control."""
+    """Yield one proof case for each format that the decoder reads.
+
+    A format with a programmable bias has one proof case for each bias. Each format has one control.
+    """
     widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
     for index, fmt in enumerate(unit.formats):
         fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
@@ -27,7 +30,10 @@ def decoder_cases(unit: Decoder) -> Iterator[Case]:
 
 
 def upcast_cases(unit: Upcast) -> Iterator[Case]:
-    """Yield one case for each format. A format with a bias port has one for each bias. Each format has a control."""
+    """Yield one proof case for each format that the upcast converts.
+
+    A format with a programmable bias has one proof case for each bias. Each format has one control.
+    """
     widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
     for index, fmt in enumerate(unit.formats):
         fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
@@ -59,7 +65,7 @@ def _variants(fmt: Format, bias_port: bool) -> Iterator[tuple[Format, dict[str, 
 
 
 def decoded(fmt: Format, code: int, width: int) -> Row:
-    """Return the fields of a code in the order of `FIELDS`. Don't-care fields are 0."""
+    """Return the fields of a decoded code in the order of `FIELDS`. Fields without a meaning are 0."""
     number = oracle.decode(code, fmt)
     exponent = significand = 0
     if number.kind is Kind.FINITE:
@@ -75,8 +81,9 @@ def _broken(rows: list[Row], code: int) -> list[Row]:
 
 
 def _table(rows: list[Row], widths: dict[str, int], chosen: str) -> str:
-    """Return the table as a Verilog case statement, and the comparison of the fields. Don't-care fields are not
-    compared.
+    """Return Verilog that compares a decoder's fields with a table of expected fields.
+
+    Fields without a meaning for a code, such as the exponent of zero, are not compared.
     """
     total = sum(widths[field] for field in FIELDS)
     lines = [f"      8'd{code}: expected = {total}'d{_packed(row, widths)};" for code, row in enumerate(rows)]

@@ -1,10 +1,10 @@
-"""Specification of quantisers with a tensor scale. The specification compares products, so that it needs no
-division.
+"""Specification of quantisers with a tensor scale, by products instead of quotients.
 
-The block's scale is at least a given scale if amax reaches a limit. The limit is the scale's lower limit,
-times the rule's divisor, times the tensor scale. A quantised number is at least a given element if the
-number reaches the midpoint below that element, times both scales. Both sides of a comparison are integers.
-Their exponent difference is clamped to the range that decides the comparison.
+The block's scale is at least a given scale if amax reaches a limit. The limit of amax is the scale's lower limit times
+the scale rule's divisor times the tensor scale. A quantised element is at least a given element if the number reaches a
+limit. The limit of the number is the midpoint below the given element, times the block scale and the tensor scale. Both
+sides of a comparison are integers. The difference of their exponents is clamped to the range that decides the
+comparison.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _T = f"{{1'b1, tensor[{TENSOR_SCALE.fraction_bits - 1}:0]}}"
 
 
 def limit_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield the cases of the scales, and the cases of the elements at every scale."""
+    """Yield the proof cases of the block scales, and the proof cases of the elements at every scale."""
     for index, rule in enumerate(unit.rules):
         yield from _scale_cases(unit, index, rule)
     yield from _element_cases(unit)
@@ -32,9 +32,10 @@ def limit_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _element_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a case of the first element for each significand of the scale. The case covers all exponents.
+    """Yield a proof case of the first element for each significand of the block scale.
 
-    The cases of the other elements compare them with the first element.
+    A proof case for one significand covers all exponents of the block scale. The proof cases of the other elements
+    compare each element with the first element.
     """
     scale = unit.block.scale
     bits = scale.precision - 1
@@ -76,10 +77,11 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 
 
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
-    """Return Verilog lines for the integers `left`, from a magnitude, and `right`, from the tensor scale.
+    """Return Verilog lines for two integers: `left` from a magnitude, and `right` from the tensor scale.
 
-    `right` is multiplied by at most `most`. The magnitude is `left` times 2^(field + exponent of the tensor scale -
-    apart).
+    `left` is the magnitude's significand, shifted by the difference between the magnitude's exponent and the exponents
+    of the scales. A specification compares `left` with a multiple of `right`, at most `most` times `right`. The shift
+    is clamped where it cannot change the comparison. `apart` is a constant part of the shift.
     """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
@@ -120,10 +122,10 @@ def _same(unit: Quantiser, x: str, name: str, change: str) -> str:
 
 
 def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]:
-    """Yield a case for each scale: does the unit give this scale or a larger one? Amax is the first element.
+    """Yield a proof case for each block scale: is the quotient of the first element large enough for this scale?
 
-    For one scale, further cases have amax in each other element. If a rule tries several scales, the scale must lie
-    between the tried scales.
+    The proof cases assume that the first element is amax. For one block scale, further proof cases assume that another
+    element is amax. If a scale rule tries several scales, the block scale must lie between the tried scales.
     """
     width = next((port.width for port in unit.inputs if port.name == "rule"), 0)
     fixed, condition = selected("rule", len(unit.rules), index, width)

@@ -1,9 +1,9 @@
-"""Specification of a quantiser. Comparisons with amax check the scale. The thresholds of a cast check each
-element.
+"""Specification of quantisers: amax is compared with scale limits, and elements with thresholds.
 
-There is one case for each number. The case assumes that this number is amax, so that it is at least as
-large as all others. The case then compares the scale. The specification therefore needs no tree of maxima.
-An element is compared for the scale that the unit gives.
+The scale has one proof case for each position of the largest magnitude, amax. The proof case for a position assumes
+that the number in this position is at least as large as all other numbers. The specification of the scale therefore
+needs no tree of maxima. The expected elements are computed from the scale that the quantiser outputs. The thresholds of
+a cast give the expected elements.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from fp9_sim.proofs.specs.casts.cast import broken, expected, magnitude, table_o
 
 
 def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a case for each rule and position of amax, and a case for each element.
+    """Yield a proof case for each scale rule and position of amax, and a case for each element.
 
-    The first case for each rule and the first element case have a control.
+    The first proof case of each scale rule and the first case of the elements have a control.
     """
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):
@@ -39,24 +39,26 @@ def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def element_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a case for each element of an operation, at any scale. The first case has a control."""
+    """Yield a proof case for each element of an operation, at any scale. The first case has a control."""
     for place, x in enumerate(unit.lane_names("x")):
         right, wrong = _element(unit, place)
         yield Case(f"element of {x}", {}, right, None if place else wrong)
 
 
 def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
-    """Return Verilog for `step`, the scale code for the largest magnitude `m`, and a control with one late
-    threshold.
+    """Return Verilog for `step`, the scale code that belongs to the largest magnitude `m`, and the Verilog of a
+    control.
+
+    In the control, one magnitude threshold is one source ulp too high.
     """
     firsts = _first_magnitudes(unit, rule)
     return _step(unit, firsts), _step(unit, [*firsts[:-1], firsts[-1] + 1])
 
 
 def _first_magnitudes(unit: Quantiser, rule: ScaleRule) -> list[int]:
-    """Return the smallest source magnitude for each scale code, found by bisection. The smallest code is left out.
+    """Return the smallest source magnitude for each scale code above 0, found by bisection.
 
-    Codes that no finite magnitude reaches are left out too.
+    Scale codes that no finite magnitude reaches are omitted.
     """
     codes = np.arange(1, unit.block.scale.max_code + 1)
     low, high = np.full(codes.size, -1), np.full(codes.size, unit.source.max_code + 1)

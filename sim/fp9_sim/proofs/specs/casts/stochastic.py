@@ -1,4 +1,4 @@
-"""Specification of stochastic rounding: add the random bits below the last bit, then truncate."""
+"""Verilog specification of stochastic rounding: add random bits below the last bit, then truncate."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from fp9.oracle.casts import Exact, encode
 
 
 def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_bits: int, broken: bool) -> list[str]:
-    """Return Verilog lines that compute `expected` from `m`, `negative` and `added`.
+    """Return Verilog lines that compute the wire `expected`, the code and flags of a stochastic cast.
 
-    The significand is truncated `random_bits` bits below the target's ulp. The random bits are added, and the sum
-    is truncated at the ulp. `broken` adds 1 to the random bits. Raises ValueError for targets without fixed fields
-    or without subnormals.
+    The lines read the magnitude `m`, the sign `negative` and the random bits `added`. The significand keeps
+    `random_bits` bits below the target's ulp and loses all lower bits. The random bits are added, and the sum is
+    truncated at the target's ulp. `broken` adds 1 to the random bits, for a control. Raises ValueError for target
+    formats without fixed fields or without subnormals.
     """
     if not isinstance(target, FixedFormat) or not target.subnormals:
         raise ValueError(f"{target.name}: no stochastic rounding into this format is proven")

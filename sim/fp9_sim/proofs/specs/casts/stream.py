@@ -1,9 +1,9 @@
 """Specification of quantisers whose blocks take several operations: handshake, order and values.
 
-Registers in the proof module describe the contents of the block's registers. Temporal induction proves
-that the description is correct for all sequences after reset. The proof follows the numbers of one
-arbitrary operation through the block. A scale is compared in the clock cycle in which the block's last
-operation enters. The stages after the block are a separate pipeline (`stream_netlist`).
+Registers in the proof module track what the quantiser's block registers must hold. Temporal induction proves the
+tracked contents for all input sequences after reset. The proof follows the numbers of one arbitrary operation through
+the block registers. The proof checks a block's scale in the clock cycle after the block's last operation has entered.
+The pipeline stages after the block registers have separate proofs (`stream_netlist`).
 """
 
 from __future__ import annotations
@@ -42,17 +42,18 @@ _TRACKED, _BEHIND = "block", "behind the block"
 
 
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the only case. Its control claims that the unit holds at most one operation. A second operation
-    refutes the control.
+    """Return the only proof case of a streaming quantiser's handshake.
+
+    The case's control claims that the quantiser holds at most one operation. A second operation refutes the control.
     """
     most = unit.group + unit.stages - 1
     return (Case("handshake", {}, _handshake(unit, most), _handshake(unit, 1)),)
 
 
 def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return two cases: one for the block, and one for the stages after it.
+    """Return the proof case of the order in the block registers, and a case for any later stages.
 
-    The control of the block claims that the lowest bit of a number is inverted.
+    The control for the block registers claims that the lowest bit of a number is inverted.
     """
     block = Case(_TRACKED, {}, _tracked(unit, 0), _tracked(unit, 1))
     behind = [dataclasses.replace(case, name=_BEHIND) for case in order_cases()] if unit.stages > 1 else []
@@ -60,8 +61,9 @@ def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a case for the stored amax, and a case for each rule and source of amax. A source is one of the numbers or
-    the stored amax.
+    """Yield a proof case for the stored amax, and a case for each scale rule and source of amax.
+
+    The source of amax is one of the operation's numbers or the stored amax.
     """
     yield Case("amax", {}, _kept(unit, ""), _kept(unit, " ^ 1'b1"))
     widths = {port.name: port.width for port in unit.inputs}
@@ -79,8 +81,9 @@ def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _handshake(unit: Quantiser, most: int) -> str:
-    """Return Verilog that counts the operations inside the unit, and separately the operations of complete
-    blocks.
+    """Return Verilog that checks the handshake with two counters of the operations inside the unit.
+
+    The counter `inside` counts all operations, and the counter `whole` counts the operations of complete blocks.
     """
     last, stages = unit.group - 1, unit.stages
     outputs = ", ".join(port.name for port in unit.outputs)
@@ -113,9 +116,10 @@ def _handshake(unit: Quantiser, most: int) -> str:
 
 
 def _block_wires(unit: Quantiser) -> list[str]:
-    """Return Verilog that counts the waiting operations of a complete block and checks the order of blocks.
+    """Return Verilog that counts the waiting operations of a complete block, as `waiting`.
 
-    The check is that the next block has taken at most as many operations as the complete block has delivered.
+    The wire `in_order` checks that the next block has taken at most as many operations as the complete block has
+    delivered.
     """
     count = unit.group
     return [
@@ -126,10 +130,10 @@ def _block_wires(unit: Quantiser) -> list[str]:
 
 
 def _tracked(unit: Quantiser, change: int) -> str:
-    """Return Verilog that follows one operation, marked by `mark`.
+    """Return Verilog that follows the operation that the input `mark` marks through the block registers.
 
-    The operation must keep its numbers and leave after all earlier operations. The scale must change only when a
-    block's last operation enters.
+    The marked operation must keep its numbers and leave after all earlier operations. The block's scale may change only
+    when the last operation of a block enters.
     """
     count, width = unit.group, unit.width * unit.source.bits
     numbers = ", ".join(reversed(unit.lane_names("x")))
@@ -209,7 +213,7 @@ def _scale(unit: Quantiser, place: int, condition: str, steps: str) -> str:
 
 
 def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the obligation that `ok` is 1 in every clock cycle of every sequence."""
+    """Return the proof obligation that `ok` is 1 in every clock cycle of every input sequence."""
     if case.name == _BEHIND:
         return oblige_order(behind_block(unit), behind(unit, verilog), case, specification)
     design, widths = exposed(unit, verilog)
@@ -225,9 +229,9 @@ def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str)
 
 
 def oblige_behind(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the obligation about the stages after the block, for all numbers and scales.
+    """Return the proof obligation about the quantiser's stages after the block, for all numbers and scales.
 
-    `ok` must hold, and the scale must pass unchanged.
+    The stages must satisfy the specification and pass the block's scale unchanged.
     """
     rest, top_bit = behind_block(unit), unit.source.bits - 2
     finite = " && ".join(f"{x}[{top_bit}:0] <= {unit.source.max_code}" for x in unit.lane_names("x"))

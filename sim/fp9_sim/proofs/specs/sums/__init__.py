@@ -1,1 +1,1 @@
-"""Specifications of dot products, as lemmas about products, alignment, addition and rounding."""
+"""Verilog specifications of dot products: lemmas about products, alignment, addition and rounding."""

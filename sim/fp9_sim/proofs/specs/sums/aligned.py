@@ -1,8 +1,8 @@
-"""Specification of dot products whose window starts at the largest product, divided into lemmas
-(`fp9_rtl.sums.window.beside`).
+"""Specification, as lemmas, of dot products whose window starts at the largest product.
 
-Products and addend lose their bits below the window, as the accumulator model states. If all products are zero, no
-bits are lost. The sum of the products is normalised, then added exactly to the truncated addend, and rounded once.
+The circuit truncates the products and the addend to the window, as the accumulator model states. If all products are
+zero, the addend loses no bits. The sum of the products is normalised, then added exactly to the truncated addend, and
+rounded once. `fp9_rtl.sums.window.beside` generates the circuit.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _PRODUCTS, _SUM, _TOP = "align_products", "normalise_products.product", "align_p
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit.
+    """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas cover a window of products, truncated toward zero, without subnormals.
+    The lemmas need an addition window that is aligned to the largest product and truncated toward zero. The lemmas need
+    formats without subnormal numbers.
     """
     engine = unit.engine
     if (
@@ -42,7 +43,7 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
     return (*map(cone, products_of(unit).lemmas()), _aligned(unit), _added(unit), _cut(unit), _rounded(unit))
 
 
@@ -56,7 +57,7 @@ def _highest(unit: Dot) -> str:
 
 
 def _aligned(unit: Dot) -> ConeLemma:
-    """Return the lemma about the alignment of the products at the largest exponent. Zero products do not count."""
+    """Return the lemma that products are aligned at the largest exponent of the nonzero products."""
     of, bits = products_of(unit), _window(unit)
     lines, largest = [], "0"
     for name in of.names:
@@ -127,15 +128,15 @@ def _exponents(unit: Dot) -> range:
 
 
 def _is_sum(unit: Dot) -> str:
-    """Return a Verilog condition: the sum of the products is zero, or it is normalised with an exponent in range."""
+    """Return a Verilog condition: the sum of the products is zero, or is normalised with an exponent in range."""
     within, number, net = _exponents(unit), f"$signed({_SUM}_exponent)", f"{_SUM}_significand"
     exponent = f"{number} >= {within[0]} && {number} <= {within[-1]}"
     return f"{_PRODUCTS}.nan || {net} == 0 || {net}[{_sum_bits(unit) - 1}] && {exponent}"
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return a Verilog condition: the truncated addend is zero, or it is normalised and its 1 bits are also 1 in
-    the addend.
+    """Return a Verilog condition: the truncated addend is zero, or is normalised and adds no 1 bit to the addend's
+    bits.
     """
     f = unit.engine.addend_format.fraction_bits
     own = f"(cut.c_significand[{f - 1}:0] & ~c[{f - 1}:0]) == 0"

@@ -1,7 +1,8 @@
-"""Proof by comparison with a simpler unit. The two units have the same steps and are compared step by step.
+"""Proof that a unit with an accumulator equals a simpler unit, by comparison of single steps.
 
-The simpler unit has the same specification without stages and without an accumulator. ABC cannot prove that two
-complete wide sums are equal. It proves at once that single steps are equal.
+The simpler unit has the same specification, without pipeline stages and without an accumulator. Both circuits have the
+same computation steps. ABC cannot prove that two complete wide sums are equal, but proves quickly that two single steps
+are equal.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from fp9_sim.proofs.specs.sums.window import after, entering
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit.
+    """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas cover an accumulator of scaled blocks without chunks, with at most two stages. The operands need an
-    infinity. Without one, the simpler circuit passes the zero of a product differently.
+    The lemmas need an accumulator of scaled blocks without chunks, with at most two pipeline stages. At least one
+    operand format must have an infinity. Without infinities, the simpler circuit passes the zero of a product
+    differently.
     """
     whole = unit.has_state and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
@@ -34,16 +36,16 @@ def is_offered(unit: Dot) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
-    """Return a lemma for each step of the simpler circuit, and lemmas about the selection by operation."""
+    """Return a lemma for each step of the simpler circuit, and lemmas about the selection of accumulator operations."""
     other = dismantled(step_of(unit), step_verilog(unit))
     named = _names(other) | {bit: f"{ENTER}.{name}" for bit, name in _names(other).items() if _is_addend(name)}
     return (*entering(unit), *(_of_step(other, step, named) for step in _in_order(other)), _leaving(unit, other, named))
 
 
 def oblige_chain(unit: Dot, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the obligation that a lemma holds. Pipeline registers are read as wires.
+    """Return the proof obligation that a lemma holds for a unit's Verilog. Pipeline registers are read as wires.
 
-    Raises ValueError if the lemmas do not cover the circuit, for example because its steps differ.
+    Raises ValueError if the lemmas do not cover the circuit, for example because the circuit has other steps.
     """
     assert isinstance(case, PartCase)
     steps = tuple(step for lemma in lemmas(unit) for step in lemma.steps if step not in (ENTER, LEAVE))
@@ -76,7 +78,7 @@ def _in_order(netlist: Netlist) -> Iterable[str]:
 
 
 def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma about a step: equal inputs give the same outputs as in the simpler circuit's step."""
+    """Return the lemma that a step computes the same outputs as the simpler circuit's step from the same inputs."""
     into = [f".{pin}({_joined(bits, named)})" for pin, bits in other.pins[step].items()]
     out = [f".{pin}(other_{pin})" for pin in other.gives[step]]
     wires = [f"  wire [{len(bits) - 1}:0] other_{pin};" for pin, bits in other.gives[step].items()]
@@ -90,7 +92,9 @@ def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma
 
 
 def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma about the results: they equal the simpler circuit's results, or follow from the operation."""
+    """Return the lemma that result and flags are those of the simpler circuit, or follow from the accumulator
+    operation.
+    """
     wires = {"value": other.outputs["result"], "raised": other.outputs["flags"]}
     lines = (f"  wire [{len(bits) - 1}:0] {name} = {_joined(bits, named)};" for name, bits in wires.items())
     says = after(unit.engine.result.format.bits)

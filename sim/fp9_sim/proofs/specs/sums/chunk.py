@@ -1,8 +1,7 @@
-"""Specification of an accumulator with chunks, as lemmas about the product, a step of the open chunk and a step of
-the total.
+"""Specification of an accumulator with chunks, as lemmas about products, chunk and total.
 
-By induction over operations, the registers hold the state of the accumulator model: the chunk, its number of steps,
-and the total.
+By induction over operations, the lemmas show that the registers hold the state of the accumulator model. The state is
+the partial sum of the open chunk, the number of steps in the open chunk, and the total.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ ASSUMES = (
 )
 
 _STAGES = 3
-"""Largest number of stages. With more stages, a pipeline register would lie inside the steps of the products."""
+"""Largest number of pipeline stages. With more stages, a pipeline register would lie inside the product steps."""
 
 _CHUNK, _COUNT, _TOTAL = "chunk_payload_chunk", "chunk_state_filled", "total_payload_result"
 _HELD = "chunk.payload"
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit.
+    """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas cover chunks of at least two steps with one product each. The sum must be exact before rounding, and
-    the only format has no subnormal numbers.
+    The lemmas need chunks of at least two steps with one product each. Each sum must be exact before rounding, and the
+    formats must have no subnormal numbers.
     """
     engine = unit.engine
     if not unit.has_state or unit.engine.steps_of_chunk < 2 or engine.step.products > 1 or unit.stages > _STAGES:
@@ -53,12 +52,15 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
     return (*normal_products(unit), _summed(unit), _counted(unit), _joined(unit), _shown())
 
 
 def _operation(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for the effect of an operation on the chunk. The chunk is open if its count is above 0."""
+    """Yield Verilog wires that state what an accumulator operation does to the open chunk.
+
+    A chunk is open if the number of its steps is above 0.
+    """
     yield f"  wire opens = op == {int(MacOp.LOAD)}; wire adds = opens || op == {int(MacOp.ACCUMULATE)};"
     yield f"  wire holds = op == {int(MacOp.HOLD)}; wire clears = op == {int(MacOp.CLEAR)};"
     yield f"  wire folds = op >= {int(MacOp.FOLD)}; wire is_open = {_COUNT}.held != 0;"
@@ -97,9 +99,9 @@ def _flags() -> str:
 
 
 def _counted(unit: Dot) -> ConeLemma:
-    """Return the lemma about the chunk's number of steps and the operation's effect on the total.
+    """Return the lemma about the number of steps in the chunk, and about the operation's effect on the total.
 
-    The number is always below the number of steps in a full chunk.
+    The number of steps in the chunk register stays below the length of a full chunk.
     """
     steps = unit.engine.steps_of_chunk
     never = f"{_COUNT}.held >= {steps}"

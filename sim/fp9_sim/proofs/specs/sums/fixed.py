@@ -1,8 +1,8 @@
-"""Specification of exact fixed-point sums, as lemmas about the products, their positions, the sum and the rounding.
+"""Specification of exact fixed-point sums, as lemmas about products, sum and rounding.
 
-Tables of the formats' exact values give the products. Every product is shifted into a fixed-point field. The
-addend is shifted into a window around the field (`fp9_rtl.sums.fixed.sum`). All terms are then integers. The
-integers are added exactly, and the sum is rounded once.
+Tables of exact operand values give the products. Every product is shifted to its position in a fixed-point word. The
+addend is shifted to its position in a window around the fixed-point word (`fp9_rtl.sums.fixed.sum`). The shifted terms
+are integers. The integers are added exactly, and the sum is rounded once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit: an exact fixed-point sum without stages and scales."""
+    """Return whether the lemmas can prove a unit: an exact fixed-point sum without stages and scales."""
     engine = unit.engine
     if unit.scale is not None or unit.stages or not is_fixed_point(unit):
         return False
@@ -39,7 +39,7 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
     return (
         *_places(unit).lemmas(),
         _addend_placed(unit),
@@ -51,13 +51,15 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _rounds_as_exact(unit: Dot) -> bool:
-    """Return whether the window is wide enough for its sum to round like the exact sum.
+    """Return whether the window is wide enough for the window's sum to round like the exact sum.
 
-    The magnitude of the products' sum is below 2^top. This is at most a quarter ulp of an addend above the window.
-    Whatever the addend's exponent, the sum then stays strictly between the same rounding boundaries.
+    An addend above the window is moved down to the window's first position. The products' sum is below 2^top, which is
+    at most a quarter ulp of an addend above the window. With the addend at its exact position or at the window's first
+    position, the sum then lies strictly between the same two rounding boundaries.
 
-    A truncated addend is below half an ulp of the products. If the sum differs from the addend, its leading bit is
-    at or above that half ulp. The sum and its guard bit then end within the window.
+    The bits that an addend loses below the window are less than half an ulp of the products. If the sum differs from
+    the addend, the leading bit of the sum is at or above half an ulp of the products. The significand and guard bit of
+    the sum then lie within the window.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
@@ -69,7 +71,7 @@ def _places(unit: Dot) -> Places:
 
 
 def _field(unit: Dot) -> int:
-    """Return the width of the field in bits. The field holds the magnitude of the sum of all products."""
+    """Return the number of bits that hold the magnitude of the sum of all products."""
     window = window_of(unit)
     return window.top - window.ulp
 
@@ -89,7 +91,7 @@ def _addend(unit: Dot) -> Iterator[str]:
 
 
 def _window(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for `far`, the addend's bits in the window, and its sticky bit."""
+    """Yield Verilog for `far`, for the addend's bits in the window, and for the addend's sticky bit `lost`."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     bits = window.addend_highest - window.lowest + 1
     yield _far(unit)
@@ -137,8 +139,9 @@ def _leads(unit: Dot) -> str:
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return a Verilog condition: a truncated addend, or one in the first position, has no more bits than its
-    format.
+    """Return a Verilog condition: the addend in the window has no more significant bits than its format.
+
+    The condition covers addends that lose bits below the window and addends in the window's first position.
     """
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     first = window.addend_highest - window.lowest
@@ -240,9 +243,7 @@ def _finite(unit: Dot) -> str:
 
 
 def _keeps_addend(unit: Dot) -> str:
-    """Return a Verilog condition: with an addend in the first position, the sum does not round above the largest
-    number.
-    """
+    """Return a Verilog condition: with an addend in the first position, the sum stays below the overflow threshold."""
     kept = unit.engine.result.format.precision + 1
     bits = window_of(unit).bits
     return f"{_SPECIAL} || !{_leads(unit)} || add.sum >> {bits - kept} < {(1 << kept) - 1}"
@@ -284,8 +285,9 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
-    """Return the conditions that the lemma about rounding assumes: the position of the leading bit, and
-    impossible cases.
+    """Return the Verilog conditions on the normalised sum that the lemma about rounding assumes.
+
+    The conditions state the position of the leading bit, and exclude combinations of bits that cannot occur.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     normal = f"normalise.significand[{fmt.fraction_bits}]"

@@ -1,8 +1,8 @@
-"""Specification of an `fpu`. FMMA and casts are compared with single-purpose units, and FMA is proven in parts.
+"""Specification of an FPU: lemmas prove FMA, and other operations equal single-purpose units.
 
-The specification's window is as wide as the unit's window for two products, so that ABC finds equal internal
-nets. A fused multiply-add is the exact sum of one product of wide operands and the addend, rounded once. The
-second product is then zero.
+FMA returns the exact sum of one product of wide operands and the addend, rounded once. In an FMA the circuit's second
+product is zero. The specification's sum has as many bits as the circuit's window for two products, so that ABC finds
+equal internal nets. The proof compares FMMA with a dot product unit, and the casts with upcast and cast units.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _ALONE = "!multiply.product1_nan && multiply.product1_zero && multiply.product1_
 
 
 def is_offered(unit: Fpu) -> bool:
-    """Return whether the cases cover a unit. The unit must be combinational and have flags."""
+    """Return whether the proof cases cover an FPU. The FPU must be combinational and must output flags."""
     return not unit.stages and unit.flags
 
 
 def cases(unit: Fpu) -> tuple[Case, ...]:
-    """Return a case for each operation except FMA, and the lemmas about FMA."""
+    """Return a proof case for each FPU operation except FMA, and the lemmas about FMA."""
     return (*_like_others(unit), *part_cases(lemmas(unit), {"op": int(FpuOp.FMA)}))
 
 
 def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the obligation that a case holds for a circuit."""
+    """Return the proof obligation that a case holds for the Verilog of an FPU."""
     if isinstance(case, PartCase):
         return oblige_cone(unit, lemmas(unit), verilog, case, specification)
     others = "".join(fp9_rtl.verilog(other) for other, _ in _others(unit).values())
@@ -54,7 +54,7 @@ def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Oblig
 
 
 def _others(unit: Fpu) -> dict[FpuOp, tuple[Unit, dict[str, str]]]:
-    """Return for each operation a unit that performs only this operation, and the connections of its ports."""
+    """Return for each FPU operation except FMA a single-purpose unit and the connections of the unit's ports."""
     wide, rounding = unit.engine.result.format, unit.engine.result.rounding
     halves = {f"{side}{lane}": f"{side}[{8 * lane + 7}:{8 * lane}]" for side in "ab" for lane in range(2)}
     selects = {
@@ -80,8 +80,9 @@ def _like_others(unit: Fpu) -> Iterator[Case]:
 
 
 def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
-    """Return Verilog that compares the outputs of two units. `broken` inverts one bit of the other unit's last
-    operand.
+    """Return Verilog that compares the FPU's outputs with the outputs of a single-purpose unit.
+
+    `broken` inverts one bit of the single-purpose unit's last operand, for a control.
     """
     names = [port.name for port in unit.outputs]
     last = next(name for name in reversed(pins) if name in ("c", "code", "x"))
@@ -100,7 +101,7 @@ def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
 
 
 def lemmas(unit: Fpu) -> tuple[ConeLemma, ...]:
-    """Return the lemmas about FMA in order. Each lemma uses only conclusions of earlier lemmas."""
+    """Return the lemmas about FMA in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
     return (_multiplied(unit), _added(unit))
 
 

@@ -1,8 +1,7 @@
-"""Specification of a Kulisch accumulator, as lemmas about products, their positions, one register step and the
-rounding.
+"""Specification of a Kulisch accumulator, as lemmas about products, register and rounding.
 
-By induction over operations, the register holds the exact sum of all products since the last LOAD or CLEAR, modulo
-the register's range.
+By induction over operations, the lemmas show that the register holds the exact sum of all products since the last LOAD
+or CLEAR. The sum is exact modulo the range of the register.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ ASSUMES = (
 )
 
 _STAGES = 4
-"""Largest number of stages. With more stages, a pipeline register would lie inside the steps of the products."""
+"""Largest number of pipeline stages. With more stages, a pipeline register would lie inside the product steps."""
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit: an exact accumulator whose results are never subnormal."""
+    """Return whether the lemmas can prove a unit: an exact accumulator whose results are never subnormal."""
     engine = unit.engine
     if not unit.has_state or not engine.step.exact or unit.scale is not None or unit.bias_port or unit.gate_zeros:
         return False
@@ -44,7 +43,7 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
     return (*_places(unit).lemmas(), _step(unit), _rounded(unit))
 
 

@@ -1,8 +1,8 @@
-"""Specification for sums of normalised numbers: products, codes, and the sum of two terms.
+"""Verilog for sums of normalised numbers: products, codes, and the exact sum of two terms.
 
-The formats have no subnormal numbers and one code for NaN and infinity (DLFloat). A term has three wires.
-`<name>_bits` is 0 or a significand with the result's precision. `<name>_place` is the biased exponent of the
-leading bit. `<name>_negative` is the sign.
+The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat). A term of a sum has three
+Verilog wires. The wire `<name>_bits` is 0 or a normalised significand. The wire `<name>_place` is the biased exponent
+of the term's leading bit. The wire `<name>_negative` is the sign of the term.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from fp9_sim.proofs.specs.sums.round import PLACE
 
 
 def is_normal(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit.
+    """Return whether the lemmas about normalised numbers apply to a unit.
 
-    The unit's products and results have no subnormal numbers. Results round to nearest, ties away.
+    The unit's products and results must have no subnormal numbers. Results must be rounded to nearest, ties away.
     """
     engine = unit.engine
     fmt = engine.result.format
@@ -41,7 +41,7 @@ def products_of(unit: Dot) -> Products:
 
 
 def normal_products(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield a lemma for each product, which says that the product is normalised."""
+    """Yield a lemma for each product: the product is exact and normalised."""
     of = products_of(unit)
     lanes = zip(*(unit.lane_names(name) for name in ("a", "b", "product")), of.lemmas(), strict=True)
     for a, b, product, lemma in lanes:
@@ -60,7 +60,7 @@ def normal_products(unit: Dot) -> Iterator[ConeLemma]:
 
 
 def is_product(unit: Dot, product: str) -> tuple[str, ...]:
-    """Return Verilog conditions that hold for every product."""
+    """Return Verilog conditions that hold for every product: normalised, with an exponent in range, or zero."""
     net, of = f"multiply.{product}", products_of(unit)
     exponents = [exponent + of.bias for exponent in sum_facts(unit).products]
     within = f"{net}_exponent >= {exponents[0]} && {net}_exponent <= {exponents[-1]}"
@@ -69,7 +69,7 @@ def is_product(unit: Dot, product: str) -> tuple[str, ...]:
 
 
 def product_term(unit: Dot, product: str) -> Iterator[str]:
-    """Yield Verilog that converts a product to a term. A zero has the exponent 0."""
+    """Yield Verilog wires that hold a product as a term of a sum. A zero product has the exponent 0."""
     of, p = products_of(unit), unit.engine.result.format.precision
     net = f"multiply.{product}"
     yield f"  wire [{p - 1}:0] {product}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
@@ -78,7 +78,7 @@ def product_term(unit: Dot, product: str) -> Iterator[str]:
 
 
 def code_term(fmt: FixedFormat, name: str, code: str) -> Iterator[str]:
-    """Yield Verilog that converts a code to a term."""
+    """Yield Verilog wires that hold the number of a code as a term of a sum."""
     p, f, top = fmt.precision, fmt.fraction_bits, fmt.bits - 2
     yield f"  wire {name}_zero = {code}[{top}:0] == 0; wire {name}_negative = {code}[{top + 1}] && !{name}_zero;"
     yield f"  wire [{p - 1}:0] {name}_bits = {name}_zero ? 0 : {{1'b1, {code}[{f - 1}:0]}};"
@@ -93,15 +93,13 @@ def is_nan(fmt: FixedFormat, code: str) -> str:
 
 
 def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[str]:
-    """Yield Verilog for the exact sum of two terms with significands of `bits` bits, at least the result's
-    precision.
+    """Yield Verilog for the exact sum of two terms with significands of `bits` bits.
 
-    The Verilog drives the wires `significand`, `exponent`, `guard`, `rest`, `zero` and `negative`. The wire
-    `negative` is the sign of a nonzero sum.
+    `bits` must be at least the precision of the result format. The Verilog drives the wires `significand`, `exponent`,
+    `guard`, `rest`, `zero` and `negative`. The wire `negative` is the sign of a nonzero sum.
 
-    A term far below the other term is shifted up, but stays below every bit that rounding reads. The other
-    term is a multiple of these bits. The sum therefore stays strictly between the same two rounding
-    boundaries.
+    A term far below the other term is shifted up, but stays below every bit that rounding reads. A nearer position of
+    the small term leaves the sum strictly between the same two rounding boundaries.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
@@ -124,10 +122,11 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
 
 
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
-    """Yield Verilog that rounds to nearest, ties away. `significand` and the wire `exponent` hold the number.
+    """Yield Verilog that rounds a number to nearest, ties away. `significand` and the wire `exponent` hold the number.
 
-    The Verilog drives the wires `ended` (the code without its sign), `value` (the code) and `raised` (the
-    flags). If the wire `nan` is 1, the result is NaN. If the wire `exact` is 1, the inexact flag is 0.
+    The Verilog drives the wires `ended` (the code without its sign), `value` (the code) and `raised` (the flags). If
+    the wire `nan` is 1, the result is NaN. If the wire `exact` is 1, the inexact flag is set only by overflow or
+    underflow.
     """
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"

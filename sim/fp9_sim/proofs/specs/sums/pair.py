@@ -1,8 +1,9 @@
-"""Specification of the exact sum of two products and an addend, in parts (`fp9_rtl.sums.pair`).
+"""Specification, as lemmas, of the exact sum of two products and an addend.
 
-Tables of the formats' exact values give the products, which are normalised. A window aligns the three terms at
-the largest exponent. A term's bits below the window become one sticky bit. The sum in the window is rounded
-once. Lemmas about integers, without the circuit, show that it rounds like the exact sum of the three terms.
+`fp9_rtl.sums.pair` generates the circuit. Tables of exact operand values give the normalised products. A window aligns
+the two products and the addend at the largest exponent. The bits of a term below the window become one sticky bit. The
+sum in the window is rounded once. Lemmas about integers, without the circuit, show that the sum in the window rounds
+like the exact sum.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit: an exact combinational sum of two products without subnormal numbers."""
+    """Return whether the lemmas can prove a unit.
+
+    The lemmas need an exact combinational sum of two products, with formats without subnormal numbers.
+    """
     return not unit.stages and unit.engine.chunk.length is None and is_pair(unit) and is_normal(unit)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order. Each lemma uses only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
     return (*normal_products(unit), _aligned(unit), _added(unit), _normalised(unit), _rounded(unit), *_exact(unit))
 
 
@@ -51,10 +55,10 @@ def _is_nan(unit: Dot) -> str:
 
 
 def _terms(unit: Dot) -> Iterator[str]:
-    """Yield Verilog that orders the three terms by exponent.
+    """Yield Verilog that orders the two products and the addend by exponent.
 
-    `first` has the largest exponent, `low` is the smaller product, and `second` is the remaining term. A zero has
-    the exponent 0, which is below the exponent of every nonzero product.
+    The term `first` has the largest exponent, the term `low` is the smaller product, and `second` is the remaining
+    term. A zero has the exponent 0, which is below the exponent of every nonzero product.
     """
     fmt = unit.engine.result.format
     for name in products_of(unit).names:
@@ -73,8 +77,9 @@ def _terms(unit: Dot) -> Iterator[str]:
 
 
 def _cut(unit: Dot) -> Iterator[str]:
-    """Yield Verilog that truncates the two smaller terms to the window. Further wires are the sticky bits, and
-    whether bits were lost.
+    """Yield Verilog that truncates the terms `second` and `low` to the window.
+
+    The wires `second_lost` and `low_lost` say whether the terms lost bits, and serve as sticky bits.
     """
     window, p = window_bits(unit.engine.result.format), unit.engine.result.format.precision
     for name in ("second", "low"):
@@ -141,7 +146,7 @@ def _sum_bits(unit: Dot) -> int:
 
 
 def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) -> Iterator[str]:
-    """Yield Verilog for the sum of the three terms. Signs are relative to the first term."""
+    """Yield Verilog for the sum of the three terms, with signs relative to the sign of the first term."""
     bits, p = _sum_bits(unit) + 1, unit.engine.result.format.precision
     below = window_bits(unit.engine.result.format) + 1 - p
     for name, value, sign in (("high", high, opposite[0]), ("low", low, opposite[1])):
@@ -153,8 +158,9 @@ def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) 
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """Return the lemma about the sum's magnitude and sign. If the other two terms cancel, the sum is the truncated
-    term.
+    """Return the lemma about the magnitude and the sign of the sum of three terms.
+
+    If a term loses bits in the window and the other two terms cancel, the sum is the term that lost bits.
     """
     below = window_bits(unit.engine.result.format) + 1 - unit.engine.result.format.precision
     lines = _sum(
@@ -228,13 +234,14 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 # --- the exact sum ----------------------------------------------------------------------------------------------------
 
-# `exact` is the exact sum of all three terms, `kept` the sum in the window, in the same places; a half is the place of
-# the bit behind the window, below which bits are lost. Rounding looks at `kept` or at the lone term.
+# The wire `whole` is the exact sum of all three terms. The wire `kept` is the sum in the window, with the same unit.
+# The wire `half` has the weight of the window's sticky bit. Rounding reads `kept`, or the only term that remains.
 
 
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield the lemmas that the sum in the window rounds like the exact sum. No rounding boundary lies between
-    the two sums.
+    """Yield the lemmas that the sum in the window rounds like the exact sum.
+
+    The lemmas show that no rounding boundary lies between the sum in the window and the exact sum.
     """
     p, far = unit.engine.result.format.precision, _highest(unit)
     half = far - (window_bits(unit.engine.result.format) + 1 - p)

@@ -1,6 +1,6 @@
-"""Specification, as lemmas, of products at their positions in a fixed-point field.
+"""Specification, as lemmas, of products that are shifted to their positions in fixed-point words.
 
-Negative products are inverted bitwise.
+The circuit inverts all bits of a negative product's fixed-point word.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from fp9_sim.proofs.specs.sums.round import PLACE
 
 @dataclass(frozen=True)
 class Places:
-    """The products of a unit, each shifted in a word of `bits` bits. The word's last bit has the weight of the
-    smallest product's ulp.
+    """The products of a unit, each shifted to its position in a fixed-point word of `bits` bits.
 
-    Signs are relative to `sign`. `zeros` has the same meaning as in `Products`.
+    The last bit of a fixed-point word has the weight of the smallest product's ulp. A product is inverted if its sign
+    differs from the Verilog expression `sign`. `zeros` says whether the circuit has nets that mark zero products.
     """
 
     unit: Dot
@@ -40,20 +40,20 @@ class Places:
         return Products(self.unit, product_bias(self.unit), self.zeros)
 
     def negative(self, product: str) -> str:
-        """Return a Verilog condition: a product is inverted."""
+        """Return a Verilog condition: the circuit inverts the fixed-point word of a product."""
         return f"(multiply.{product}_sign ^ {self.sign})"
 
     def row(self, product: str) -> str:
-        """Return a Verilog expression for a product's bits at their position, without the inversion."""
+        """Return a Verilog expression for a product's fixed-point word without the inversion of negative products."""
         return f"(place.{product}_placed ^ {{{self.bits}{{{self.negative(product)}}}}})"
 
     def fact(self, product: str) -> str:
-        """Return a Verilog condition: a product at its position is no longer than the largest product."""
+        """Return a Verilog condition: a product's fixed-point word has at most `longest` bits."""
         net = f"multiply.{product}"
         return f"{net}_inf || {net}_nan || {self.row(product)} >> {self.longest} == 0"
 
     def lemmas(self) -> Iterator[ConeLemma]:
-        """Yield a lemma about each product and a lemma about its position."""
+        """Yield a lemma about each product, and a lemma about the position of each product."""
         of = self.products
         for lemma, product in zip(of.lemmas(), of.names, strict=True):
             yield cone(lemma, gives=(*lemma.gives, *self._facts(product)))
@@ -62,12 +62,14 @@ class Places:
 
     @property
     def _last(self) -> int:
-        """Return the biased exponent of a product whose last bit is the last bit of the shifted word."""
+        """Return the biased exponent of a product whose last bit is the last bit of the fixed-point word."""
         return product_bias(self.unit) + product_range(self.unit.a, self.unit.b).ulp + self.products.bits - 1
 
     def _facts(self, product: str) -> tuple[str, str]:
-        """Return two Verilog conditions: a product is at most the largest product, and its bits below the shifted
-        word are 0.
+        """Return two Verilog conditions on the significand and exponent of a product.
+
+        The first condition says that the product fits into `longest` bits. The second condition says that all bits of
+        the product below the fixed-point word are 0.
         """
         net, of = f"multiply.{product}", self.products
         number = of.number(f"{net}_exponent")

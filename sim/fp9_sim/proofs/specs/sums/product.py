@@ -1,6 +1,7 @@
-"""Specification of products in parts. Tables give the significand, exponent and class of each operand code.
+"""Specification, as lemmas, of exact products: tables give the fields of each operand code.
 
-Significands are integers aligned as in their format. A subnormal number has the format's lowest exponent.
+The fields of an operand are sign, exponent, significand and class. A significand is an integer whose leading bit may be
+0. A subnormal operand has the lowest exponent of its format.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ STEPS = ("decode", "multiply")
 class Products:
     """The products of a unit. The circuit adds `bias` to the exponent of a product's first bit.
 
-    With `zeros`, the circuit has a net that marks zero products. Without this net, a zero product has the significand
-    0.
+    With `zeros`, the circuit has a net that marks each zero product. Without `zeros`, a zero product is recognised by a
+    significand of 0.
     """
 
     unit: Dot
@@ -43,13 +44,13 @@ class Products:
 
     @property
     def exponents(self) -> range:
-        """Return the range of biased exponents that products can have."""
+        """Return the range of biased exponents that the products of a unit can have."""
         sides = [set(_exponents(formats)) for formats in (self.unit.a, self.unit.b)]
         first = 1 + self.bias
         return range(sum(map(min, sides)) + first, sum(map(max, sides)) + first + 1)
 
     def number(self, net: str) -> str:
-        """Return an exponent net as a Verilog number. The number is signed if an exponent can be negative."""
+        """Return an exponent net as a Verilog number, which is signed if an exponent can be negative."""
         return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
 
     def zero(self, product: str) -> str:
@@ -64,15 +65,15 @@ class Products:
         return f"!({zero}) || {net}_significand == 0", f"{special} || {within}"
 
     def significand(self, product: str) -> str:
-        """Return a Verilog expression for a product's significand.
+        """Return a Verilog expression for a product's significand of `bits` bits.
 
-        If the last bits of all products are 0, they have no net. The expression then appends them.
+        The expression appends the last bits that have no net because they are 0 in all products.
         """
         net = f"multiply.{product}_significand"
         return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"
 
     def lemmas(self) -> Iterator[Lemma]:
-        """Yield a lemma for each lane."""
+        """Yield a lemma for each lane: the fields of the product follow from the operand codes."""
         lanes = zip(*(self.unit.lane_names(name) for name in ("a", "b", "product")), strict=True)
         for a, b, product in lanes:
             field = f"multiply.{product}"
@@ -110,7 +111,10 @@ def _exponents(formats: tuple[Format, ...]) -> Iterator[int]:
 
 
 def _exponent(fmt: Format, magnitude: Fraction) -> int:
-    """Return the exponent of a number's first bit. For an integer with an additional leading bit it is one larger."""
+    """Return the exponent of a number's first significand bit.
+
+    In an integer format, a magnitude with an additional leading bit has an exponent that is larger by one.
+    """
     leading = floor_log2(magnitude)
     aligned = alignment_exponent(fmt, leading)
     return max(aligned, leading) if isinstance(fmt, ScaledInteger) else aligned
@@ -118,7 +122,10 @@ def _exponent(fmt: Format, magnitude: Fraction) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _operand(name: str, select: str, formats: tuple[Format, ...]) -> tuple[str, ...]:
-    """Return Verilog that finds an operand's fields in a table. A subnormal number has its format's lowest exponent."""
+    """Return Verilog that looks up the fields of an operand code in a table.
+
+    A subnormal operand has the lowest exponent of its format.
+    """
     bits = significand_bits(formats)
     index = f"({select} >= {len(formats) - 1} ? {len(formats) - 1} : {select})" if len(formats) > 1 else "0"
     kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))

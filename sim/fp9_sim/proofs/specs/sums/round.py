@@ -1,6 +1,4 @@
-"""Specification of rounding. The specification converts the exact magnitude of a sum to a code, by the position of
-the leading bit.
-"""
+"""Specification of rounding: the exact magnitude of a sum is converted to a code and flags."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ DECIDED = {
     Rounding.RDN: "(guard || rest) && negative",
     Rounding.RTO: "(guard || rest) && !kept[0]",
 }
-"""Verilog conditions for rounding the magnitude up.
+"""Verilog conditions under which each rounding mode rounds the magnitude up.
 
 Sources: IEEE 754-2019, 4.3; for rounding to odd, Boldo and Melquiond 2008.
 """
@@ -28,9 +26,9 @@ Sources: IEEE 754-2019, 4.3; for rounding to odd, Boldo and Melquiond 2008.
 def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: str) -> tuple[str, ...]:
     """Return Verilog for the wires `finite` (the code of a finite sum), `inexact`, `tiny` and `over`.
 
-    The sum is `magnitude`, which has `width` bits, times 2^`place`. The code of zero is +0. `tiny` means that the
-    sum, rounded with an unbounded exponent, is below the normal numbers. The result format must have subnormal
-    numbers.
+    The exact sum is the integer `magnitude` of `width` bits, times 2^`place`. The code of a zero sum is +0. The wire
+    `tiny` is 1 if the sum, rounded with unbounded exponent, is below the normal range. The result format must have
+    subnormal numbers.
     """
     fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
     f, up = fmt.fraction_bits, DECIDED[engine.result.rounding]
@@ -56,9 +54,7 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
 
 
 def _cut_at(last: str, name: str, width: int, precision: int, up: str) -> tuple[str, ...]:
-    """Return Verilog for `upper`, the magnitude rounded to a multiple of 2^`last`. `name` is the prefix of all
-    wires.
-    """
+    """Return Verilog for `upper`, the magnitude rounded to a multiple of 2^`last`. All wire names start with `name`."""
     wide = width + precision
     names = ("kept", "guard", "rest")
     for word in names:

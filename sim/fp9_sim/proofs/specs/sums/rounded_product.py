@@ -1,7 +1,7 @@
-"""Specification of a multiplier: decode by table, multiply, round once.
+"""Specification of a multiplier: look up the operands in tables, multiply, round once.
 
-A case fixes the formats of both operands. Their significands have at most four bits, so a product in the result's
-normal range is exact. Only results below the normal range are rounded.
+A proof case fixes the formats of both operands. The significands of the operands have at most four bits, so a product
+in the normal range of the result format is exact. Only products below the normal range are rounded.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _ROUNDS_UP = {
 
 
 def product_cases(unit: Mul) -> Iterator[Case]:
-    """Yield a case for each pair of formats. The control has a wrong sign if both operands are negative."""
+    """Yield a proof case for each pair of operand formats.
+
+    In the control, the product of two negative operands is negative.
+    """
     if unit.result.precision < PRODUCT_BITS:
         raise ValueError(f"no proof is offered for products in {unit.result.name}; run fp9 sweep")
     widths = {port.name: port.width for port in unit.inputs}

@@ -1,6 +1,4 @@
-"""Proof of units with an accumulator or stages. These units are compared with a combinational unit on the same
-operands.
-"""
+"""Proof that a unit with an accumulator or stages equals a combinational unit."""
 
 from __future__ import annotations
 
@@ -11,19 +9,22 @@ from fp9_sim.proofs.miter import Case
 
 
 def step_of(unit: Dot) -> Dot:
-    """Return the combinational unit with which a unit is compared."""
+    """Return the combinational unit that computes one step of a unit with an accumulator or stages."""
     kind = Fma if unit.products == 1 else Dot
     fields = {name: getattr(unit, name) for name in ("a", "b", "engine", "flags", "bias_port", "scale", "block")}
     return kind(name=f"{unit.name}_step", **fields)
 
 
 def step_verilog(unit: Dot) -> str:
-    """Return the Verilog of `step_of(unit)`."""
+    """Return the Verilog of the combinational unit that computes one step of `unit`."""
     return fp9_rtl.verilog(step_of(unit))
 
 
 def step_cases(unit: Dot) -> tuple[Case, ...]:
-    """Return the only case. In its control, the accumulator loses its value or the addend is wrong."""
+    """Return the only proof case, which compares a unit with the combinational unit of its steps.
+
+    In the case's control, the accumulator loses its value on HOLD, or one bit of the addend is wrong.
+    """
     return (Case("every operation", {}, _same(unit, broken=False), _same(unit, broken=True)),)
 
 

@@ -1,11 +1,12 @@
-"""Specification of a multiply-add: decode by table, align everything in one wide integer, round once.
+"""Specification of a multiply-add: look up the operands, align in a wide integer, round once.
 
-A case fixes the formats of both operands, and whether magnitudes are added or subtracted. At a large distance, one
-term is only a sticky bit of the other. Such a distance is reduced to the smallest distance with this effect. Zeros,
-infinities and NaN have a separate case, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
+A proof case fixes the formats of both operands, and whether magnitudes are added or subtracted. If product and addend
+are far apart, the smaller of the two only affects the sticky bit. A larger distance between product and addend is
+therefore reduced to a limit without an effect on the result. Zeros, infinities and NaN have a separate proof case,
+which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
-The result is FP32, rounded to nearest even. A sum with an 8-bit product does not overflow. Below FP32's normal
-range it is exact.
+The result is FP32, rounded to nearest even. A sum of an 8-bit product and an FP32 addend does not overflow. Sums below
+the normal range of FP32 are exact.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ PRODUCT_BITS = 8
 
 
 def sum_cases(unit: Dot) -> Iterator[Case]:
-    """Yield three cases for each pair of formats: special operands, sums and differences. Each has a control."""
+    """Yield three proof cases for each pair of operand formats: special operands, sums and differences.
+
+    Each proof case of a multiply-add has a control.
+    """
     result = unit.engine.result.format
     assert isinstance(result, FixedFormat)
     widths = {port.name: port.width for port in unit.inputs}
@@ -62,7 +66,7 @@ def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
 
 
 def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: bool) -> str:
-    """Return the specification for zeros, infinities and NaN.
+    """Return the specification of a multiply-add for zeros, infinities and NaN.
 
     `broken` makes the sum of two zeros negative if either zero is negative.
     """
@@ -91,9 +95,10 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
 
 
 def _specification(a: Format, b: Format, result: FixedFormat, condition: str, broken: bool) -> str:
-    """Return the specification for finite operands: decode, add, round. `broken` rounds ties away.
+    """Return the specification of a multiply-add for finite nonzero operands: add exactly, then round.
 
-    The last bit of the wide sum lies below the product's last bit, by the largest distance that affects rounding.
+    The last bit of the wide integer lies so far below the product's last bit that a lower addend only affects the
+    sticky bit. `broken` rounds ties away from zero, for a control.
     """
     p, bits = result.fraction_bits, result.bits
     below, above = 2 * p + 4, PRODUCT_BITS + 4
@@ -134,7 +139,7 @@ def _specification(a: Format, b: Format, result: FixedFormat, condition: str, br
 
 @functools.lru_cache(maxsize=64)
 def operand_by_table(name: str, fmt: Format) -> tuple[str, ...]:
-    """Return Verilog that finds an operand's fields in a table."""
+    """Return Verilog that looks up the fields of an operand code in a table."""
     if significand_bits((fmt,)) > OPERAND_SIGNIFICAND_BITS:
         raise ValueError(f"no proof is offered for sums of {fmt.name} products; run fp9 sweep")
     rows = [decoded(fmt, code, OPERAND_SIGNIFICAND_BITS) for code in range(1 << fmt.bits)]

@@ -1,13 +1,13 @@
-"""Specification of a sum of many terms, as lemmas about carry-save adders, a final addition, magnitude and sign.
+"""Specification, as lemmas, of a sum of many terms by a tree of carry-save adders.
 
-Terms are in ones' complement, so each term equals its number modulo 2^width - 1. A carry-save adder
-replaces three numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves this for any
-three numbers. The last two numbers therefore have the sum of all terms, in any order. This conclusion is
-an argument on paper. No solver adds all terms.
+The terms are in ones' complement, so each term equals its number modulo 2^width - 1. A carry-save adder replaces three
+numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves the preservation of the sum for any three
+numbers. The last two numbers of an adder tree therefore have the sum of all terms. The conclusion about the whole adder
+tree is an argument on paper, and no solver adds all terms.
 
-Another lemma shows that the final addition gives magnitude and sign, if the sum is below half the modulus.
-The last lemma compares the circuit's adders with the same adders in the specification. ABC proves them
-equal one by one.
+Another lemma shows that the final addition gives magnitude and sign, if the sum is below half the modulus. The last
+lemma compares the circuit's adders with the same adders in the specification. ABC proves pairs of adders equal one
+after the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _CARRIES = "x & y | z & (x | y)"
 def tree_lemmas(steps: tuple[str, ...], terms: Mapping[str, str], bits: int, inf: str, minus: str) -> Iterator[Lemma]:
     """Yield the lemmas about the nets `add.sum`, which has `bits` bits, and `add.sign`.
 
-    `terms` maps the net of each term to the net of its sign. If the condition `inf` holds, the sign is `minus`.
+    `terms` maps the net of each term to the net of the term's sign. If the Verilog condition `inf` holds, the sign of
+    the sum is `minus`.
     """
     width = bits + 1
     found = f"whole[{width - 1}:0] + whole[{width}]"

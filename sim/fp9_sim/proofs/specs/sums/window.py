@@ -1,9 +1,9 @@
-"""Specification of dot products in a window, as lemmas about products, alignment, sum and rounding.
+"""Specification, as lemmas, of dot products that are summed in a window of limited width.
 
-Tables of the formats' exact values give the products. The window starts at the largest exponent of all nonzero
-terms, as the accumulator model states. Every term loses its bits below the window. The remaining terms are
-integers. The integers are added exactly, for any number of terms, and the sum is rounded once. The first part
-separates special operands.
+Tables of exact operand values give the products. The window starts at the largest exponent of all nonzero terms, as the
+accumulator model states. Every term loses its bits below the window. The truncated terms are integers, which are added
+exactly for any number of terms. The sum of the truncated terms is rounded once. The first lemmas treat NaN, infinities
+and zeros.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _NO_NUMBER = "!align.invalid || align.nan"
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit.
+    """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas cover a window of all terms, truncated toward zero and without scales. The window must hold all bits
-    that rounding reads. No pipeline register may lie within a step.
+    The lemmas need a window of all terms that truncates toward zero, without scales. The window must hold all bits that
+    rounding reads. No pipeline register may lie within a computation step.
     """
     engine = unit.engine
     plain = (
@@ -57,7 +57,7 @@ def is_offered(unit: Dot) -> bool:
     )
     flags = (engine.result.flush, engine.result.flush_addend, engine.nan.zero_bypass, unit.bias_port, unit.gate_zeros)
     kinds = engine.result.format.subnormals and engine.result.format.inf_code(False) is not None
-    # With one stage more a register stands within the products' steps.
+    # With one more stage, a pipeline register would lie within the product steps.
     whole = unit.stages <= 2 if unit.has_state else not unit.stages
     known = engine.result.rounding in DECIDED and not has_integers(unit)
     filled = engine.window.width is None or _sum_bits(unit) >= engine.result.format.precision + EXTRA_BITS
@@ -65,12 +65,12 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
-    """Return the lemmas in the order of the steps."""
+    """Return the lemmas in the order of the circuit's computation steps."""
     return (*entering(unit), *_products(unit).lemmas(), *_aligned(unit), *_added(unit), _rounded(unit))
 
 
 def passed(unit: Dot) -> dict[str, str]:
-    """Return the nets that may bypass a step. The result maps each net to the net that replaces it."""
+    """Return a mapping from each net that the circuit may omit to the net that replaces the omitted net."""
     signs = {f"align.{name}_sign": f"multiply.{name}_sign" for name in unit.lane_names("product")}
     return {**signs, "align.addend_sign": f"{_addend(unit)}[{unit.engine.addend_format.bits - 1}]"}
 
@@ -84,7 +84,7 @@ def _addend(unit: Dot) -> str:
 
 
 def entering(unit: Dot) -> Iterator[Lemma]:
-    """Yield the lemma about the addend in an accumulator's step."""
+    """Yield the lemma about the addend of an accumulator operation: port `c` or the accumulator."""
     if unit.has_state:
         loads, net = f"op == {int(MacOp.LOAD)}", _addend(unit)
         says = f"!({loads} || op == {int(MacOp.ACCUMULATE)}) || {net} == ({loads} ? c : {ACCUMULATOR})"
@@ -146,10 +146,10 @@ def _is_below(unit: Dot) -> str:
 
 
 def _hangs(unit: Dot, nothing: str) -> str:
-    """Return a Verilog condition: the window's exponent is at least the smallest exponent of an addend.
+    """Return a Verilog condition: the window's exponent is at least the smallest exponent that a term can have.
 
-    Without an addend, the limit comes from the smallest product or from the exponent of a zero. The condition is
-    true if `nothing` holds.
+    The smallest exponent belongs to an addend, to a product, or to a zero if the accumulator model gives zeros an
+    exponent. The condition is also true if the condition `nothing` holds.
     """
     without = max(_products(unit).exponents.start, _zero(unit))
     lowest = min(without, _LOWEST_ADDEND)
@@ -161,9 +161,10 @@ def _nothing_kept(unit: Dot) -> str:
 
 
 def _of_term(unit: Dot, term: str) -> str:
-    """Return a Verilog condition on an aligned term.
+    """Return a Verilog condition on a term that is aligned in the window.
 
-    The first bit of the addend is 0. If the window is too high to contain a product, every product is 0.
+    For the addend, the condition says that its first bit in the window is 0. For a product, the condition says that the
+    product is 0 if the window lies too high to contain a product.
     """
     if term == "addend":
         return f"{_SPECIAL} || !align.addend[{_window_bits(unit) - 1}]"
@@ -171,7 +172,7 @@ def _of_term(unit: Dot, term: str) -> str:
 
 
 def _of_sum(unit: Dot) -> str:
-    """Return a Verilog condition: if no product fits into the window, the sum is no wider than the addend."""
+    """Return a Verilog condition: if the window is too high to hold a product, the sum is no wider than the addend."""
     return f"{_SPECIAL} || {_is_below(unit)} || add.sum >> {_window_bits(unit) - 1} == 0"
 
 
@@ -203,7 +204,7 @@ def _any(unit: Dot, kind: str) -> str:
 def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
     """Yield Verilog for the largest exponent of the nonzero terms.
 
-    If the accumulator model gives an exponent to zeros, this exponent is included.
+    If the accumulator model gives an exponent to zeros, the exponent of each zero term is included.
     """
     yield f"  wire nothing = {' && '.join(f'{term}_zero' for term in terms)};"
     before = f"{_NONE}"
@@ -220,9 +221,9 @@ def _zero(unit: Dot) -> int:
 
 
 def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
-    """Yield Verilog that truncates a term to the window. One wire says whether bits were lost."""
+    """Yield Verilog that truncates a term to the window. The wire `lost` says whether the term lost bits."""
     bits = _window_bits(unit)
-    # Products have one place above that of their exponent, the addend has none.
+    # A product has one bit above the weight of its exponent. The addend has no such bit.
     value = f"{{1'b0, {term}_value}}" if term == "addend" else f"{term}_value"
     wide = max(bits, unit.engine.addend_format.precision + 1, _products(unit).bits)
     above = wide - (unit.engine.addend_format.precision + 1 if term == "addend" else _products(unit).bits)
@@ -271,7 +272,10 @@ def _added(unit: Dot) -> Iterator[Lemma]:
 
 
 def _added_plainly(unit: Dot, terms: tuple[str, ...]) -> Lemma:
-    """Return the lemma about adding the terms one by one. Decision diagrams decide it."""
+    """Return the lemma that the circuit's sum equals the sum of the terms, added one after the other.
+
+    Decision diagrams decide the lemma about the sum.
+    """
     bits, window = _sum_bits(unit) + 2, _window_bits(unit)
     lines, before = [], f"{bits}'d0"
     for term in terms:
@@ -317,7 +321,7 @@ def _rounded(unit: Dot) -> Lemma:
 
 
 def after(bits: int) -> dict[str, str]:
-    """Return the conditions that are true for an accumulator's result and flags after each operation."""
+    """Return the Verilog conditions on an accumulator's result and flags after an operation."""
     adds = f"op == {int(MacOp.ACCUMULATE)} || op == {int(MacOp.LOAD)}"
     kept = f"op == {int(MacOp.HOLD)} ? {ACCUMULATOR} : {bits}'d0"
     return {"result": f"result == ({adds} ? value : {kept})", "flags": f"flags == ({adds} ? raised : 0)"}
