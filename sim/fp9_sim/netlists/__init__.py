@@ -1,6 +1,6 @@
-"""Netlists: evaluation (`gates`), clocked simulation (`cells`), glitches (`timed`) and toggle counts (`toggles`).
+"""Netlists of gates: evaluation, clocked simulation, glitches, toggle counts and proofs.
 
-`graphs` builds, cuts and pairs circuits. `solvers` decides proof obligations about circuits.
+The package `graphs` builds, cuts and pairs circuits. The package `solvers` decides proof obligations about circuits.
 """
 
 __all__ = ["aiger", "cells", "gates", "graphs", "solvers", "timed", "toggles"]

@@ -1,6 +1,6 @@
 """Circuits as AIGER files: AND gates, inverters, registers with reset values, and port names.
 
-This module reads and writes the binary format of https://fmv.jku.at/aiger/FORMAT-20070427.pdf.
+AIGER's binary format is defined in https://fmv.jku.at/aiger/FORMAT-20070427.pdf.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fp9_rtl.components import build
 from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
 
-# A text multiplies in the width of the result, a circuit in those of the factors: narrowed, both become the same gates.
+# Verilog extends the operands of a product to the result's width, RTLIL does not. `wreduce` makes both equal.
 GRAPH = """\
 async2sync
 setundef -zero
@@ -36,7 +36,7 @@ write_aiger -symbols {file}
 def of_unit(unit: Unit) -> bytes:
     """Return a unit's circuit as a binary AIGER file with port names.
 
-    Raises ValueError for a specification without hardware.
+    Raises ValueError for a specification that has no hardware.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-aiger-") as name:
         folder = Path(name)
@@ -49,9 +49,9 @@ def of_unit(unit: Unit) -> bytes:
 class Aiger:
     """An AIGER circuit. A literal is twice a variable, plus 1 for its inverse. Variable 0 is the constant 0.
 
-    Variables are numbered in the order inputs, registers, ANDs. `following` holds one literal for each register:
-    its next value. `initial` holds the reset values. `names` holds lines that name inputs (`i0 a[0]`), registers
-    and outputs.
+    Variables are numbered in the order inputs, registers, AND gates. `following` holds the literal of each register's
+    next value. `initial` holds the reset values of the registers. `names` holds AIGER symbol lines such as `i0 a[0]`,
+    which name inputs, registers and outputs.
     """
 
     inputs: int
@@ -63,7 +63,7 @@ class Aiger:
 
     @classmethod
     def read(cls, data: bytes) -> Aiger:
-        """Parse a binary file. Raises ValueError for other data."""
+        """Return the circuit in a binary AIGER file. Raises ValueError for data in another format."""
         head, _, rest = data.partition(b"\n")
         words = head.split()
         if len(words) < 6 or words[0] != b"aig":
@@ -81,16 +81,16 @@ class Aiger:
 
     @property
     def first(self) -> int:
-        """Return the variable of the first AND."""
+        """Return the variable of the first AND gate."""
         return self.inputs + len(self.following) + 1
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """Return the names of inputs and outputs in order."""
+        """Return the symbol lines of the input and output ports, in order."""
         return tuple(name for name in self.names if name[0] in "io")
 
     def inverted(self, place: int) -> Aiger:
-        """Return a copy of the circuit in which the AND with index `place` is inverted."""
+        """Return a copy of the circuit in which the output of the AND gate with index `place` is inverted."""
         variable = self.first + place
 
         def changed(literal: int) -> int:
@@ -101,7 +101,7 @@ class Aiger:
         return replace(self, following=following, outputs=outputs, ands=pairs)
 
     def to_bytes(self) -> bytes:
-        """Return the circuit as a binary file."""
+        """Return the circuit as a binary AIGER file."""
         highest = self.first + len(self.ands) - 1
         counts = (highest, self.inputs, len(self.following), len(self.outputs), len(self.ands))
         lines = [f"aig {' '.join(map(str, counts))}"]
@@ -135,7 +135,7 @@ def _decoded(data: bytes, first: int, count: int) -> tuple[tuple[tuple[int, int]
 
 
 def _number(value: int) -> bytes:
-    """Encode a number as bytes with seven bits each, lowest bits first."""
+    """Return a number as bytes of seven bits each, lowest bits first. The top bit marks bytes that are not last."""
     return bytes(_groups(value))
 
 

@@ -1,6 +1,6 @@
 """Numba kernels that simulate netlists of cells with up to six inputs, by clock cycle or by time step.
 
-All kernels are in one file, so that they share one Numba cache.
+All simulation kernels are in one file, so that they share one Numba cache.
 """
 
 from __future__ import annotations
@@ -10,12 +10,16 @@ import numpy as np
 from fp9.kernels import kernel
 
 STEPS = 1 << 14
-"""Largest number of simulated time steps. Every circuit settles earlier."""
+"""Largest number of simulated time steps between two clock edges. Circuits settle in fewer steps."""
 
 
 @kernel
 def run(logic, registers, history):
-    """Compute the values of all nets in every clock cycle. Registers start at 0."""
+    """Compute the values of all nets in every clock cycle, in place. Registers start at 0.
+
+    `history` has shape (clocks, nets, words). The rows of `logic` and `registers` are as `CellNetlist.rows` returns
+    them.
+    """
     leaves = np.zeros(64, dtype=np.uint64)
     for clock in range(history.shape[0]):
         for w in range(history.shape[2]):
@@ -29,8 +33,9 @@ def run(logic, registers, history):
 
 @kernel
 def _value(row, values, leaves):
-    """Evaluate a truth table for the values of the input nets. Each input value selects one half of the remaining
-    table.
+    """Return the output of a cell from its truth table and the values of its input nets.
+
+    The value of each input selects one half of the remaining truth table.
     """
     table, inputs = row[0], np.int64(row[1])
     size = 1 << inputs
@@ -46,7 +51,10 @@ def _value(row, values, leaves):
 
 @kernel
 def settle(rows, delays, values, counts):
-    """Simulate time steps until no net changes. Return False if the netlist does not settle."""
+    """Simulate time steps until no net changes, and count the changes of every net in `counts`.
+
+    Return False if the netlist does not settle within `STEPS` time steps.
+    """
     deepest = delays.max()
     differed = np.zeros((rows.shape[0], deepest), dtype=np.uint64)
     fired = np.zeros(rows.shape[0], dtype=np.uint64)

@@ -1,6 +1,7 @@
-"""Netlists of cells with up to six inputs. The simulation gives the value of every net in each clock cycle.
+"""Netlists of standard cells with up to six inputs, and their simulation by clock cycle.
 
-A 64-bit word holds 64 independent sequences. Values are settled values, without glitches.
+The simulation returns the value of every net in each clock cycle. Values are settled values, without glitches. A 64-bit
+word holds the values of a net in 64 independent input sequences.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from fp9_sim.netlists.cell_kernels import run
 from fp9_sim.netlists.gates import REGISTER, WORD, bit_planes
 
 History = NDArray[np.uint64]
-"""Settled values of nets, shape (clocks, nets, words). Each bit of a word belongs to one sequence."""
+"""Settled values of nets, shape (clocks, nets, words). Each bit of a word belongs to one input sequence."""
 
 _CONTROL = {"in_valid": True, "out_ready": True, "enable": True}
 """Constant values of handshake inputs: operations are always valid, results are always taken, the clock is enabled."""
@@ -63,10 +64,10 @@ class Placed:
 
 @dataclass(frozen=True)
 class CellNetlist:
-    """Cells in the order of evaluation. Net 0 is constant 0, net 1 is constant 1.
+    """A netlist of cells in the order of evaluation. Net 0 is constant 0, net 1 is constant 1.
 
-    `inputs` and `outputs` map each port to its nets, least significant bit first. Nets with numbers from
-    `bits_from` on are the stored bits of registers.
+    `inputs` and `outputs` map each port to its nets, least significant bit first. Nets with the number `bits_from` or a
+    larger number are the stored bits of registers.
     """
 
     cells: tuple[Placed, ...]
@@ -77,9 +78,9 @@ class CellNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any], find: Callable[[str], Cell]) -> CellNetlist:
-        """Read the netlist of a module from Yosys JSON. `find` returns a cell by its type.
+        """Return the netlist of a module in Yosys JSON. `find` returns a cell by the name of its type.
 
-        Raises ValueError for a combinational loop, and the errors of `find`.
+        Raises ValueError for a combinational loop, and passes on the errors of `find`.
         """
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
@@ -100,11 +101,10 @@ class CellNetlist:
         return cls((*held, *logic), ports["input"], ports["output"], len(numbers) + len(held), len(numbers))
 
     def run(self, operations: Mapping[str, NDArray[Any]]) -> History:
-        """Simulate sequences of operations from reset and return the values of all nets in every clock cycle.
+        """Return the values of all nets in every clock cycle for sequences of operations from reset.
 
-        `operations` maps each data port to an array of shape (clocks, sequences). The number of sequences is a
-        multiple of
-        64. Reset is active in the first clock cycle.
+        `operations` maps each data port to an array of shape (clocks, sequences). The number of sequences must be a
+        multiple of 64. Reset is active in the first clock cycle.
         """
         clocks, sequences = next(iter(operations.values())).shape
         history = np.zeros((clocks, self.nets, sequences // WORD), dtype=np.uint64)
@@ -122,8 +122,10 @@ class CellNetlist:
         return history
 
     def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return two arrays for the kernels. The first has a row for each cell output, the second a row for each
-        register. A row holds the truth table, the number of inputs, the output net and the input nets.
+        """Return two arrays for the simulation kernels: a row for each cell output, and a row for each register.
+
+        A row holds the truth table of a cell output or register, the number of inputs, the output net and the input
+        nets.
         """
         logic: list[tuple[int, ...]] = []
         registers: list[tuple[int, ...]] = []
@@ -138,7 +140,7 @@ class CellNetlist:
 
 
 def toggles(history: History, first: int) -> NDArray[np.int64]:
-    """Count how often each net changes between consecutive clock cycles, starting at clock `first`."""
+    """Return how often each net changes between consecutive clock cycles, counted from clock `first` on."""
     changed: NDArray[np.int64] = np.bitwise_count(history[first:] ^ history[first - 1 : -1]).sum(
         axis=(0, 2), dtype=np.int64
     )

@@ -1,8 +1,7 @@
-"""Netlists of two-input gates and registers. A 64-bit word evaluates 64 operations or 64 faulty circuits at
-once.
+"""Netlists of two-input gates and registers, evaluated in 64-bit words.
 
-Without registers, a word holds 64 independent operations. With registers, one operation enters at each
-clock. A word then holds 64 circuits, which differ in the value of one input.
+In a netlist without registers, a word holds a net's values in 64 independent operations. In a netlist with registers,
+one operation enters in each clock cycle. A word then holds a net's values in 64 circuits, which differ in one input.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ Planes = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class GateNetlist:
-    """Gates in the order of evaluation. Net 0 is constant 0, net 1 is constant 1.
+    """A netlist of gates in the order of evaluation. Net 0 is constant 0, net 1 is constant 1.
 
-    `gates` has rows (opcode, A, B, S, Y). `registers` has rows (D, Q); every register takes D at every clock.
+    `gates` has rows (opcode, A, B, S, Y). `registers` has rows (D, Q), and every register loads D in every clock cycle.
     `inputs` and `outputs` map each port to its nets, least significant bit first.
     """
 
@@ -58,7 +57,9 @@ class GateNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any]) -> GateNetlist:
-        """Read the netlist of a module from Yosys JSON. Raises ValueError for a cell that is no simple gate."""
+        """Return the netlist of a module in Yosys JSON. Raises ValueError for cells other than simple gates and
+        registers.
+        """
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
         def net(bit: int | str) -> int:
@@ -86,10 +87,10 @@ class GateNetlist:
     def mismatches(
         self, inputs: Mapping[str, Planes], expected: Mapping[str, Planes], care: Mapping[str, Planes], count: int
     ) -> int:
-        """Return the index of the first of `count` operations with a wrong output, or -1 if all are right.
+        """Return the index of the first of `count` operations with a wrong output, or -1 if all outputs are right.
 
-        A 0 in `care` marks a don't-care bit. The netlist must have no registers. All arrays hold bit planes of
-        operations.
+        A 0 in `care` marks an output bit that is not compared. All arrays hold bit planes of operations. The netlist
+        must have no registers.
         """
         words = (count + WORD - 1) // WORD
         for start in range(0, words, _BLOCK):
@@ -116,11 +117,11 @@ class GateNetlist:
         care: Mapping[str, NDArray[np.bool_]],
         latency: int,
     ) -> NDArray[np.bool_]:
-        """Run operations from reset, one a clock. Return a mask of the circuits that give a wrong output.
+        """Return a mask of the circuits that give a wrong output for a sequence of operations from reset.
 
-        `circuits` holds bit planes of the inputs in which the circuits differ. The other inputs, the expected
-        outputs
-        and their masks are columns of operations. A result comes `latency` clocks after its operation.
+        One operation enters in each clock cycle, and its result leaves `latency` clock cycles later. `circuits` holds
+        bit planes of the inputs that select the circuits. `inputs`, `expected` and `care` hold a value for each
+        operation: other inputs, expected outputs, and whether an output is compared.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)
@@ -143,7 +144,10 @@ class GateNetlist:
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Sort gates so that every net is driven before it is read. Raises ValueError for a combinational loop."""
+    """Return gates in an order in which every net is driven before it is read.
+
+    Raises ValueError for a combinational loop of gates.
+    """
     driver = {row[4]: i for i, row in enumerate(rows)}
     done: set[int] = set()
     order: list[int] = []
@@ -172,7 +176,7 @@ def _sources(row: Row, driver: Mapping[int, int]) -> Iterator[int]:
 
 @kernel
 def evaluate(gates, values):
-    """Compute all nets from the inputs, in place. `values` has shape (nets, words)."""
+    """Compute the values of all nets from the inputs, in place. `values` has shape (nets, words)."""
     for i in range(gates.shape[0]):
         opcode, a, b, s, y = gates[i]
         flip = np.uint64(0xFFFFFFFFFFFFFFFF) if opcode & INVERTED else np.uint64(0)
@@ -192,9 +196,9 @@ def evaluate(gates, values):
 
 
 def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
-    """Return a column of shape (n,) as bit planes of shape (width, words). Operation i is bit i % 64 of word i // 64.
+    """Return a column of shape (n,) as bit planes of shape (width, words).
 
-    Unused bits are 0.
+    The value of operation i is in bit i % 64 of word i // 64. Unused bits are 0.
     """
     count = len(column)
     bits = np.zeros((width, (count + WORD - 1) // WORD * WORD), dtype=np.uint8)
@@ -206,9 +210,9 @@ def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
 
 @kernel
 def _clocked(gates, registers, values, into, given, out, wanted, matters, latency):
-    """Return a mask of the circuits whose outputs are wrong in some clock.
+    """Return a mask of the circuits whose outputs are wrong in at least one clock cycle.
 
-    The last operation repeats until all results are out.
+    The last operation is repeated until the results of all operations have left the pipeline.
     """
     wrong = np.zeros(values.shape[1], dtype=np.uint64)
     ones = np.uint64(0xFFFFFFFFFFFFFFFF)

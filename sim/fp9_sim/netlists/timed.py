@@ -1,7 +1,7 @@
 """Simulation of glitches: changes of nets between the settled values of two clock cycles.
 
-Time advances in steps, and each cell has a delay. The 64 sequences in a word are simulated in parallel. A cell's
-output changes when its new value has lasted for the cell's delay. Shorter pulses are suppressed.
+Time advances in steps, and each cell has a delay in steps. A cell's output changes when its new value has lasted for
+the cell's delay. Shorter pulses are suppressed. The 64 input sequences in a word are simulated in parallel.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from fp9_sim.netlists.cells import CellNetlist, History
 def changes(
     netlist: CellNetlist, history: History, clocks: NDArray[np.int64], delays: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count how often every net changes in the given clock cycles of a history, including glitches.
+    """Return how often every net changes in the given clock cycles of a history, including glitches.
 
-    `delays` holds the delay of each net in steps, at least 1. Raises ValueError if a circuit does not settle.
+    `delays` holds the delay of each net in time steps, at least 1. Raises ValueError if the netlist does not settle.
     """
     rows, _ = netlist.rows()
     counts = np.zeros(netlist.nets, dtype=np.int64)

@@ -1,10 +1,9 @@
-"""Toggle counts of a unit's nets, with and without zero-operand gating. The fraction of zero operands is
-given.
+"""Toggle counts of a unit's nets, with and without zero-operand gating.
 
-Every submodule is mapped to two-input gates separately, so that each net belongs to one submodule. A net
-toggles if its settled value differs from the previous clock cycle. Glitches, wires, loads and the clock
-are not counted, so toggle counts do not give power. They show which submodules are active, and compare two
-netlists of one unit.
+Toggle counts depend on the fraction of zero operands. Every submodule is mapped to two-input gates separately, so that
+each net belongs to one submodule. A net toggles if its settled value differs from the previous clock cycle. Toggle
+counts are no estimate of power, because they ignore glitches, wires, loads and the clock. Toggle counts show which
+submodules are active, and compare two netlists of one unit.
 """
 
 from __future__ import annotations
@@ -57,8 +56,7 @@ write_json gates.json
 
 @dataclass(frozen=True)
 class Toggles:
-    """The mean number of toggles in one operation, by submodule, and the netlist's numbers of gates and
-    flip-flops.
+    """The mean number of toggles per operation in each submodule, and the numbers of gates and flip-flops.
 
     `zeros` is the fraction of products with a zero operand.
     """
@@ -73,17 +71,17 @@ class Toggles:
 
     @property
     def total(self) -> float:
-        """Return the number of toggles in one operation, over the whole unit."""
+        """Return the mean number of toggles per operation in the whole unit."""
         return sum(self.by_submodule.values())
 
 
 def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> tuple[Toggles, Toggles]:
-    """Count a unit's toggles without and with `gate_zeros`, for the same seeded operations.
+    """Return a unit's toggle counts without and with `gate_zeros`, for the same seeded operations.
 
-    A product is zero with probability `zeros`: one of its operands, chosen at random, is +0. All other
-    operands are random finite codes. The addend of a unit without an accumulator is also a random finite code.
-    Each port uses the first format that the unit offers. A `mac` accumulates. Raises ValueError for a unit
-    without the option, for `zeros` outside 0..1, or for a count below 1.
+    A product is zero with probability `zeros`: one of its two operands, chosen at random, is +0. All other operands are
+    random finite codes. The addend of a unit without an accumulator is also a random finite code. Each port uses the
+    first format that the unit offers. A `mac` unit performs ACCUMULATE. Raises ValueError for a unit without
+    zero-operand gating, for `zeros` outside 0..1, or for a count below 1.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -115,7 +113,7 @@ def _operations(unit: Dot, zeros: float, clocks: int, rng: np.random.Generator) 
 
 
 def _finite(port: Port, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Return random finite codes of the port's first format, or 0 for a port without a format."""
+    """Return random finite codes of a port's first format, or 0 for a port without a format."""
     if not port.formats:
         return np.zeros(shape, dtype=np.uint64)
     fmt = port.formats[0]

@@ -1,4 +1,4 @@
-"""A graph of two-input ANDs with structural hashing. The graph can be written as Verilog."""
+"""A graph of two-input AND gates with structural hashing, which can be written as Verilog."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from fp9_sim.netlists.gates import AND, INVERTED, MUX, NOT, OR, XOR, Row
 
 Literal = int
-"""Twice the number of a node, plus 1 for its inverse. The literals 0 and 1 are the constants."""
+"""Twice the number of a node, plus 1 for the node's inverse. The literals 0 and 1 are the constants."""
 
 
 class AndGraph:
-    """A graph in which a node is a named input or an AND of two literals. Equal ANDs share one node."""
+    """A graph in which a node is a named input or an AND of two literals. Equal AND nodes are stored once."""
 
     def __init__(self) -> None:
         self._names = ["1'b0"]
@@ -19,12 +19,12 @@ class AndGraph:
         self._known: dict[tuple[Literal, Literal], Literal] = {}
 
     def input(self, name: str) -> Literal:
-        """Add an input and return its literal."""
+        """Add a named input to the graph and return its literal."""
         self._names.append(name)
         return 2 * (len(self._names) - 1)
 
     def both(self, a: Literal, b: Literal) -> Literal:
-        """Return a AND b. An existing node is reused."""
+        """Return the literal of a AND b. An existing node is reused."""
         a, b = min(a, b), max(a, b)
         if a == 0 or a ^ b == 1:
             return 0
@@ -36,15 +36,15 @@ class AndGraph:
         return self._known[a, b]
 
     def either(self, a: Literal, b: Literal) -> Literal:
-        """Return a OR b."""
+        """Return the literal of a OR b."""
         return self.both(a ^ 1, b ^ 1) ^ 1
 
     def choose(self, select: Literal, one: Literal, zero: Literal) -> Literal:
-        """Return `one` if `select` is 1, else `zero`."""
+        """Return a literal that equals `one` if `select` is 1, and equals `zero` otherwise."""
         return one if one == zero else self.either(self.both(select, one), self.both(select ^ 1, zero))
 
     def differ(self, a: Literal, b: Literal) -> Literal:
-        """Return a XOR b."""
+        """Return the literal of a XOR b."""
         return self.choose(a, b ^ 1, b)
 
     def gate(self, row: Row, value: Mapping[int, Literal]) -> Literal:
@@ -69,13 +69,13 @@ class AndGraph:
         return ("~" if literal & 1 else "") + self._names[literal // 2]
 
     def operands(self) -> dict[int, tuple[int, ...]]:
-        """Return for every AND its two operand nodes."""
+        """Return the two operand nodes of every AND node."""
         return {node: (a // 2, b // 2) for node, (a, b) in self._operands.items()}
 
     def cone(self, literal: Literal, free: Collection[int] = ()) -> Iterator[str]:
-        """Yield the Verilog of every AND in a literal's cone, operands first.
+        """Yield a line of Verilog for every AND node in a literal's cone, operands first.
 
-        The cone stops at the nodes in `free`, which are left out.
+        The cone stops at the nodes in `free`, which are omitted.
         """
         for node in sorted(self.reached(literal, free) & self._operands.keys()):
             a, b = self._operands[node]
@@ -86,17 +86,17 @@ class AndGraph:
         return [node for node in range(1, len(self._names)) if node not in self._operands]
 
     def literals(self, node: int) -> tuple[Literal, Literal]:
-        """Return the two operand literals of an AND."""
+        """Return the two operand literals of an AND node."""
         return self._operands[node]
 
     def inputs_of(self, literal: Literal) -> set[int]:
-        """Return the input nodes that a literal depends on."""
+        """Return the input nodes on which a literal depends."""
         return self.reached(literal) - self._operands.keys() - {0}
 
     def reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:
         """Return the nodes in a literal's cone, including the literal's node.
 
-        The cone stops at the nodes in `free`, which are left out.
+        The cone stops at the nodes in `free`, which are omitted.
         """
         reached, stack = set(), [literal // 2]
         while stack:

@@ -1,7 +1,7 @@
-"""Extraction of the gates between the steps of a circuit into two modules.
+"""Extraction of gates outside a circuit's step modules into two new modules.
 
-The module ENTER holds the gates before the steps, and LEAVE holds the gates that drive the outputs. A circuit
-with gates outside its steps, such as an accumulator's input selection, then becomes a chain of modules.
+The module ENTER holds the gates before the steps, and the module LEAVE holds the gates that drive the outputs. A
+circuit with gates outside its steps, such as an accumulator's input selection, then becomes a chain of modules.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 ENTER, LEAVE = "enter", "leave"
-"""Names of the two modules. An output of ENTER has the name of the step's pin that reads it."""
+"""Names of the two new modules. An output of ENTER has the name of the step's pin that reads it."""
 
 _Cells = Mapping[str, dict[str, Any]]
 
 
 def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
-    """Move the gates of module `name` into the modules ENTER and LEAVE. `modules` is a Yosys design as JSON.
+    """Move the gates of module `name` in a Yosys JSON design into the modules ENTER and LEAVE.
 
     Raises ValueError if gates drive only some bits of a step's input.
     """
@@ -35,7 +35,7 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
             modules[group] = _module(gates, driver, given)
             ports = {port: content["bits"] for port, content in modules[group]["ports"].items()}
             steps[f"u_{group}"] = {"type": group, "parameters": {}, "attributes": {}, "connections": ports}
-    # Outputs may be constants or nets that others drive: behind their module they are nets of their own.
+    # An output may be a constant or another module's net. The outputs of LEAVE are therefore new nets.
     free = 1 + max(bit for cell in top["cells"].values() for bit in nets_of(cell, "input", "output"))
     for port, bits in shown.items():
         top["ports"][port]["bits"] = list(range(free, free + len(bits)))
@@ -48,8 +48,9 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
 def _read(
     name: str, modules: Mapping[str, dict[str, Any]], steps: Iterable[dict[str, Any]], driven: Set[Any]
 ) -> dict[str, list[Any]]:
-    """Return the nets that gates drive and steps read. If several pins read the same nets, the key is the widest
-    pin's name.
+    """Return the nets that gates drive and step modules read, by the name of a pin.
+
+    If several pins read the same nets, the name is that of the widest pin.
     """
     pins = [
         (pin, cell["connections"].get(pin, []))
@@ -69,9 +70,9 @@ def _read(
 
 
 def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return a module with the gates that drive the nets `given`. These nets are the module's outputs.
+    """Return a module with the gates that drive the nets `given`, which become the module's outputs.
 
-    Everything that the gates read becomes the input `i`.
+    The nets that enter the gates become the module's input `i`.
     """
     cells: dict[str, dict[str, Any]] = {}
     reads: dict[Any, None] = {}
@@ -90,6 +91,6 @@ def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[A
 
 
 def nets_of(cell: Mapping[str, Any], *directions: str) -> list[int]:
-    """Return the nets at a cell's pins with these directions. Constants are left out."""
+    """Return the nets at a cell's pins with the given directions, without constants."""
     pins: Iterable[tuple[str, list[Any]]] = cell["connections"].items()
     return [b for pin, bits in pins if cell["port_directions"][pin] in directions for b in bits if isinstance(b, int)]

@@ -1,8 +1,8 @@
 """The circuit for mutation testing: a unit's Verilog without its handshake.
 
-For a unit without state, the circuit is the function of the unit's data ports. A unit with state keeps its
-registers and takes one operation a clock. Inputs are always valid, results are always taken, and reset is
-inactive.
+The circuit of a unit without state is the combinational function of the data ports. The circuit of a unit with state
+keeps its registers and takes one operation in each clock cycle. Inputs are always valid, results are always taken, and
+reset is inactive.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists.graphs.function import function
 from fp9_sim.netlists.graphs.tied import tied
 
-# Without their values at reset, registers of the handshake that take a constant are that constant.
+# Without reset values, Yosys replaces handshake registers that always load a constant by the constant.
 _FLATTEN = """\
 read_verilog unit.v tied.v
 hierarchy -check -top tied
@@ -32,16 +32,20 @@ write_verilog -noattr circuit.v
 
 
 def keeps_registers(unit: Unit) -> bool:
-    """Return whether the circuit keeps its registers.
+    """Return whether the circuit for mutation testing keeps the unit's registers.
 
-    Registers are kept if an operation depends on earlier operations, or if operand gating holds earlier operands.
+    The circuit keeps its registers if an operation depends on earlier operations, or if operand gating holds earlier
+    operands.
     """
     return unit.has_state or holds(unit)
 
 
 @functools.lru_cache(maxsize=16)
 def circuit(unit: Unit, verilog: str) -> str:
-    """Return the circuit as Verilog, with the unit's name and data ports. A circuit with registers also has `clk`."""
+    """Return the circuit for mutation testing as Verilog, with the unit's name and data ports.
+
+    A circuit with registers also has the port `clk`.
+    """
     if not keeps_registers(unit):
         return function(unit, verilog)
     with tempfile.TemporaryDirectory(prefix="fp9-circuit-") as name:

@@ -1,7 +1,7 @@
-"""Minimum cuts of a circuit: the smallest set of nodes through which all paths from the inputs to an output lead.
+"""Minimum cuts of a circuit: the fewest nodes through which all paths from the inputs lead.
 
-A claim that holds for any values at the cut also holds for the circuit. The logic before the cut can then be
-ignored.
+A claim that holds for arbitrary values at a cut also holds for the circuit. A proof can then ignore the logic before
+the cut.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Set
 
 Operands = Mapping[int, tuple[int, ...]]
-"""For every node that is not an input, its operand nodes."""
+"""The operand nodes of every node that is not an input."""
 
 _Residual = dict[int, dict[int, int]]
 _UNLIMITED = 1 << 30
@@ -18,8 +18,9 @@ _FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
-    """Return the level of each node that the root depends on. A level is the length of the longest path from
-    an input.
+    """Return the level of each node on which the node `root` depends.
+
+    The level of a node is the length of the longest path from an input to the node.
     """
     found: dict[int, int] = {}
     stack = [root]
@@ -36,10 +37,10 @@ def levels(operands: Operands, root: int) -> dict[int, int]:
 
 
 def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int] | None:
-    """Return the minimum cut between inputs and root, or None if it has more than `most` nodes.
+    """Return a minimum cut between the inputs and `root`, or None if every cut has more than `most` nodes.
 
-    The level of a cut node is at most `part` times the root's level. If there are several minimum cuts, the one
-    nearest to the inputs is returned.
+    The level of each cut node is at most `part` times the level of `root`. Among several minimum cuts, the function
+    returns the cut that is nearest to the inputs.
     """
     level = levels(operands, root)
     highest = part * level[root]
@@ -47,9 +48,9 @@ def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int]
 
 
 def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
-    """Return the minimum cut between inputs and `ends`, in the half of the logic that is nearest to `ends`.
+    """Return a minimum cut between the inputs and `ends`, in the half of the logic that is nearest to `ends`.
 
-    If there are several minimum cuts, the one nearest to the inputs is returned.
+    Among several minimum cuts, the function returns the cut that is nearest to the inputs.
     """
     distance = dict.fromkeys(ends, 0)
     waiting = deque(ends)
@@ -65,10 +66,11 @@ def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
 
 
 def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], most: int) -> set[int] | None:
-    """Return the minimum cut that is nearest to the inputs, or None if it has more than `most` nodes.
+    """Return the minimum cut that is nearest to the inputs, or None if every cut has more than `most` nodes.
 
-    Nodes without a capacity count as inputs. The algorithm uses shortest augmenting paths (Edmonds and Karp 1972).
-    Node n has the entry vertex 2 n and the exit vertex 2 n + 1. _FIRST is the source, _LAST is the sink.
+    Nodes without a capacity count as inputs. The algorithm uses shortest augmenting paths (Edmonds and Karp 1972). Node
+    n has the entry vertex 2 n and the exit vertex 2 n + 1. The vertex _FIRST is the source of the flow, and _LAST is
+    the sink.
     """
     residual: _Residual = {_FIRST: {}, _LAST: {}}
     for node in capacity:
@@ -94,8 +96,9 @@ def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], mos
 
 
 def _reached(residual: _Residual, last: int) -> dict[int, int]:
-    """Search for a path with remaining capacity from the source to `last`. Return the predecessor of each vertex
-    found.
+    """Search for a path with remaining capacity from the source to `last`.
+
+    Return the predecessor of each vertex that the search reached.
     """
     came, waiting = {_FIRST: _FIRST}, deque([_FIRST])
     while waiting and last not in came:

@@ -1,10 +1,10 @@
-"""Conversion of a unit's Verilog into one combinational function of its data ports, without the handshake.
+"""Conversion of a unit's Verilog into one combinational function of its data ports.
 
-Inputs are always valid and results are always taken, so pipeline registers become wires. An accumulator or a
-running maximum becomes the input `accumulator`, and the outputs become the registers' next values. Module
-`proofs` proves the handshake separately.
+The handshake is removed: inputs are always valid and results are always taken. Pipeline registers therefore become
+wires. An accumulator register or a running maximum becomes the input `accumulator`, and the register's next value
+becomes an output. The package `fp9_sim.proofs` proves the handshake separately.
 
-The function is one module, or a chain with one module for each step of the unit.
+The combinational function is one module, or a chain with one module for each step of the unit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ACCUMULATOR = "accumulator"
 
 
 def function_inputs(unit: Unit) -> tuple[Port, ...]:
-    """Return the inputs of the unit's function: its input ports, and the accumulator if it has one."""
+    """Return the inputs of a unit's combinational function: its input ports, and the accumulator if present."""
     kept = _accumulator(unit)
     if kept is None:
         return unit.inputs
@@ -79,10 +79,11 @@ endmodule
 
 @functools.lru_cache(maxsize=16)
 def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
-    """Return the unit's function as Verilog, with the unit's name.
+    """Return a unit's combinational function as Verilog, with the unit's name.
 
-    Its ports are `function_inputs` and the unit's outputs. With `steps`, it is a chain of these steps and the gates
-    between them (module `between`).
+    The ports of the combinational function are `function_inputs` and the unit's outputs. With `steps`, the
+    combinational function is a chain of step modules and the gates between them (module `between`). Raises ValueError
+    for a unit whose operand gating holds earlier operands.
     """
     if not unit.stages:
         return verilog
@@ -107,7 +108,10 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
 
 
 def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
-    """Replace the remaining registers by ports. The current value becomes an input, and the next value an output."""
+    """Replace the remaining registers by ports: an input for the current value, an output for the next value.
+
+    Raises ValueError if registers other than an accumulator remain.
+    """
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] == "$dff"}
     kept = _accumulator(unit)
     if len(registers) != (kept is not None):

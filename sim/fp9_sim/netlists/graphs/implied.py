@@ -1,6 +1,7 @@
 """Simplification of an AND graph in which some nodes have known values.
 
-Unit propagation finds further known nodes in both directions. Known nodes then become constants.
+Unit propagation derives the values of further nodes, towards the inputs and towards the outputs. Nodes with known
+values become constants.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ Known = Mapping[int, int]
 
 
 class Implied:
-    """The cone of a literal. The cone ends at the `free` nodes, which may take any value."""
+    """The cone of a literal in an AND graph, for simplification with known values.
+
+    The cone ends at the `free` nodes, which may have arbitrary values.
+    """
 
     def __init__(self, graph: AndGraph, literal: Literal, free: Collection[int]) -> None:
         self._graph, self.literal = graph, literal
@@ -27,8 +31,9 @@ class Implied:
                 self._users.setdefault(operand // 2, []).append(node)
 
     def following(self, known: Known, literal: Literal) -> dict[int, int] | None:
-        """Add the value 1 of a literal to the known values, and propagate it. If the values contradict each other,
-        return None.
+        """Return the known values after a literal is set to 1 and its consequences are propagated.
+
+        Return None if the resulting values contradict each other.
         """
         found, waiting = dict(known), [literal]
         while waiting:
@@ -58,12 +63,11 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """Replace the known nodes by constants. Return the new graph, a literal in it, and each new node's original
+        """Return the cone as a new graph with known nodes as constants, a literal, and the original node of each new
         node.
 
-        The literal is 1 if the original literal is 1 and the known nodes have their values. Inputs and free nodes
-        keep
-        their names.
+        The returned literal is 1 if the original literal is 1 and all known nodes have their known values. Inputs and
+        free nodes keep their names.
         """
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1
@@ -71,7 +75,7 @@ class Implied:
             if node in self._ands:
                 a, b = (image[literal // 2] ^ (literal & 1) for literal in self._ands[node])
                 value = graph.both(a, b)
-                # A known node is a constant for those that read it, and its own operands have to make it that.
+                # A known node is a constant for its readers. The operands of the node must produce the same constant.
                 agree = graph.both(agree, value ^ known[node] ^ 1) if node in known else agree
                 image.setdefault(node, value)
             elif node not in known:
@@ -80,7 +84,7 @@ class Implied:
         return graph, graph.both(agree, image[self.literal // 2] ^ (self.literal & 1)), stands
 
     def inputs(self, known: Known) -> dict[str, int]:
-        """Return the known inputs by name, with their values."""
+        """Return the values of the inputs with known values, by name."""
         return {
             self._graph.text(2 * node): known[node] for node in self._nodes if node in known.keys() - self._ands.keys()
         }

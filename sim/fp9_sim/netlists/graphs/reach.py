@@ -1,8 +1,8 @@
 """Search for inputs with which a difference between two circuits propagates far.
 
-Most differences disappear after a few gates. Often a difference propagates to the last steps only for
-special operands, such as infinities. Some input bits are the same in all such patterns. These bits divide
-the input space into two sets.
+Most differences disappear after a few gates. Often a difference reaches the last gates only for special operands, such
+as infinities. Some input bits have the same value in all patterns whose difference propagates far. The constant bits
+divide the input space into two sets.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ _FAR = 0.5
 
 @dataclass(frozen=True)
 class Far:
-    """The pattern whose difference propagates furthest. `word` and `place` are its word and its bit position in
-    the word.
+    """The input pattern whose difference between two circuits propagates furthest.
 
-    `patterns` has a bit for each pattern. The bit is 1 if the pattern's difference propagates to level `depth`
-    or further.
+    `word` is the index of the pattern's word, and `place` is the pattern's bit in the word. `patterns` has a bit for
+    each simulated pattern. The bit is 1 if the pattern's difference propagates to level `depth` or further.
     """
 
     word: int
@@ -34,7 +33,7 @@ class Far:
     patterns: NDArray[np.uint64]
 
     def flipped(self, patterns: Planes) -> Planes:
-        """Return copies of the pattern. In each copy one bit is inverted."""
+        """Return copies of the input pattern as bit planes, with a different input bit inverted in each copy."""
         bits = patterns[:, self.word] >> np.uint64(self.place) & np.uint64(1)
         planes = np.repeat(~np.uint64(0) * bits[:, None], -(-len(bits) // WORD), axis=1)
         places = np.arange(len(bits))
@@ -43,16 +42,16 @@ class Far:
         return flipped
 
     def flips_that_stay(self, differs: Planes, depth: NDArray[np.int64]) -> set[int]:
-        """Return the input bits that can be inverted while the difference still propagates far.
+        """Return the input bits whose inversion leaves a difference that still propagates far.
 
-        `differs` is the simulation result of the patterns from `flipped`.
+        `differs` holds the simulated differences for the patterns from `flipped`. `depth` holds the level of each net.
         """
         reached = np.bitwise_or.reduce(differs[depth >= self.depth], axis=0)
         return {WORD * word + i for word, bits in enumerate(reached.tolist()) for i in range(WORD) if bits >> i & 1}
 
 
 def depths(gates: Sequence[Row], nets: int) -> NDArray[np.int64]:
-    """Return the level of every net: the length of the longest path from an input."""
+    """Return the level of every net: the length of the longest path from an input, shape (nets,)."""
     found = [0] * nets
     for _, a, b, s, y in gates:
         found[y] = 1 + max(found[a], found[b], found[s])
@@ -60,7 +59,7 @@ def depths(gates: Sequence[Row], nets: int) -> NDArray[np.int64]:
 
 
 def furthest(differs: Planes, depth: NDArray[np.int64]) -> Far | None:
-    """Return the patterns whose difference propagates far, or None if only inputs differ."""
+    """Return the pattern whose difference propagates furthest, or None if only inputs differ."""
     reached = np.where(differs.any(axis=1), depth, 0)
     if not (most := int(reached.max())):
         return None
@@ -72,6 +71,6 @@ def furthest(differs: Planes, depth: NDArray[np.int64]) -> Far | None:
 
 
 def in_common(patterns: Planes, chosen: NDArray[np.uint64]) -> dict[int, int]:
-    """Return the position and value of each input bit that is the same in all chosen patterns."""
+    """Return the position and value of each input bit that has the same value in all chosen patterns."""
     zero, one = ((np.bitwise_or.reduce(planes & chosen, axis=1) == 0) for planes in (patterns, ~patterns))
     return {int(place): int(one[place]) for place in np.flatnonzero(zero | one)}

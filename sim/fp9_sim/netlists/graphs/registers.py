@@ -1,9 +1,9 @@
-"""The three kinds of registers in a netlist: pipeline registers, state, and registers that hold don't-care values.
+"""Registers in a netlist: pipeline registers, state, and registers with don't-care values.
 
-A register of the third kind takes a new value from the inputs or keeps its old value. An example is an operand
-register of a gated product. If the old value is a don't-care, the register is not state. Such a register is
-read as a wire, and a free input replaces the old value. In a comparison each circuit has its own free inputs,
-because the old values may differ.
+A register with don't-care values either loads a new value from the inputs or keeps its old value. The operand register
+of a gated product is an example. If the old value is a don't-care, the register is not state. A register with
+don't-care values is read as a wire, and a free input replaces the old value. In a comparison of two circuits, each
+circuit has separate free inputs, because the old values may differ.
 
     D = new or X     Q = D     X: anything
 """
@@ -22,9 +22,9 @@ Register = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kept:
-    """Gates after the registers that hold don't-care values were replaced by wires.
+    """Gates of a netlist in which wires replace the registers with don't-care values.
 
-    `first` and `second` are the nets of the free inputs, for each of the two circuits. The net `is_second`
+    `first` and `second` are the nets of the free inputs for the first and the second circuit. The net `is_second`
     selects the second circuit. `nets` is the number of nets.
     """
 
@@ -38,7 +38,7 @@ class Kept:
 def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[Register]]:
     """Return the gates in order, with pipeline registers as wires, and the (D, Q) pairs of state registers.
 
-    Registers in `kept` are left out.
+    The registers in `kept` are omitted.
     """
     gates: list[Row] = [(op, a, b, s, y) for op, a, b, s, y in netlist.gates.tolist()]
     registers: list[Register] = [(d, q) for d, q in netlist.registers.tolist() if (d, q) not in kept]
@@ -49,9 +49,10 @@ def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[
 
 
 def _in_loops(rows: list[Row]) -> set[int]:
-    """Return the nets that lie in loops or between loops.
+    """Return the nets that lie in loops of gates, or between two loops.
 
-    The function removes gates without a driver or without a load, and repeats this until no such gate is left.
+    The function repeatedly removes gates without a driver or without a load, until only gates in or between loops
+    remain.
     """
     driver = {row[4]: i for i, row in enumerate(rows)}
     sources = [{driver[net] for net in row[1:4] if net in driver} for row in rows]
@@ -76,7 +77,7 @@ def _in_loops(rows: list[Row]) -> set[int]:
 def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> list[Register]:
     """Return the registers whose next value depends only on the inputs and on their own value.
 
-    Nets that nothing drives are 0.
+    Nets without a driver are 0.
     """
     graph = AndGraph()
     sources = [*inputs, *(q for _, q in state)]
@@ -88,9 +89,10 @@ def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> l
 
 
 def as_wires(gates: list[Row], registers: list[Register], nets: int) -> Kept:
-    """Return the gates with these registers as wires.
+    """Return the gates of a netlist with the given registers as wires.
 
-    The logic that drives a register is duplicated. The copy reads the free inputs in place of the old values.
+    The logic that drives the registers is duplicated. The copy of the logic reads the free inputs in place of the old
+    register values.
     """
     count = len(registers)
     first, second, either = (tuple(range(nets + i * count, nets + (i + 1) * count)) for i in range(3))

@@ -1,4 +1,4 @@
-"""A wrapper that ties a unit's handshake to constants: inputs always valid, results always taken, reset inactive."""
+"""A wrapper that ties a unit's handshake to constants: inputs valid, results taken, no reset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TAKEN = "1'b1"
 
 
 def tied(unit: Unit, clocked: bool) -> str:
-    """Return the wrapper as Verilog. Its ports are the unit's data ports, and `clk` if `clocked`."""
+    """Return the wrapper as Verilog. The wrapper's ports are the unit's data ports, and `clk` if `clocked` is true."""
     ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
     declared = ["input clk"] * clocked + [f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports]
     pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)

@@ -1,7 +1,7 @@
-"""ABC as a solver for AND graphs.
+"""The program ABC as a solver for AND graphs.
 
-ABC proves that a literal is never 1. It uses SAT for combinational graphs and invariants for graphs with
-registers. ABC also proves that two literals are always equal, by merging equal internal nodes.
+ABC proves that a literal is 0 for all inputs. ABC uses SAT for combinational graphs and inductive invariants for graphs
+with registers. ABC also proves that two literals are always equal, by merging equal internal nodes.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
 """Names under which ABC may be installed."""
 
 _CONFLICTS = 1_000_000
-"""ABC's limit of SAT conflicts. The limit is so high that the time limit always applies first."""
+"""ABC's limit of SAT conflicts, so high that the time limit always applies first."""
 
 
 def program() -> str | None:
-    """Return the path of ABC, or None if it is not installed."""
+    """Return the path of the ABC program, or None if ABC is not installed."""
     return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
 
 
 def version() -> dict[str, str]:
-    """Return the name of the installed ABC program, as a field of records. ABC does not print a version."""
+    """Return the name of the installed ABC program, for records. ABC does not print a version."""
     return {"abc": Path(program() or "none").name}
 
 
 def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: float) -> Verdict:
-    """Decide whether the two literals of every pair are equal for all inputs. Without ABC the verdict is unfinished.
+    """Decide with ABC whether the two literals of every pair are equal for all inputs.
 
-    The counterexample maps input names to 0 or 1. Inputs that the counterexample does not need are left out.
+    The verdict is unfinished if ABC is not installed. The counterexample maps input names to 0 or 1, and omits inputs
+    that do not matter.
     """
     started = time.perf_counter()
     command = f"cec -T {max(1, int(timeout))} -C {_CONFLICTS} first.blif second.blif"
@@ -57,9 +58,9 @@ def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: fl
 
 
 def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
-    """Decide whether a literal is 0 for all inputs. Without ABC the verdict is unfinished.
+    """Decide with ABC whether a literal is 0 for all inputs.
 
-    The counterexample maps every input name to 0 or 1.
+    The verdict is unfinished if ABC is not installed. The counterexample maps every input name to 0 or 1.
     """
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
@@ -75,11 +76,12 @@ def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
 
 
 def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal], timeout: float) -> Verdict:
-    """Decide whether a literal is 0 at every step of every input sequence. Without ABC the verdict is unfinished.
+    """Decide with ABC whether a literal is 0 in every clock cycle of every input sequence.
 
-    `following` maps each input that is a register to its next value; all registers start at 0. The proof uses
-    property-directed reachability (Bradley 2011), which ends with a checked inductive invariant. The counterexample
-    maps the other inputs at each step, as `name@0`, to 0 or 1.
+    `following` maps each register's literal to the literal of the register's next value. All registers start at 0. The
+    proof uses property-directed reachability (Bradley 2011), which ends with a checked inductive invariant. The
+    counterexample maps the inputs in each clock cycle, as `name@0`, to 0 or 1. The verdict is unfinished if ABC is not
+    installed.
     """
     started = time.perf_counter()
     following = _needed(graph, literal, following)
@@ -109,7 +111,10 @@ def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Liter
 
 
 def run(command: str, folder: Path, timeout: float) -> str:
-    """Run an ABC command and return its output. The output is empty if ABC is missing or exceeds the time limit."""
+    """Run an ABC command and return its output.
+
+    The output is empty if ABC is not installed or exceeds the time limit.
+    """
     if (installed := program()) is None:
         return ""
     try:
@@ -127,10 +132,10 @@ def run(command: str, folder: Path, timeout: float) -> str:
 
 
 def limited(command: Sequence[str], seconds: float) -> list[str]:
-    """Return a command line that limits processor time. The operating system enforces the limit.
+    """Return a command line that runs a command under the operating system's limit of processor time.
 
-    ABC does not obey its own limit in every step. The system's limit also holds after the parent process was
-    killed.
+    ABC exceeds its built-in time limit in some algorithms. The limit of the operating system also holds after the
+    parent process was killed.
     """
     return ["sh", "-c", f'ulimit -t {math.ceil(seconds)} && exec "$@"', "sh", *command]
 
@@ -140,7 +145,8 @@ def _blif(
 ) -> Iterator[str]:
     """Yield the lines of a BLIF circuit whose outputs o0, o1, ... are the given literals.
 
-    Node n is x<n>, and x0 is the constant 0. Inputs in `following` become registers with the next value d<n>.
+    Node n of the AND graph has the BLIF name x<n>, and x0 is the constant 0. An input in `following` becomes a register
+    with the next value d<n>.
     """
     inputs = graph.inputs()
     needed = set().union(*(graph.reached(literal) for literal in (*outputs, *following.values())))

@@ -1,6 +1,6 @@
-"""Proofs about two circuits with similar structure. ABC merges equal internal nodes, starting at the inputs.
+"""Proofs about two circuits with similar structure, by merging equal internal nodes in ABC.
 
-SAT on the whole circuit does not end if both sides multiply and add in the same way.
+SAT on the whole circuits does not finish if both circuits multiply and add in the same way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ write_blif wrong.blif
 
 
 def alike(unit: str, proof: str) -> Obligation:
-    """Return an obligation like `solver.combinational` that ABC tries to prove first. SAT finds the counterexamples."""
+    """Return a proof obligation that ABC tries to prove first. Yosys' SAT solver finds counterexamples.
+
+    The obligation is the same as the obligation of `solver.combinational`.
+    """
     plain = combinational(unit, proof)
     return _Alike(plain.script, plain.files)
 

@@ -1,9 +1,8 @@
-"""CaDiCaL as a program: `python cadical_process.py SECONDS [processor]`. The program reads clauses and writes a
-model as JSON.
+"""CaDiCaL as a program that reads clauses as JSON and writes a satisfying assignment as JSON.
 
-With `processor` the limit counts processor seconds. The program is started by its path, not as a module, so
-that it imports only the solver. PySAT takes ten times as long to start as Python. An alarm ends the program
-even if its parent has ended.
+The command line is `python cadical_process.py SECONDS [processor]`. With `processor`, the time limit counts processor
+seconds. The program is started by its path, so that Python imports only the solver and no package. An alarm ends the
+program even if its parent process has ended.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import pysolvers
 
 
 def main(seconds: float, *counted: str) -> None:
-    """Read clauses from standard input. Write the true variables of a model, or null if there is none."""
+    """Read clauses from standard input. Write the true variables of a satisfying assignment, or null."""
     signal.setitimer(signal.ITIMER_PROF if counted else signal.ITIMER_REAL, seconds)
     solver = pysolvers.cadical195_new()
     for clause in json.load(sys.stdin):

@@ -1,16 +1,15 @@
-"""Proof by case split that a literal is never 1. The case split is used if no solver decides the whole
-problem.
+"""Proof by case split that a literal is never 1, for problems that no solver decides whole.
 
-A case fixes the values of some nodes. Unit propagation turns the consequences of these values into
-constants. A shift by a known distance then consists of wires only, and two similar shifters share more
-nodes. CaDiCaL decides whether the literal can be 1 in the remaining graph. A case that takes too long is
-split at a select node into two cases, with the values 0 and 1. The cases therefore cover all values.
+A case fixes the values of some nodes. Unit propagation turns the consequences of fixed values into constants. A shift
+by a known distance then consists of wires only, and two similar shifters share more nodes. CaDiCaL decides whether the
+literal can be 1 in the remaining graph. A case that takes too long is split at a multiplexer's select node into two
+cases, with the values 0 and 1. The cases therefore cover all values.
 
-Decisions, such as the path that a circuit takes, are split first and have a short time limit. Bits of
-numbers, such as shift distances, have a longer limit. These bits are split in data-flow order. The widest
-stage of a shifter comes first, so that a case is a range of distances.
+Decisions, such as the path that a circuit takes, are split first and have a short time limit. Bits of numbers, such as
+shift distances, have a longer time limit and are split in data-flow order. The widest stage of a shifter comes first,
+so that a case is a range of shift distances.
 
-The cache stores the verdict about each set of clauses, so that an interrupted proof can continue.
+A cache stores the verdict on each set of clauses, so that an interrupted proof can continue.
 """
 
 from __future__ import annotations
@@ -43,16 +42,16 @@ _DECISIONS = 2
 def never(
     graph: AndGraph, literal: Literal, free: Collection[int], timeout: float, among: Collection[int] = ()
 ) -> Verdict:
-    """Decide whether a literal is 0 for all inputs.
+    """Decide whether a literal is 0 for all inputs, by splitting the problem into cases.
 
-    At first the nodes in `free` may take any value. If the literal can then be 1, the logic before these nodes is
-    included. Nodes in `among` are split first. The counterexample maps input names to 0 or 1. Inputs that the
-    counterexample does not need are left out.
+    At first the nodes in `free` may have arbitrary values. If the literal can then be 1, the logic before the free
+    nodes is included. Nodes in `among` are split before other bits of numbers. The counterexample maps input names to 0
+    or 1, and omits inputs that do not matter.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
     waiting: list[tuple[dict[int, int], Literal]] = [({}, 0)]
-    # Where a node had a value and the case was too large, so are others that end with it: these are not asked.
+    # If a case was too large, other cases with the same last value are split at once, without asking the solver.
     too_large: set[Literal] = set()
     while waiting:
         if time.perf_counter() - started > timeout:
@@ -128,11 +127,11 @@ def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
 def selecting(
     graph: AndGraph, literal: Literal, stands: Mapping[int, int], among: Collection[int]
 ) -> tuple[int | None, bool]:
-    """Choose the node at which a case is split. Return the node, and whether the node is a decision.
+    """Return the node at which a case is split, and whether the node is a decision.
 
-    Only nodes that select in many multiplexers are considered. Decisions come first, then the nodes in
-    `among`, then other bits of numbers, each in data-flow order. Without a select node, an input or None is
-    returned.
+    Candidates are only nodes that select in many multiplexers. Decisions come first, then the nodes in `among`, then
+    other bits of numbers. Candidates of the same kind are ordered by data flow. If no node selects a multiplexer,
+    return an input node or None.
     """
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]
@@ -152,7 +151,7 @@ def selecting(
 
 
 def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], dict[int, list[int]], set[int]]:
-    """Return each node's level, the levels of the multiplexers that a node selects, and the XOR outputs."""
+    """Return each node's level, the levels of the multiplexers that each node selects, and the XOR nodes."""
     levels: dict[int, int] = {}
     selects: dict[int, list[int]] = {}
     sums: set[int] = set()
@@ -169,11 +168,10 @@ def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], di
 
 
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
-    """Return the select nodes of a multiplexer whose last ANDs are `operands`. If there is no multiplexer, return
-    an empty set.
+    """Return the select nodes of a multiplexer whose last two AND nodes are `operands`.
 
-    One AND reads the select node, and the other AND reads its inverse. In an XOR both operands are select
-    nodes.
+    Return an empty set if the nodes are no multiplexer. In a multiplexer, one AND node reads the select node, and the
+    other AND node reads the inverted select node. In an XOR, both operands are select nodes.
     """
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()

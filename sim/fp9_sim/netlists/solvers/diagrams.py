@@ -1,8 +1,8 @@
 """Proofs about additions of many terms, by ABC's binary decision diagrams.
 
-SAT does not finish for such sums, because sums in different orders share no internal nodes. A diagram
-stays small if its variables are ordered by bit weight. Only carries then pass from one weight to the next.
-Signs and other single bits are the last variables.
+SAT solvers do not finish on sums of many terms, because sums in different orders share no internal nodes. A decision
+diagram of a sum stays small if its variables are ordered by bit weight. Only carries then pass from one bit weight to
+the next. Signs and other single bits are the last variables of the diagram.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _NODES = 50_000_000
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
-    """Return an obligation like `solver.combinational`. A decision diagram proves what SAT does not decide quickly.
+    """Return a proof obligation that decision diagrams prove if SAT does not decide quickly.
 
-    SAT finds the counterexamples.
+    The obligation is the same as the obligation of `solver.combinational`. Yosys' SAT solver finds counterexamples.
     """
     plain = combinational(unit, proof)
     return _ByDiagrams(plain.script, plain.files)
@@ -37,7 +37,7 @@ def by_diagrams(unit: str, proof: str) -> Obligation:
 class _ByDiagrams(Obligation):
     def decide(self, timeout: float) -> Verdict:
         started = time.perf_counter()
-        # The diagrams of a sum that is wrong are large.
+        # The diagram of a wrong sum is large, so SAT searches for counterexamples first.
         verdict = at_once(self.files, timeout)
         left = timeout - (time.perf_counter() - started)
         if verdict.state is State.UNFINISHED and left > 0:
@@ -63,7 +63,7 @@ class _ByDiagrams(Obligation):
 
 
 def by_places(blif: str) -> str:
-    """Reorder the inputs of a BLIF circuit by bit index. Single bits come last."""
+    """Return a BLIF circuit with its inputs sorted by bit index. Single bits come last."""
     joined = blif.replace("\\\n", " ")
     found = re.search(r"^\.inputs (.*)$", joined, re.MULTILINE)
     if found is None:

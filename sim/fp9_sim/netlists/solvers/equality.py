@@ -1,23 +1,21 @@
-"""Equivalence of a mutant with the original circuit. Both circuits are in one netlist, and a select input chooses
-between them.
+"""Equivalence checking of a mutant and the original circuit, by several methods.
 
-The methods follow each other until one decides:
+Both circuits are in one netlist, and a select input chooses between them. The methods follow each other until a method
+decides:
 
-1. SAT decides most cases at once.
-2. ABC tries SAT, SAT in two parts (below), and merging of equal internal nodes.
-3. Simulation shows the nets where a difference ends. Such a net agrees on all patterns, but reads a net that
-   differs. SAT proves that these nets agree on all inputs, so the logic after them agrees too. A counterexample
-   becomes a new pattern.
-4. The proof is repeated while the nodes of a minimum cut may take any values.
-5. A proof by cases covers the logic after the point where the circuits differ (module `cases`).
+1. SAT decides most mutants at once. 2. ABC tries SAT, SAT in two parts (below), and merging of equal internal nodes. 3.
+Simulation shows the nets where a difference ends. A difference ends at a net that agrees on all patterns but reads a
+net that differs. SAT proves that the nets where the difference ends agree on all inputs, so the logic after them agrees
+too. A counterexample becomes a new pattern. 4. The proof is repeated with arbitrary values at the nodes of a minimum
+cut. 5. A proof by cases covers the logic after the point where the circuits differ (module `cases`).
 
-The two parts are the inputs for which a difference propagates far, such as special operands, and all other
-inputs. In the first part some input bits are constant (module `reach`), so that little logic is left. In the
-second part it is enough that the difference ends early.
+The two parts are the inputs for which a difference propagates far, such as special operands, and all other inputs. In
+the first part some input bits are constant (module `reach`), so that little logic is left. In the second part, a proof
+only has to show that the difference ends early.
 
-Equivalent means: equal outputs and next states from equal states (module `pair`). If this fails, only reachable
-states are compared (module `sequences`). Two kinds of register bits need not agree: bits that affect no output
-and no other register, and bits that hold don't-care values (module `registers`).
+Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof
+for all states fails, only reachable states are compared (module `sequential`). Two kinds of register bits may differ:
+bits that affect no output and no other register, and bits with don't-care values (module `registers`).
 """
 
 from __future__ import annotations
@@ -46,9 +44,7 @@ _WHOLE_SECONDS = 5.0
 _BEHIND = 0.6
 
 _WITHOUT_CASES = 300.0
-"""Time limit in seconds for all methods except cases. Proofs that take longer usually do not finish within an
-hour.
-"""
+"""Time limit in seconds for all methods except cases. Proofs that take longer usually do not finish within an hour."""
 
 _ABC_PARTS = (0.1, 0.4, 0.5)
 """Fractions of ABC's time for SAT, SAT in two parts, and merging of internal nodes."""
@@ -61,14 +57,15 @@ _CUT_MOST = 120
 _BIT_SECONDS, _KEPT_SECONDS = 60.0, 600.0
 """Time limits in seconds for proofs about registers.
 
-The first is for a bit that affects nothing, the second for registers that hold don't-care values.
+The first limit is for a bit that affects nothing, the second limit for registers that hold don't-care values.
 """
 
 
 class Comparison:
-    """Comparison of mutants with the original circuit, in one netlist with a unit's ports and the input `select`.
+    """Equivalence checks of mutants, in one netlist with the unit's ports and the input `select`.
 
-    `operations` are columns of the unit's inputs, which are simulated first.
+    Value 0 of `select` is the original circuit, and other values are mutants. `operations` holds columns of the unit's
+    inputs, which are simulated first.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -78,27 +75,27 @@ class Comparison:
     def equal(self, number: int, timeout: float) -> Verdict:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
-        `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by cases may take the
-        same time in addition. Bias values that the unit does not accept are excluded. A counterexample holds the
-        unit's inputs and the inputs of module `pair`. For a sequence from reset it holds the inputs of each
-        operation, `a@0` and so on.
+        `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by cases may take the same
+        time in addition. Bias values that the unit does not accept are excluded. A counterexample maps the unit's
+        inputs and the inputs of module `pair` to values. A counterexample from reset maps the inputs of each operation,
+        such as `a@0`, to values.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
-        # What is kept without a meaning may make outputs differ, a bit that decides nothing never does.
+        # Don't-care values in registers can make outputs differ. A bit that affects nothing cannot.
         if verdict.state is State.REFUTED and self._without_kept():
             verdict = self._equal(number, timeout)
         if verdict.state is State.REFUTED and not self._reaches_outputs(number) and self._without_idle():
             verdict = self._equal(number, timeout)
         if verdict.state is State.PROVEN or not pair.state:
             return verdict
-        # States that no sequence reaches may tell circuits apart that no user can.
+        # The circuits may differ only in unreachable states, so compare them from reset.
         netlist, operations = pair.source
         reached = Sequences(pair.unit, netlist, pair.select, operations).equal(number, timeout)
         return verdict if reached.state is State.UNFINISHED else reached
 
     def _without_kept(self) -> bool:
-        """Exclude registers that are proven to hold don't-care values. Return whether any were excluded."""
+        """Exclude registers that are proven to hold don't-care values. Return whether any registers were excluded."""
         pair = self._pair
         if self._kept_known or not pair.state:
             return False
@@ -112,7 +109,7 @@ class Comparison:
         return bool(kept)
 
     def _without_idle(self) -> bool:
-        """Exclude register bits that are proven to affect nothing. Return whether any were excluded."""
+        """Exclude register bits that are proven to affect nothing. Return whether any bits were excluded."""
         pair = self._pair
         if pair.ignored is not None:
             return False
@@ -177,7 +174,7 @@ class Comparison:
         return verdict if verdict.state is State.PROVEN else self._case_by_case(number, timeout)
 
     def _behind_cut(self, number: int, until: float) -> Verdict:
-        """Try to prove that the compared nets agree for any values at a minimum cut before the difference.
+        """Try to prove that the compared nets agree for arbitrary values at a minimum cut before the difference.
 
         The verdict is never a refutation, because the values at the cut may be unreachable.
         """
@@ -193,9 +190,9 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _case_by_case(self, number: int, timeout: float) -> Verdict:
-        """Decide by cases whether the compared nets agree. The cut lies before the point where the circuits differ.
+        """Decide by cases whether the compared nets of both circuits agree, starting from a cut before the difference.
 
-        Units with a bias port are not covered.
+        The verdict is unfinished for units with a bias port.
         """
         pair = self._pair
         if pair.takes_biases:
@@ -207,12 +204,15 @@ class Comparison:
         )
         apart = graph.reached(differs) - (own & of_mutant)
         common = {operand for node in apart for operand in operands.get(node, ()) if operand not in apart}
-        # A number of one circuit decides most of the other's: cases by bits of both would exclude each other.
+        # Bits of one circuit determine most bits of the other. Most cases that fix bits of both would be contradictory.
         verdict = cases.never(graph, differs, narrowest_near(operands, common - {0}), timeout, own - of_mutant)
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _by_abc(self, number: int, timeout: float) -> Verdict:
-        """Decide with ABC whether the compared nets agree. Units with a bias port are not covered."""
+        """Decide with ABC whether the compared nets of both circuits agree.
+
+        The verdict is unfinished for units with a bias port.
+        """
         pair = self._pair
         if pair.takes_biases:
             return Verdict(State.UNFINISHED, 0.0)
@@ -226,10 +226,9 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _in_two_parts(self, number: int, timeout: float) -> Verdict:
-        """Decide whether the compared nets agree, separately for two sets of inputs.
+        """Decide whether the compared nets of both circuits agree, separately for two sets of inputs.
 
-        The first set holds the inputs for which a difference propagates far. The second set holds all other
-        inputs.
+        The first set holds the inputs for which a difference propagates far. The second set holds all other inputs.
         """
         pair = self._pair
         started, graph = time.perf_counter(), pair.graph
@@ -253,9 +252,9 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _of_far_differences(self, number: int, differs: Planes) -> dict[int, int]:
-        """Return the input bits that are the same in all patterns whose difference propagates far.
+        """Return the input bits that have the same value in all patterns whose difference propagates far.
 
-        A bit is left out if the difference still propagates far after the bit was inverted.
+        A bit is omitted if the difference still propagates far after the bit was inverted.
         """
         pair = self._pair
         depth = depths(pair.gates, pair.nets)

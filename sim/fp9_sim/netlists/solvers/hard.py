@@ -1,6 +1,7 @@
-"""Hard proofs about combinational circuits. Yosys maps them to gates, and CaDiCaL decides the gates' clauses.
+"""Proofs about combinational circuits that are too hard for Yosys' SAT solver.
 
-`perhaps_hard` tries Yosys' own solver first, which is faster for simple proofs.
+Yosys maps the circuit to gates, and CaDiCaL decides the clauses of the gates. `perhaps_hard` tries Yosys' SAT solver
+first, which is faster for simple proofs.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ class _Hard(Obligation):
 
 
 def hard(unit: str, proof: str) -> Obligation:
-    """Return an obligation like `solver.combinational`. Use it if Yosys' solver takes more than seconds."""
+    """Return a proof obligation for CaDiCaL. Use `hard` if Yosys' SAT solver needs more than a few seconds.
+
+    The obligation is the same as the obligation of `solver.combinational`.
+    """
     return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
@@ -74,7 +78,7 @@ class _Perhaps(_Hard):
 
 
 def perhaps_hard(unit: str, proof: str) -> Obligation:
-    """Return an obligation like `hard` that tries Yosys' solver first."""
+    """Return a proof obligation for CaDiCaL that tries Yosys' SAT solver first."""
     return _Perhaps(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
@@ -103,7 +107,7 @@ def _gate(row: Row) -> tuple[cadical.Clause, ...]:
         case kind if kind == XOR:
             return (-y, a, b), (-y, -a, -b), (y, a, -b), (y, -a, b)
         case kind if kind == MUX:
-            # The last two follow from the others, and save the solver a case.
+            # The last two clauses follow from the others, and help the solver to propagate values.
             return (-s, -b, y), (-s, b, -y), (s, -a, y), (s, a, -y), (-a, -b, y), (a, b, -y)
         case _:
             assert row[0] == NOT

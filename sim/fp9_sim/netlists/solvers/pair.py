@@ -1,9 +1,8 @@
-"""Simulation and AND graph of two circuits in one netlist: the original and a mutant. A select input chooses
-between them.
+"""Simulation and AND graph of two circuits in one netlist: the original and a mutant.
 
-Pipeline registers are read as wires. State registers, which lie in a loop, become inputs, and their next values
-become outputs. Two circuits are thus equivalent if equal states give equal outputs and equal next states.
-Register bits that start at 0 and stay 0 are constants.
+A select input of the netlist chooses the circuit. Pipeline registers are read as wires. State registers, which lie in a
+loop, become inputs, and their next values become outputs. Two circuits are equivalent if equal states give equal
+outputs and equal next states. Register bits that start at 0 and stay 0 are constants.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 
 
 class Pair:
-    """A netlist with a unit's ports and a `select` input. The value 0 selects the original circuit.
+    """A netlist of an original circuit and its mutants. Value 0 of the input `select` chooses the original.
 
-    `operations` are columns of the unit's inputs. These operations are the first `patterns`. `patterns` has a row for
-    each bit of all `inputs`, and a bit for each pattern. `literals` maps input nets to literals of `graph`. `right`
-    maps all nets of the original circuit to literals. `state` holds (D, Q) of every state register. `ignored` holds
-    register bits that need not agree.
+    `operations` holds columns of the unit's inputs, which become the first simulation patterns. `patterns` has a row
+    for each input bit and a bit for each simulation pattern. `literals` maps input nets to literals of the AND graph
+    `graph`. `right` maps all nets of the original circuit to literals. `state` holds the nets (D, Q) of every state
+    register. `ignored` holds the register bits that may differ between the circuits.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -87,11 +86,11 @@ class Pair:
 
     @property
     def takes_biases(self) -> bool:
-        """Return whether the unit has a bias port. Such a unit accepts only some of the port's values."""
+        """Return whether the unit has a bias port, which accepts only some of its values."""
         return any(port.name.endswith("_bias") for port in self.unit.inputs)
 
     def _never_set(self) -> set[int]:
-        """Return the register bits that stay 0 after reset. Induction over clock cycles proves this."""
+        """Return the register bits that stay 0 after reset, proven by induction over clock cycles."""
         literals, zero = self.literals, {q for _, q in self.state}
         while zero:
             self.literals = literals | dict.fromkeys(zero, 0)
@@ -104,12 +103,12 @@ class Pair:
         return zero
 
     def differing(self, number: int) -> Planes:
-        """Return a bit plane for every net: a bit is 1 if the two circuits differ for this pattern."""
+        """Return a bit plane for every net. A bit is 1 if the net differs between the two circuits for a pattern."""
         differs: Planes = self.simulated(0, 0) ^ self.simulated(number, 1)
         return differs
 
     def simulated(self, number: int, is_second: int) -> Planes:
-        """Simulate the first or the second circuit. Return the value of every net for every pattern."""
+        """Return the value of every net in the first or second circuit for every simulation pattern."""
         planes: Planes = np.zeros((self.nets, self.patterns.shape[1]), dtype=np.uint64)
         planes[1] = ~np.uint64(0)
         planes[[net for nets in self.inputs.values() for net in nets]] = self.patterns
@@ -119,14 +118,17 @@ class Pair:
         return planes
 
     def pattern(self, word: int, found: NDArray[np.uint64]) -> dict[str, int]:
-        """Return the inputs of the first pattern in a word for which at least one of the nets differs."""
+        """Return the inputs of the first pattern in a word for which at least one of the given nets differs."""
         differs = int(np.bitwise_or.reduce(found))
         place = (differs & -differs).bit_length() - 1
         bits = iter((self.patterns[:, word] >> np.uint64(place) & np.uint64(1)).tolist())
         return {name: sum(next(bits) << i for i in range(len(nets))) for name, nets in self.inputs.items()}
 
     def learn(self, inputs: Mapping[str, int]) -> None:
-        """Add a pattern. The rest of its word holds copies with some inverted bits. Bias ports stay unchanged."""
+        """Add a simulation pattern, and copies of the pattern with some inverted bits in the same word.
+
+        Bits of bias ports are never inverted.
+        """
         bits = np.concatenate([bit_planes(np.array([inputs[n]], object), len(nets)) for n, nets in self.inputs.items()])
         flips = np.random.default_rng(self.patterns.shape[1]).integers(0, 1 << 64, (4, len(bits)), dtype=np.uint64)
         held = np.concatenate([np.full(len(nets), n.endswith("_bias")) for n, nets in self.inputs.items()])
@@ -136,7 +138,7 @@ class Pair:
         self.patterns = np.concatenate([self.patterns, word[:, None]], axis=1)
 
     def whole(self, bits: Mapping[str, int]) -> dict[str, int]:
-        """Convert the bits of a counterexample to values of all inputs. Missing bits are 0."""
+        """Return the values of all inputs from the bits of a counterexample. Missing bits are 0."""
         if not bits:
             return {}
         return {
@@ -144,7 +146,7 @@ class Pair:
         }
 
     def evaluated(self, number: int, is_second: Literal) -> dict[int, Literal]:
-        """Return the literal of every net, with the value `number` at the select input."""
+        """Return the literal of every net, for the value `number` at the select input."""
         value = self.literals | {net: number >> i & 1 for i, net in enumerate(self._select)}
         value[self._is_second] = is_second
         for row in self.gates:
@@ -152,24 +154,23 @@ class Pair:
         return value
 
     def ends(self, differs: Planes) -> list[int]:
-        """Return the nets where a difference ends. Such a net agrees on all patterns, but its gate reads a net that
-        differs.
+        """Return the nets where a difference ends.
+
+        A difference ends at a net that agrees on all simulation patterns, but whose gate reads a net that differs.
         """
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
 
     def difference(self, number: int, nets: list[int]) -> Literal:
-        """Return a literal that is 1 if at least one of the nets differs."""
+        """Return a literal that is 1 only if at least one of the nets differs between the two circuits."""
         graph, wrong, differs = self.graph, self.evaluated(number, 1), 0
         for net in nets:
             differs = graph.either(differs, graph.differ(self.right[net], wrong[net]))
-        # Nothing differs where the changed places themselves agree: said to the solver, it decides most cases at once.
+        # Without a difference at the changed gates nothing differs. The extra condition decides most mutants at once.
         return graph.both(differs, self._changed(wrong))
 
     def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
-        """Return a literal that is 1 if the select input changes a gate's output while the gate's other inputs are
-        equal.
-        """
+        """Return a literal that is 1 if the mutation changes the output of a gate whose other inputs are equal."""
         changed, right = 0, self.right
         for *_, a, b, s, y in self.gates:
             taken = [(right.get(net, 0), wrong.get(net, 0)) for net in (a, b, s)]
@@ -179,8 +180,9 @@ class Pair:
         return changed
 
     def never(self, differs: Literal, timeout: float, free: Collection[int] = ()) -> Verdict:
-        """Decide whether a literal is 0 for all inputs that the unit accepts. The nodes in `free` may take any
-        values.
+        """Decide whether a literal is 0 for all inputs that the unit accepts.
+
+        The nodes in `free` may have arbitrary values.
         """
         graph = self.graph
         if differs == 0:

@@ -1,4 +1,4 @@
-"""Equivalence of two circuits by ABC. CaDiCaL can also compare circuits without registers."""
+"""Equivalence checks of two AIGER circuits by ABC, or by CaDiCaL for circuits without registers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from fp9_sim.netlists.solvers import abc, cadical
 from fp9_sim.netlists.solvers.solver import State
 
 _CONTROLS = 8
-"""Largest number of copies for the control, each with one inverted cell. The outputs may not depend on some
-cells.
-"""
+"""Largest number of copies for the control, each with one inverted cell. The outputs may not depend on some cells."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome of a comparison, the outcome of its control, the tool's name, and the time in seconds."""
+    """The outcome of an equivalence check, with the outcome of its control, the tool, and the time in seconds."""
 
     state: State
     control: State
@@ -34,11 +32,11 @@ class Comparison:
 
 
 def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
-    """Compare two circuits for all inputs from reset on.
+    """Return whether two circuits have equal outputs for all input sequences from reset on.
 
-    Circuits with different ports are refuted. A comparison is unfinished after `timeout` seconds. Without ABC it is
-    also unfinished for circuits with registers. If the circuits are equivalent, a control follows: a copy with one
-    inverted cell must be refuted.
+    Circuits with different ports are refuted. An equivalence check is unfinished after `timeout` seconds. If ABC is not
+    installed, the check of circuits with registers is also unfinished. After a proof of equivalence, a control inverts
+    one AND gate of the second circuit, and the solver must refute the changed circuit.
     """
     started = time.perf_counter()
     tool = abc.version()["abc"] if abc.program() else cadical.PACKAGE
@@ -48,7 +46,7 @@ def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
 
 
 def _control(certified: Aiger, other: Aiger, timeout: float) -> State:
-    """Return the state of the control. The control is refuted if at least one copy with an inverted cell is refuted."""
+    """Return the state of the control: refuted, if at least one copy with an inverted AND gate is refuted."""
     count = len(other.ands)
     places = dict.fromkeys(count * part // (_CONTROLS + 1) for part in range(_CONTROLS, 0, -1))
     for place in places if count else ():
@@ -66,8 +64,9 @@ def _compared(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def _by_abc(one: Aiger, other: Aiger, timeout: float) -> State:
-    """Compare circuits with ABC's command `cec`. With registers, `dsec` compares them by induction over clock
-    cycles.
+    """Compare circuits with ABC's command `cec`, or with `dsec` if a circuit has registers.
+
+    The command `dsec` compares circuits by induction over clock cycles.
     """
     command = "dsec" if one.following or other.following else "cec"
     with tempfile.TemporaryDirectory(prefix="fp9-same-") as name:
@@ -82,7 +81,7 @@ def _by_abc(one: Aiger, other: Aiger, timeout: float) -> State:
 def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
     """Decide with CaDiCaL whether two circuits without registers agree on all inputs.
 
-    Raises MissingTool if the solver is not installed.
+    Raises MissingTool if CaDiCaL is not installed.
     """
     try:
         found = cadical.model(list(_miter(one, other)), timeout)
@@ -92,8 +91,9 @@ def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def _miter(one: Aiger, other: Aiger) -> Iterator[list[int]]:
-    """Yield clauses that are satisfiable if and only if an output differs. Variable 1 is true; inputs start at
-    variable 2.
+    """Yield clauses that are satisfiable if and only if an output differs between two circuits.
+
+    Variable 1 is always true, and the variables of the inputs start at 2.
     """
     shift = len(one.ands)
     yield [1]

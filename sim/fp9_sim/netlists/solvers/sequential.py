@@ -1,9 +1,10 @@
-"""Equivalence of two circuits with state, from reset, for all sequences. Unreachable states do not count.
+"""Equivalence checking of two circuits with state, for all input sequences from reset.
 
-A simulation of sequences finds the nets at which a difference between both circuits disappears. Such a net agrees at
-every step, but reads a net that differs. ABC then proves with inductive invariants that these nets agree at every step
-of every sequence. The logic after them then agrees, and so do the registers that it drives. Only registers that differ
-exist twice. A sequence that refutes the claim is added to the simulation.
+Only reachable states count. A simulation of sequences finds the nets at which a difference between both circuits ends.
+A difference ends at a net that agrees in every clock cycle but reads a net that differs. ABC then proves with inductive
+invariants that the nets at which the difference ends agree in every clock cycle. The logic after those nets then
+agrees, and so do the registers that the logic drives. Only registers that differ exist twice in the proof. A
+counterexample sequence is added to the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -32,11 +33,11 @@ _Sequences = dict[str, NDArray[Any]]
 
 
 class Sequences:
-    """Comparison of mutants with the original circuit, for sequences of operations. All registers start at 0.
+    """Equivalence checks of mutants for sequences of operations. All registers start at 0.
 
-    The netlist has a unit's ports and the input `select`. `operations` are columns of the unit's inputs,
-    simulated in order. No sequence is excluded. The zeros in the pipeline act as a first operation. A CLEAR
-    after this operation gives the state after reset.
+    The netlist has a unit's ports and the input `select`, whose value 0 chooses the original circuit. `operations`
+    holds columns of the unit's inputs, which are simulated in order. The zeros in the pipeline after reset act as a
+    first operation. A CLEAR after the first operation restores the state after reset, so no sequence is excluded.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -52,11 +53,10 @@ class Sequences:
         self._sequences = {name: np.resize(values, (count, STEPS)).T for name, values in columns.items()}
 
     def equal(self, number: int, timeout: float) -> Verdict:
-        """Decide whether mutant `number` always gives the same outputs as the original circuit.
+        """Decide whether mutant `number` gives the same outputs as the original circuit in every clock cycle.
 
-        A counterexample holds the inputs of consecutive operations, `a@0`, `b@0` and so on. Without ABC the verdict
-        is
-        unfinished.
+        A counterexample maps the inputs of consecutive operations, such as `a@0` and `b@0`, to values. The verdict is
+        unfinished if ABC is not installed.
         """
         started, sequences = time.perf_counter(), self._sequences
         unequal = np.zeros(self._netlist.nets, dtype=np.bool_)
@@ -73,7 +73,7 @@ class Sequences:
             sequences = self._beside(verdict.counterexample)
 
     def _steps(self, number: int, sequences: _Sequences) -> Iterator[Planes]:
-        """Yield at each step a bit plane for every net. A bit is 1 if the circuits differ for a sequence."""
+        """Yield in each clock cycle a bit plane for every net. A bit is 1 if a net differs between the circuits."""
         d, q = np.array(self._registers, dtype=np.int64).reshape(-1, 2).T
         rows, ones = np.array(self._gates, dtype=np.int64), ~np.uint64(0)
         words = -(-next(iter(sequences.values())).shape[1] // WORD)
@@ -98,7 +98,7 @@ class Sequences:
         return {f"{name}@{t}": int(values[t, place]) for t in range(last + 1) for name, values in sequences.items()}
 
     def _ends_agree(self, number: int, unequal: NDArray[np.bool_], timeout: float) -> Verdict:
-        """Decide whether the nets where the difference ends agree at every step of every sequence."""
+        """Decide whether the nets where the difference ends agree in every clock cycle of every sequence."""
         graph = AndGraph()
         first: dict[int, Literal] = {0: 0, 1: 1}
         for name in self._widths:
@@ -117,9 +117,7 @@ class Sequences:
         return abc.never_reached(graph, differ, following, timeout)
 
     def _beside(self, found: Mapping[str, int]) -> _Sequences:
-        """Return a counterexample sequence, and copies of the sequence with some inverted bits. Simulated operations
-        are appended to each sequence.
-        """
+        """Return copies of a counterexample sequence with some inverted bits, each followed by simulated operations."""
         rng = np.random.default_rng(0)
         sequences = {}
         for name, width in self._widths.items():

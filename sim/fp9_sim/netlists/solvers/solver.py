@@ -1,4 +1,4 @@
-"""Proof obligations for Yosys' SAT solver. An obligation is proven, refuted with a counterexample, or unfinished."""
+"""Proof obligations for Yosys' SAT solver: proven, refuted with a counterexample, or unfinished."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async2sync
 sat -verify -tempinduct{only} -maxsteps {steps} -set-at 1 rst 1 -show-ports -dump_json counterexample.json \
 -prove ok 1 proof
 """
-# `-norom`: a table written as a case must not become a memory, which the solver does not read.
+# `-norom` keeps Yosys from turning case statements into memories, which its SAT solver does not support.
 PREPARE = """\
 read_verilog -sv unit.v proof.v
 hierarchy -check -top proof
@@ -39,7 +39,7 @@ flatten
 opt_clean
 """
 
-# Not `opt -full`: joining all operands of ORs and selects takes longer than the solver saves by it.
+# `opt -full` is not used: merging the operands of ORs and multiplexers costs more time than the solver saves.
 _DECIDE = """\
 opt
 sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
@@ -50,7 +50,7 @@ _REFUTED = "Called with -verify and proof did fail!"
 
 
 class State(Enum):
-    """The outcome of a proof obligation."""
+    """The outcome of a proof obligation: proven, refuted or unfinished."""
 
     PROVEN = "proven"
     REFUTED = "refuted"
@@ -61,7 +61,7 @@ class State(Enum):
 class Verdict:
     """The outcome of a proof obligation and its time in seconds.
 
-    `counterexample` maps ports of the top module to values.
+    `counterexample` maps the ports of the top module to values.
     """
 
     state: State
@@ -71,33 +71,35 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Obligation:
-    """The complete input of a solver: a Yosys script that ends in `sat -verify`, and the files that it reads."""
+    """A proof obligation as solver input: a Yosys script that ends in `sat -verify`, and the files that the script
+    reads.
+    """
 
     script: str
     files: Mapping[str, str]
 
     def decide(self, timeout: float) -> Verdict:
-        """Decide the obligation within `timeout` seconds. Raises YosysError for unreadable Verilog."""
+        """Decide the proof obligation within `timeout` seconds. Raises YosysError for unreadable Verilog."""
         return run(self.script, self.files, timeout)
 
     def tools(self) -> dict[str, str]:
-        """Return the versions of the tools that decide the obligation."""
+        """Return the versions of the tools that decide the proof obligation."""
         return {"yosys": yosys_version()}
 
 
 def combinational(unit: str, proof: str) -> Obligation:
-    """Return the obligation that output `ok` of module `proof` is 1 for all inputs.
+    """Return the proof obligation that the output `ok` of the combinational module `proof` is 1 for all inputs.
 
-    The module is combinational. Both texts are Verilog.
+    `unit` and `proof` are Verilog texts.
     """
     return Obligation(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof})
 
 
 def by_induction(design: str, proof: str, steps: int, *, control: bool = False) -> Obligation:
-    """Return the obligation that `ok` is 1 in every clock cycle after reset.
+    """Return the proof obligation that the output `ok` is 1 in every clock cycle after reset.
 
-    The proof is a temporal induction over `steps` clocks. `design` is Yosys JSON, `proof` is Verilog. A `control`
-    must be refuted within these clocks, so it has no induction step.
+    The proof is a temporal induction over `steps` clock cycles. `design` is Yosys JSON, and `proof` is Verilog. A
+    `control` must be refuted within `steps` clock cycles, so the solver skips the induction step.
     """
     script = _INDUCT.format(steps=steps, only=" -tempinduct-baseonly" * control)
     return Obligation(script, {"unit.json": design, "proof.v": proof})
@@ -112,7 +114,10 @@ def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
-    """Run a Yosys script that ends in `sat -verify` and writes its counterexample to counterexample.json."""
+    """Run a Yosys script that ends in `sat -verify`, and return the solver's verdict.
+
+    The script must write a counterexample to counterexample.json. Raises YosysError if Yosys fails without a verdict.
+    """
     with tempfile.TemporaryDirectory(prefix="fp9-proof-") as name:
         folder = Path(name)
         for file, text in files.items():
@@ -139,10 +144,10 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
 
 
 def _counterexample(folder: Path) -> dict[str, int]:
-    """Read the port values at the last step from Yosys' WaveJSON. Don't-care bits become 0.
+    """Return the port values of the last time step from Yosys' WaveJSON. Don't-care bits become 0.
 
-    `wave` has a symbol for each step: 0 and 1 for single bits, `=` for the next entry of `data`, `.` for no change,
-    4 for no value.
+    `wave` has a symbol for each time step: 0 and 1 for single bits, `=` for the next entry of `data`, `.` for no
+    change, 4 for no value.
     """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     ports = {}
