@@ -1,6 +1,7 @@
-"""fp9_sim: simulation of units against golden vectors.
+"""fp9_sim: simulate hardware units against golden vectors.
 
-Units run in cocotb, on Icarus Verilog or Verilator, or as compiled functions of NumPy arrays.
+Units are simulated by cocotb test benches on Icarus Verilog or Verilator. Verilator also compiles units to functions of
+NumPy arrays.
 """
 
 from importlib import import_module
@@ -44,7 +45,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a name on first use, so that `--help` works without an installed simulator."""
+    """Import a public name on first use, so that `--help` works without an installed simulator."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

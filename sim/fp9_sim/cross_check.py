@@ -1,8 +1,8 @@
-"""Cross-check of a unit's vectors by the independent reference model, in exact fractions.
+"""Cross-check golden vectors with the independent reference model, which computes in exact fractions.
 
-If a kernel and a circuit have the same bug, a comparison of the two does not find it. `fp9.reference`
-therefore computes the operations from the specification alone. The process of the reference model cannot
-load the kernel or the golden model.
+A comparison of a compiled kernel with a circuit cannot find a bug that both share. Therefore the package
+`fp9.reference` computes the operations from the specification alone. The reference model runs in a process that cannot
+load the kernels or the golden model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _SHOWN = 16
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """The outcome of a cross-check. `different` is the number of differences; `shown` holds the first of them."""
+    """The outcome of a cross-check of golden vectors.
+
+    `different` is the number of differing operations, and `shown` holds the first differing operations.
+    """
 
     suite: str
     operations: int
@@ -29,7 +32,10 @@ class CrossCheck:
 
 
 def cross_check(made: vectors.VectorSet) -> CrossCheck:
-    """Compare vectors with the reference model. Raises RuntimeError if the model's process fails."""
+    """Compare golden vectors with the results of the independent reference model.
+
+    Raises RuntimeError if the process of the reference model fails.
+    """
     names = list(made.inputs)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in made.inputs.values()), strict=True)]
     computed = isolated_results(made.unit, rows)

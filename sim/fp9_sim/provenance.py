@@ -1,4 +1,4 @@
-"""Provenance of a record: source revision, date, command and tool versions."""
+"""Record where a measurement comes from: source revision, date, command and tool versions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fp9.system.sources import digest
 from fp9_rtl.tools.yosys import yosys_version
 
 _SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/vectors/mutation_scores.json")
-"""Paths in the repository that a record depends on.
+"""Repository paths that a record depends on.
 
-The table of mutation scores is left out, because it is generated from records.
+The table of mutation scores is left out, because the table is generated from records.
 """
 
 _HEAD = ("rev-parse", "--short=12", "HEAD")
@@ -25,9 +25,9 @@ _CHANGED = ("status", "--porcelain", "--untracked-files=no", "--")
 
 
 def provenance() -> dict[str, str]:
-    """Return the date, the command, the git revision and the tool versions.
+    """Return the date, the command, the git revision and the tool versions of a measurement.
 
-    The revision is "unknown" outside a repository. The revision ends in "+" if the working tree has changes.
+    The revision is "unknown" outside a git repository, and ends in "+" if the working tree has changes.
     """
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -40,20 +40,23 @@ def provenance() -> dict[str, str]:
 
 
 def model_digest() -> str:
-    """Return the SHA-256 digest of the model's source, without its command line interface."""
+    """Return the SHA-256 digest of the source code of package `fp9`, without its command-line modules."""
     package = Path(fp9.__file__).parent
     return digest(package, (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "cli"))
 
 
 @functools.cache
 def source_digest() -> str:
-    """Return the SHA-256 digest of the source of model, RTL and simulation. A measurement can depend on all of it."""
+    """Return the digests of the source code of the model, the RTL generator and the simulation package.
+
+    A cached measurement is valid only while all three digests stay the same.
+    """
     packages = [Path(file).parent for file in (fp9_rtl.__file__, __file__)]
     return " ".join([model_digest(), *(digest(package, package.rglob("*.py")) for package in packages)])
 
 
 def command() -> str:
-    """Return the command line that started this process."""
+    """Return the command line that started the present process."""
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 

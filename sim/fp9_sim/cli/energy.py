@@ -1,4 +1,7 @@
-"""Command for the energy of an operation. The command loads its packages when it is called."""
+"""Command `energy`, which measures the energy of a unit's operations.
+
+The command imports its packages when it is called, so that `fp9 --help` starts fast.
+"""
 
 from __future__ import annotations
 
@@ -74,9 +77,10 @@ def energy(
 ) -> None:
     """Measure the energy of an operation of UNIT..., in fJ.
 
-    Every net of the mapped netlist is simulated, with one operation per clock cycle; the library gives the energy
-    of its cells. Data: random codes, the corner suite, the layer of `fp9 demo`, or the file of a recorded training
-    step. Glitches are timed by the cells' mean delays; there is no clock tree.
+    Every net of the mapped netlist is simulated with one operation per clock cycle. The cell library gives the energy
+    of each change of a cell's pins. Operands are random codes, the corner suite, the layer of `fp9 demo`, or the file
+    of a recorded training step. Glitches are timed with the mean delays of the cells. The measurement includes no clock
+    tree.
 
     \b
       fp9 energy fma_fp32_ocp --library nangate45

@@ -1,4 +1,7 @@
-"""Command `gemm` for matrix-product tiles. The command loads its packages when it is called."""
+"""Command `gemm`, which generates tiles for matrix products.
+
+The command imports its packages when it is called, so that `fp9 --help` starts fast.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +60,9 @@ def gemm(
 ) -> None:
     """Generate a systolic array for matrix products.
 
-    The array is output-stationary, with a cast below every column. UNIT is a mac, or a dot or fma, which gets an
-    accumulator. Without --out, --check and --area the Verilog is printed. Exit code 1 if --check finds a mismatch.
+    The array is output-stationary, with a cast unit below every column. UNIT is a mac, or a dot or fma to which the
+    command adds an accumulator. Without --out, --check and --area, the command prints the Verilog. The exit code is 1
+    if --check finds a mismatch.
 
     \b
       fp9 gemm --rows 4 --columns 4 --unit mac_dlfloat16 --cast e4m3 --out build/gemm.v

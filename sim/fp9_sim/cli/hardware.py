@@ -1,4 +1,7 @@
-"""Commands rtl and package, and demo for the whole flow. The commands load their packages when they are called."""
+"""Commands `rtl`, `package` and `demo`, which write Verilog and packages and run the demonstration.
+
+Each command imports its packages when the command is called, so that `fp9 --help` starts fast.
+"""
 
 from __future__ import annotations
 
@@ -100,9 +103,10 @@ def rtl(
 def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[str, ...], as_json: bool) -> None:
     """Write a folder of UNIT that works without fp9.
 
-    RTL: Verilog with a file list, AXI4-Stream wrapper, SystemVerilog package, C header, VHDL component, constraints
-    and FuseSoC core. Verification: golden vectors, self-checking test benches in Verilog and C++, and assertions.
-    It also has a data sheet, and a Makefile that runs everything with only Icarus and Verilator.
+    The folder holds the Verilog with a file list, an AXI4-Stream wrapper, a SystemVerilog package and a C header.
+    Further files are a VHDL component, constraints and a FuseSoC core. For verification, the folder holds golden
+    vectors, assertions and self-checking test benches in Verilog and C++. A Makefile runs all tests with only Icarus
+    and Verilator. A data sheet describes the unit.
 
     \b
       fp9 package mac_dlfloat16 --out mac
@@ -126,10 +130,11 @@ def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[
 def demo(out: Path, seed: int, force: bool, report: Path | None, as_json: bool) -> None:
     """Run the whole flow on a real network layer.
 
-    Trains a small network on handwritten digits, quantises one layer and computes it in the golden model. Writes
-    Verilog and golden vectors, simulates them on Icarus and Verilator, estimates area and delay, and writes a
-    report. Exit code 1 on any mismatch. A simulation that passed before with the same inputs is taken from the
-    cache, and the report says so. --show prints the summary of an earlier run and rewrites its HTML page.
+    The command trains a small network on handwritten digits, quantises one layer and computes the layer in the golden
+    model. The command then writes Verilog and golden vectors, simulates on Icarus and Verilator, estimates area and
+    delay, and writes a report. The exit code is 1 on any mismatch. A simulation that has passed with the same inputs is
+    taken from the cache, and the report says so. With --show, the command prints the results of an earlier run and
+    rewrites its HTML page.
 
     \b
       fp9 demo --out build

@@ -1,4 +1,4 @@
-"""Options shared by several commands."""
+"""Command-line options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import click
 
 
 def records_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option for the folder of all records. The command receives it as argument `folder`."""
+    """Add the option for the folder of all records to a command. The command receives the folder as the argument
+    `folder`.
+    """
     return click.option(
         "--records",
         "folder",

@@ -1,4 +1,7 @@
-"""Commands prove and mutate, for proofs and mutation testing. The commands load their packages when they are called."""
+"""Commands `prove` and `mutate`, for proofs and mutation testing.
+
+Each command imports its packages when the command is called, so that `fp9 --help` starts fast.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +57,10 @@ def prove(
 ) -> None:
     """Prove UNIT... equivalent to its specification for all inputs.
 
-    The solvers are Yosys' SAT solver, CaDiCaL for sums, and ABC if it is installed. A case is proven, refuted with
-    a counterexample, or undecided within its time limit. Verdicts are cached: the command continues where it was
-    stopped, and retries cases that were undecided within a shorter limit. Exit code 1 unless all are proven.
+    The solvers are Yosys' SAT solver, CaDiCaL for sums, and ABC if ABC is installed. A case of a proof is proven,
+    refuted with a counterexample, or undecided within its time limit. Verdicts are cached, so a stopped command
+    continues when you run the same command again. Undecided cases are tried again if the time limit is longer than
+    before. The exit code is 1 unless all cases are proven.
 
     \b
       fp9 prove cast_fp32_ocp_rne decoder_all
@@ -144,7 +148,10 @@ def _notes(records: list[ProofRecord], path: Path | None, settings: tuple[str, .
 
 
 def _command(name: str, found: dict[str, Any], path: Path | None, settings: tuple[str, ...]) -> list[str]:
-    """Return the command that shows the operation of a counterexample. A counterexample of clocks has none."""
+    """Return the command that shows the operation of a counterexample.
+
+    A counterexample without output values, as from a handshake proof, gives no command.
+    """
     if not found["outputs"]:
         return []
     codes = {port: text.split()[0] for port, text in found["inputs"].items()}
@@ -198,10 +205,11 @@ def mutate(
 ) -> None:
     """Measure the mutation score of UNIT's vector suites.
 
-    A mutant is the netlist with one error, in an operator or in a gate. --kind held-out uses a seed that was chosen
-    after the suites were finished. --kind mapped puts the errors in mapped cells: half are nets stuck at 0 or 1,
-    half are exchanged nets. A suite kills a mutant if an output differs. Equivalent mutants are
-    proven and do not count. Exit code 1 unless `corner` kills all others and `smoke` at least 95 %.
+    A mutant is the netlist with one deliberate error in an operator or in a gate. A suite kills a mutant if an output
+    differs from the golden vectors. Equivalent mutants are proven and do not count. With --kind held-out, the mutants
+    come from a random seed that was chosen after the suites were finished. With --kind mapped, the errors are in mapped
+    cells: half are nets stuck at 0 or 1, and half are exchanged nets. The exit code is 1 unless the corner suite kills
+    all remaining mutants and the smoke suite kills at least 95 %.
 
     \b
       fp9 mutate cast_fp32

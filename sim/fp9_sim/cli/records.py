@@ -1,4 +1,7 @@
-"""Commands of records: status, update, verify, pages, study. The commands load their packages when they are called."""
+"""Commands of the group `fp9 records`: status, update, verify, pages and study.
+
+Each command imports its packages when the command is called, so that `fp9 --help` starts fast.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +40,8 @@ _ABOUT = ("function", "form", "all")
 def records() -> None:
     """Show, update and verify the records of measurements.
 
-    A claim about a unit's function (sweep, proof) is valid for every circuit that is proven equivalent. A claim
-    about the form of its circuit (mutation, area, energy) is measured again when the circuit changes.
+    A claim about a unit's function (sweep, proof) is valid for every circuit that is proven equivalent. A claim about
+    the form of a unit's circuit (mutation, area, energy) is measured again when the circuit changes.
 
     \b
       fp9 records status
@@ -64,12 +67,12 @@ def _claims_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @click.option("--every", is_flag=True, help="Show valid records, too.")
 @click.option("--studies", "compare", is_flag=True, help="Compare the circuits of cost studies with the recorded ones.")
 def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool, compare: bool, as_json: bool) -> None:
-    """List records that are stale or missing, with their cost.
+    """List records that are stale or missing, with the time to measure them.
 
-    The records of each UNIT (default: the catalogue) are valid, valid by an equivalence proof, stale, missing, or
-    show that the claim fails. A unit is certified if every claim holds.
-    Without UNIT, missing studies and comparisons are listed, too. With --studies, the circuits of the studies are
-    compared with the recorded ones, which takes minutes.
+    A record is valid, valid by an equivalence proof, stale or missing, or shows that its claim fails. The command
+    examines the records of each UNIT, or of the catalogue if no UNIT is given. A unit is certified if every claim about
+    the unit holds. Without UNIT, the command also lists missing studies and comparisons. With --studies, the circuits
+    of the cost studies are compared with the recorded circuits, which takes minutes.
 
     \b
       fp9 records status
@@ -125,10 +128,10 @@ def update(
 ) -> None:
     """Bring records up to date.
 
-    Circuits of UNIT... (default: the catalogue) with stale function claims are compared with the certified
-    circuits. An equivalence proof makes the claims valid again. With --hours the rest is measured: missing records
-    first, cheapest first. A stopped update continues when the same command is run again. Exit code 1 if a record
-    could not be made.
+    For each UNIT (default: the catalogue) with stale claims about its function, a solver compares the circuit with the
+    certified circuit. An equivalence proof makes the claims valid again. With --hours, the command measures the other
+    stale and missing records, missing and cheap records first. To continue a stopped update, run the same command
+    again. The exit code is 1 if a record could not be made.
 
     \b
       fp9 records update --claims function
@@ -188,11 +191,11 @@ def update(
 def verify(
     names: tuple[str, ...], seed: int, limit: float, whole: bool, settings: tuple[str, ...], as_json: bool
 ) -> None:
-    """Repeat a sample of the evidence of UNIT....
+    """Check a random sample of the evidence about UNIT... again.
 
-    The corner suite and random operations run on the Verilog against the golden model. The reference model
-    recomputes some results. One case of the proof is decided, with a control that must be refuted. The suite must
-    kill some mutants. Exit code 1 if one of them fails.
+    The Verilog must give the golden results for the corner suite and for random operations. The independent reference
+    model must give the golden results for random operations. A solver must prove one case of the unit's proofs and
+    refute its control. The corner suite must kill some random mutants. The exit code is 1 if a check fails.
 
     \b
       fp9 records verify fma_dlfloat16_hfp8
@@ -226,8 +229,8 @@ def verify(
 def pages(names: tuple[str, ...], out: Path, folder: Path | None, as_json: bool) -> None:
     """Build the pages of results from the records.
 
-    These are the data sheets of UNIT... (default: the catalogue), the checks of each unit, and the study of energy.
-    The documentation has the same pages. A row with a stale or missing record says so.
+    The pages are the data sheet of each UNIT (default: the catalogue), the verification results, and the energy study.
+    The documentation contains the same pages. A page says so if a record is stale or missing.
 
     \b
       fp9 records pages
@@ -251,9 +254,10 @@ def pages(names: tuple[str, ...], out: Path, folder: Path | None, as_json: bool)
 @click.argument("names", metavar="STUDY...", nargs=-1, required=True)
 @records_option
 def study(names: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
-    """Measure cost studies and record their figures.
+    """Measure cost studies and write their records.
 
-    Each STUDY of `fp9 study --list` is measured in osu018 and nangate45; its page is built from the record.
+    The command `fp9 study --list` lists the studies. Each STUDY is measured in the cell libraries osu018 and nangate45.
+    The page of a study is built from its record.
 
     \b
       fp9 records study decoders
@@ -273,7 +277,7 @@ def _known(about: str) -> None:
 
 
 def _place(folder: Path | None) -> Path:
-    """Return the folder of all records. Raises UserError, with the searched path, if there is none."""
+    """Return the folder of all records. Raises UserError with the searched path if there is no such folder."""
     with extra("sim"):
         from fp9_sim.records import HOME  # slow to load
     place = folder or HOME
@@ -283,7 +287,7 @@ def _place(folder: Path | None) -> Path:
 
 
 def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
-    """Return the state of each record of the named units. Without names, all units of the catalogue are meant."""
+    """Return the state of each record of the named units, or of all catalogue units if no names are given."""
     with extra("sim"):
         from fp9_sim import evidence  # slow to load
     claims: Sequence[Claim] = [claim for claim in evidence.CLAIMS if about in (claim.about, "all")]
@@ -293,7 +297,7 @@ def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
 
 
 def _cost(item: Item) -> str:
-    """Return the number of seconds to make a pending record, as text. It is empty for any other record."""
+    """Return the estimated seconds to measure a missing or stale record, as text. Other records give an empty text."""
     if not item.pending:
         return ""
     return "unknown" if item.seconds is None else f"{item.seconds:,.0f}"

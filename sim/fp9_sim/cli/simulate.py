@@ -1,4 +1,7 @@
-"""Command sim. The command loads its packages when it is called."""
+"""Command `sim`, which simulates a unit's Verilog against golden vectors.
+
+The command imports its packages when it is called, so that `fp9 --help` starts fast.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,10 @@ if TYPE_CHECKING:
 def sim(name: str, settings: tuple[str, ...], as_json: bool, reports: Reports, **given: Any) -> None:
     """Simulate the Verilog of UNIT against golden vectors.
 
-    Runs Icarus and Verilator on the unit's corner cases and COUNT random operations, or on a vector file. A unit
-    with stages runs with stalls on both sides and with resets in mid-stream. --verilog checks edited files in place
-    of the generated Verilog, and --prove also proves them. Exit code 0 only if everything that was asked for passed.
+    Icarus and Verilator simulate the corner suite and COUNT random operations, or the operations of a vector file. A
+    unit with stages is simulated with stalls on both sides and with resets in mid-stream. With --verilog, edited files
+    are simulated in place of the generated Verilog. With --prove, solvers also try to prove the Verilog right for all
+    inputs. The exit code is 0 only if all requested checks passed.
 
     \b
       fp9 sim fma_dlfloat16
@@ -92,14 +96,14 @@ def sim(name: str, settings: tuple[str, ...], as_json: bool, reports: Reports, *
 
 
 def _sentences(runs: list[Regression]) -> list[str]:
-    """Return the violations and the first mismatches, each once."""
+    """Return the handshake violations and the first mismatches of all runs, without duplicates."""
     said = [text for run in runs for text in run.violations]
     said += [str(mismatch) for run in runs for mismatch in run.mismatches[:SHOWN]]
     return list(dict.fromkeys(said))
 
 
 def _hints(name: str, unit: Unit, wanted: Wanted, settings: tuple[str, ...], runs: list[Regression]) -> Iterator[str]:
-    """Yield the commands that show the first wrong operation: its fields, and its waveforms."""
+    """Yield the commands that show the fields and the waveforms of the first wrong operation."""
     first = next((mismatch for run in runs for mismatch in run.mismatches), None)
     if first is None or unit.group > 1 or wanted.first is not None or wanted.around is not None:
         return

@@ -1,4 +1,7 @@
-"""Commands sweep and coverage (functional coverage). The commands load their packages when they are called."""
+"""Commands `sweep` and `coverage`, for exhaustive simulation and functional coverage.
+
+Each command imports its packages when the command is called, so that `fp9 --help` starts fast.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,9 @@ def sweep(
 ) -> None:
     """Check the Verilog of UNIT on every input.
 
-    A unit with too many inputs, or with state, runs the corner suite and COUNT random operations. A stopped sweep
-    continues when the same command is run again. Results are added to the record UNIT.json. Exit code 1 on a
-    mismatch, with the simplest operation that shows it.
+    For a unit with state or with too many inputs, the command simulates the corner suite and COUNT random operations.
+    To continue a stopped sweep, run the same command again. Results are added to the record UNIT.json. On a mismatch,
+    the exit code is 1, and the command prints the simplest operation that fails.
 
     \b
       fp9 sweep cast_fp16_hif8
@@ -114,7 +117,7 @@ def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) 
 
 
 def _operation(unit: Unit, text: str) -> dict[str, int]:
-    """Parse an operation such as `a=0x12 b=3`. Ports that are left out are zero."""
+    """Return the operation that a text such as `a=0x12 b=3` describes. Ports that the text leaves out are zero."""
     widths = {port.name: port.width for port in unit.inputs}
     operation = dict.fromkeys(widths, 0)
     for word in text.split():
@@ -137,8 +140,9 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
 def coverage(names: tuple[str, ...], suite: str, settings: tuple[str, ...], as_json: bool) -> None:
     """Measure the functional coverage of UNIT's vector suite.
 
-    The cover points follow from the specification; outputs come from the golden model. `fp9 sim --coverage`
-    measures the same with the circuit's outputs. Exit code 1 if `corner` misses a bin.
+    Cover points are derived from the unit specification, and outputs come from the golden model. The command `fp9 sim
+    --coverage` measures the same coverage with the outputs of the circuit. The exit code is 1 if the corner suite
+    misses a bin.
 
     \b
       fp9 coverage cast_fp32_ocp_rne

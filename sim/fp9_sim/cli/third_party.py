@@ -1,4 +1,7 @@
-"""Command `check-rtl` for third-party RTL. The command loads its packages when it is called."""
+"""Command `check-rtl`, which checks third-party RTL against a unit specification.
+
+The command imports its packages when it is called, so that `fp9 --help` starts fast.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +59,11 @@ def check_rtl(
 ) -> None:
     """Check third-party RTL against a unit's specification.
 
-    MAPPING is a TOML file with the keys files, top and unit (a name of the catalogue, or a table of fields). Tables
-    such as ports (fp9's name = the design's), constants, clock and reset state where the design differs.
-    docs/reference/mapping.md has every key. Known causes of differences are explained. Exit code 0 only if everything
-    that was asked for passed. --area measures in osu018 and nangate45, or in the given libraries.
+    MAPPING is a TOML file with the keys files, top and unit. The unit is a catalogue name or a table of fields. Tables
+    such as ports (fp9's name = the design's name), constants, clock and reset say how the design differs from the
+    specification. docs/reference/mapping.md explains every key. The command explains differences that have a known
+    cause. The exit code is 0 only if all requested checks passed. With --area, the command measures areas in osu018 and
+    nangate45, or in the given libraries.
 
     \b
       fp9 check-rtl --init rtl/ --include rtl/include --define FAST=1 > acme_cast.toml
@@ -128,7 +132,7 @@ def check_rtl(
 
 
 def _command(path: Path, design: Design, verdict: Verdict) -> list[str]:
-    """Return the command that shows the first mismatch, if the design's result is at a known clock."""
+    """Return the command that shows the first mismatch, if the latency of the design is known and fixed."""
     if not verdict.mismatches or design.spec.has_state or design.latency_from_handshake or design.latency is None:
         return []
     codes = {port: f"0x{value.hex}" for port, value in verdict.mismatches[0].inputs.items()}

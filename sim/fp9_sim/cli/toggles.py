@@ -1,6 +1,6 @@
-"""Report of `fp9 energy --toggles`: toggles with and without gate_zeros.
+"""Report of `fp9 energy --toggles`, which counts toggles with and without zero gating (`gate_zeros`).
 
-The command loads its packages when it is called.
+The command imports its packages when it is called, so that `fp9 --help` starts fast.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def show_toggles(units: Iterable[Unit], shares: tuple[float, ...], count: int, seed: int, as_json: bool) -> None:
-    """Show a table of the toggles of each unit, with and without `gate_zeros`.
+    """Print a table of the toggles of each unit, with and without `gate_zeros`.
 
-    `shares` are the shares of products that are zero. The netlist has two-input gates and runs one operation per
-    clock cycle. Toggles are not power: glitches, loads, wires and the clock are not counted.
+    `shares` holds the fractions of products that are zero. The netlist consists of two-input gates and runs one
+    operation per clock cycle. The toggles are no power estimate, because glitches, loads, wires and the clock are not
+    counted.
     """
     with extra("sim"):
         from fp9_sim.netlists import toggles as counting  # slow to load

@@ -1,4 +1,4 @@
-"""Command trace, and the command line that repeats a failing operation."""
+"""Command `trace`, and the command lines that other commands suggest to repeat a failing operation."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def trace(
 ) -> None:
     """Show every intermediate field of one operation of UNIT.
 
-    The table lists the fields of the generated circuit in data-flow order, and next to them the exact terms of the
-    operation. With --verilog, the table also lists the fields of the edited files and marks the first difference.
-    UNIT can also be the mapping of third-party RTL. Codes are numbers such as 0x3c; ports that are not given are 0. A
-    unit with state shows an operation of a suite, --at INDEX, after the operations before it.
+    The table lists the fields of the generated circuit in data-flow order, beside the exact terms of the operation.
+    With --verilog, the table also lists the fields of the edited files and marks the first difference. UNIT can also be
+    the mapping file of third-party RTL. Codes are numbers such as 0x3c. Ports without a given code are 0. For a unit
+    with state, choose an operation of a suite with --at INDEX. The earlier operations of the suite run first.
 
     \b
       fp9 trace fma_fp32_ocp a=0x39 b=0x3c b_format=1 c=0x3f800001
@@ -59,7 +59,7 @@ def trace(
 
 
 def _subject(name: str, settings: tuple[str, ...]) -> tuple[Unit, str | None]:
-    """Return the unit and, for a mapping of third-party RTL, the wrapped design."""
+    """Return the unit with the given name. For a mapping of third-party RTL, also return the wrapped Verilog."""
     if not name.endswith(".toml") or "top" not in toml_of(Path(name), "a unit or a mapping"):
         return load_unit(name, settings), None
     from fp9_sim import third_party  # slow to load
@@ -85,7 +85,7 @@ def _codes(unit: Unit, operands: Iterable[str]) -> dict[str, int]:
 
 
 def _history(unit: Unit, wanted: Wanted, at: int, operands: tuple[str, ...]) -> list[dict[str, int]]:
-    """Return operation `at` of the suite, after the operations that its result depends on."""
+    """Return operation `at` of a suite, preceded by the operations that can influence its result."""
     if operands:
         raise UserError(f"{operands[0]} given beside --at; give the codes, or the index of an operation")
     made = dataclasses.replace(wanted, around=None).vectors(unit)
@@ -128,14 +128,17 @@ def _hex(bits: str) -> str:
 def trace_command(
     name: str, codes: Mapping[str, str], verilog: Sequence[Path] = (), settings: Sequence[str] = ()
 ) -> str:
-    """Return the command that shows an operation without state. `codes` are in hexadecimal, such as 0x3c."""
+    """Return the `fp9 trace` command that shows an operation of a unit without state.
+
+    `codes` maps each input port to a hexadecimal code such as 0x3c.
+    """
     words = [f"{port}={code}" for port, code in codes.items() if int(code, 16)]
     words += [f"--set {setting}" for setting in settings] + [f"--verilog {file}" for file in verilog]
     return " ".join(["fp9 trace", name, *words])
 
 
 def index_command(name: str, index: int, wanted: Wanted, settings: Sequence[str] = ()) -> str:
-    """Return the command that shows an operation of a suite, with the operations before it."""
+    """Return the `fp9 trace` command that shows operation `index` of a suite, after the operations before it."""
     words = [f"--vectors {wanted.path}"] if wanted.path else [f"--suite {wanted.suite}"] if wanted.suite else []
     words += [f"--count {wanted.count}"] if wanted.count != 2000 else []
     words += [f"--seed {wanted.seed}"] if wanted.seed else []
