@@ -1,7 +1,8 @@
 """Measure the energy of a unit's operations, from its netlist's activity and the library's cell data.
 
-Public names: `measure` and its record `Energy`. Public modules: `data` (operations to measure), `switching` (energy
-of a netlist), `study` and `pages`.
+The function `measure` returns a record of type `Energy`. The module `data` chooses operations, and the module
+`switching` computes the energy of a netlist. The module `study` measures the energy study, and the module `pages` shows
+the results.
 """
 
 from fp9_sim.energy.run import NOTE, Energy, measure

@@ -1,4 +1,4 @@
-"""Operations for energy measurements: random operations, a suite, or operations of a recorded training step."""
+"""Choose operations for energy measurements: random operations, a suite, or a recorded training step."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from fp9_ml.recipes import read_recording
 from fp9_ml.recorded import of_casts, of_products
 
 COUNT = 10_240
-"""Default of the smallest number of operations."""
+"""Default of the smallest number of operations in a measurement."""
 
 SUITES = ("random", "corner")
-"""Names of data sets: random operands from all codes, and the corner suite."""
+"""Names of the generated data sets: random operand codes, and the corner suite."""
 
 Columns = dict[str, NDArray[Any]]
 
 
 def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Columns:
-    """Return operations of a unit as input columns. `data` is `random`, `corner`, or the file of a recording.
+    """Return operations of a unit as input columns.
 
-    A recording gives complete dot products or casts. Raises ValueError for other names, and for a recording without
-    operations for the unit.
+    `data` is `random`, `corner`, or the path of a recorded training step. A recording contributes complete dot products
+    or casts. Raises ValueError for another name, and for a recording without operations for the unit.
     """
     if data in SUITES:
         return dict(inputs_of(unit, data, count if data == "random" else None, seed))
@@ -46,9 +46,9 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
 
 
 def enough(take: Callable[[int], Columns], count: int) -> Columns:
-    """Return at least `count` operations. The function `take` returns them.
+    """Return at least `count` operations, obtained from the function `take`.
 
-    `take(n)` returns n dot products of each matrix product, or n casts of each tensor.
+    `take(n)` returns the operations for n dot products of each matrix product, or for n values of each tensor.
     """
     one = len(next(iter(take(1).values())))
     return take(-(-count // one))

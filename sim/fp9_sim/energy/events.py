@@ -1,12 +1,10 @@
-"""Select the internal energies that a cell dissipates when its pins change from one state to the next.
+"""Select the internal energies that a cell dissipates when its pins change.
 
-If an output changes, the cell dissipates the energy that belongs to the input that changed. If several inputs
-changed, each gets an equal share of the output's change. If an input changes, the cell also dissipates the energy
-of
-this input. Conditions are evaluated after the inputs have changed. An energy without a condition applies if no
-other
-condition holds. In a register's clock cycle, the clock rises, the bit changes, the clock falls, and then the inputs
-settle.
+A changed output dissipates the energy that the library lists for the input that caused the change. If several inputs
+changed at once, each input accounts for an equal share of the output's energy. A changed input also dissipates the
+energy that the library lists for the input pin. Conditions in the library are evaluated with the pin values after the
+change. A library entry without a condition applies if no entry with a condition holds. In a clock cycle of a register,
+the clock rises, the stored bit changes, the clock falls, and then the inputs settle.
 """
 
 from __future__ import annotations
@@ -26,12 +24,12 @@ from fp9_sim.energy.loads import FALL, RISE
 from fp9_sim.netlists.cells import History, Placed
 
 Share = tuple[int, int, float]
-"""Index of an arc, the edge, and the fraction of the arc's energy that a step dissipates."""
+"""Index of an energy table (arc), the edge, and the fraction of the table's energy that is dissipated."""
 
 
 @dataclass(frozen=True)
 class _Event:
-    """An edge of a pin, with the pins that caused it and the values of all pins after the edge."""
+    """A rising or falling edge of a pin, with the pins that caused the edge and the pin values after the edge."""
 
     pin: str
     edge: int
@@ -40,9 +38,9 @@ class _Event:
 
 
 def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the steps of a cell that occur from clock cycle `first` on, and how often each occurs.
+    """Return the state changes of a cell from clock cycle `first` on, and how often each state change occurs.
 
-    Steps are numbered as `shares` expects.
+    A state change is coded as one integer, which `shares` decodes.
     """
     cell = placed.cell
     index = _state(history, [placed.nets[pin] for pin in cell.inputs], first)
@@ -54,7 +52,7 @@ def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int6
 
 
 def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int64]:
-    """Return the values of nets as one number for each clock cycle, from the cycle before `first` on.
+    """Return the values of nets as one integer for each clock cycle, starting with the cycle before `first`.
 
     The first net is the most significant bit.
     """
@@ -67,7 +65,7 @@ def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int6
 
 @lru_cache(maxsize=1 << 17)
 def shares(cell: Cell, step: int) -> tuple[Share, ...]:
-    """Return the energies that a step dissipates."""
+    """Return the energy tables and fractions that a state change of a cell dissipates."""
     events = _of_register(cell, step) if cell.clock else _of_logic(cell, step)
     return tuple(share for event in events for share in _taken(cell, event))
 

@@ -1,4 +1,4 @@
-"""Compute the load and the transition time of each net. The library's tables are indexed by them."""
+"""Compute the capacitive load and the transition time of each net, to look up the cell library's tables."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fp9_sim.netlists.cells import CLOCK, CellNetlist, Placed
 FALL, RISE = 0, 1
 
 _STEPS_OF_A_DELAY = 4
-"""Number of time steps in the mean delay of a netlist."""
+"""Number of time steps in the mean delay of a netlist's cells."""
 
 
 @dataclass(frozen=True)
 class Loads:
-    """Capacitance of every net in fF, and its transition times in the library's time unit.
+    """Capacitance of every net in fF, and transition times of every net in the library's time unit.
 
-    `transition` has shape (nets, 2): fall, then rise.
+    `transition` has shape (nets, 2). The columns are the fall time and the rise time.
     """
 
     load_ff: NDArray[np.float64]
@@ -30,11 +30,11 @@ class Loads:
 
 
 def loads(netlist: CellNetlist, library: Library, power: PowerLibrary) -> Loads:
-    """Return the loads and transition times of all nets. A load is the capacitance of pins, wires and unit outputs.
+    """Return the load and the transition times of every net.
 
-    The slowest arc of a cell determines the transition time of its output. The library's driver cell drives input
-    nets
-    and the ideal clock. The input of this driver has a transition time of 0.
+    The load of a net is the capacitance of its cell pins, its wire and its unit output. The slowest timing arc of a
+    cell determines the transition time of its output. The library's driver cell drives the input nets, and its input
+    has a transition time of 0. The clock is ideal, with a transition time of 0.
     """
     load = np.zeros(netlist.nets)
     for placed in netlist.cells:
@@ -79,9 +79,9 @@ def _start(arc: Arc, edge: int, times: NDArray[np.float64]) -> float:
 
 
 def delays(netlist: CellNetlist, found: Loads) -> NDArray[np.int64]:
-    """Return the delay of every net, at least 1. The unit is a quarter of the mean delay.
+    """Return the delay of every net in time steps, at least 1. A time step is a quarter of the mean delay.
 
-    An output's delay is the mean over its arcs.
+    The delay of a cell output is the mean over its timing arcs.
     """
     exact = np.zeros(netlist.nets)
     for placed in netlist.cells:
@@ -105,7 +105,7 @@ def _mean_delay(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDA
 
 
 def cell_loads(placed: Placed, pin: str, found: Loads) -> float:
-    """Return the load of an output pin in fF, or 0 if it is not connected."""
+    """Return the load of a cell's output pin in fF, or 0 if the pin is not connected."""
     return float(found.load_ff[placed.nets[pin]]) if pin in placed.nets else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Build the page and the two pictures of the energy study from its record."""
+"""Build the documentation page and the two charts of the energy study from its record."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ layer above.
 
 
 def write(record: Record, folder: Path) -> list[Path]:
-    """Write the page and the pictures of a complete record into a folder. Return their paths.
+    """Write the page and the charts of a complete energy record into a folder, and return their paths.
 
-    Raises ValueError if a unit is missing, and OSError if a file cannot be written.
+    Raises ValueError if the record lacks a unit, and OSError if a file cannot be written.
     """
     missing = UNITS.keys() - record["units"].keys()
     if missing:
@@ -73,7 +73,7 @@ def write(record: Record, folder: Path) -> list[Path]:
 
 
 def page(record: Record) -> str:
-    """Return the study as Markdown."""
+    """Return the page of the energy study as Markdown."""
     parts = [_TEXT.format(wire=WIRE_LOADS)]
     for group in _groups(record):
         parts += [f"## {group}\n", *_table(record, group), "", *_changes(record, group)]
@@ -85,7 +85,7 @@ def page(record: Record) -> str:
 
 
 def charts(record: Record) -> dict[str, str]:
-    """Return the pictures as SVG, by file name."""
+    """Return the charts of the energy study as SVG, by file name."""
     found = {"energy.svg": _bars(record)}
     return found | ({"energy-accuracy.svg": _scatter(record)} if record["losses"] else {})
 

@@ -1,4 +1,4 @@
-"""Measure the energy of given operations: internal energy of cells, charge of nets and leakage.
+"""Measure the energy of operations on a unit: internal energy of cells, charge of nets, and leakage.
 
 One operation runs in each clock cycle.
 """
@@ -32,21 +32,22 @@ NOTE = (
     "every net's settled values at an operation a clock, glitches out of 2,048 operations timed by the cells' mean "
     "delays; no clock tree, wires by fan-out, leakage over the unit's worst path: for comparing units side by side"
 )
-"""Conditions of the measurement, shown in every report."""
+"""Conditions of the energy measurement, shown in every report."""
 
 _ATTO = 1e-3
-"""Energy in fJ of a power of 1 nW during 1 ns."""
+"""Factor from nW times ns to fJ."""
 
 
 @dataclass(frozen=True)
 class Energy:
-    """Mean energy of an operation in fJ, by component.
+    """Mean energy of one operation of a unit in fJ, split by cause.
 
-    `internal_fj` is dissipated in cells. `nets_fj` charges the nets that cells drive, `inputs_fj` the unit's input
-    nets, and `clock_fj` the clock net. `glitches_fj` is the energy of changes that are undone within a clock cycle.
-    `leakage_fj` is the leakage in `period_ns`. `products` is the number of products in an operation, or the number
-    of values in a cast or quantiser. `toggles` counts settled changes of all nets except the clock. `glitches`
-    counts the other changes. `by_step` is the energy of the cells of each submodule; it is empty without hierarchy.
+    `internal_fj` is the energy dissipated inside cells. `nets_fj` is the energy to charge the nets that cells drive.
+    `inputs_fj` is the energy to charge the unit's input nets, and `clock_fj` the energy to charge the clock net.
+    `glitches_fj` is the energy of signal changes that are undone within a clock cycle. `leakage_fj` is the leakage
+    energy during `period_ns`. `products` is the number of products in an operation, or the number of values in a cast
+    or quantiser. `toggles` counts the settled changes of all nets except the clock, and `glitches` counts the undone
+    changes. `by_step` maps each submodule to the energy of its cells. `by_step` is empty for a flat netlist.
     """
 
     unit: str
@@ -68,16 +69,16 @@ class Energy:
 
     @property
     def total_fj(self) -> float:
-        """Return the energy of an operation in fJ."""
+        """Return the total energy of one operation in fJ."""
         return self.internal_fj + self.nets_fj + self.inputs_fj + self.clock_fj + self.glitches_fj + self.leakage_fj
 
     @property
     def product_fj(self) -> float:
-        """Return the energy of one product in fJ."""
+        """Return the energy of one product or value in fJ."""
         return self.total_fj / self.products
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values for JSON, and a note about the figures."""
+        """Return the energy record as plain values for JSON, with a note about the measurement conditions."""
         totals = {"total_fj": self.total_fj, "product_fj": self.product_fj}
         return {"note": NOTE, **asdict(self), "by_step": dict(self.by_step), **totals}
 
@@ -92,11 +93,13 @@ def measure(
     by_step: bool = False,
     cache: Path | None = None,
 ) -> Energy:
-    """Measure the energy of operations on a unit. `operations` has an array of shape (n,) for each input port.
+    """Measure the mean energy of the given operations on a unit.
 
-    The operations run in their order. `data` is their name in the record. Results are cached, in `cache` or in the
-    default cache. Raises ValueError for a specification without hardware, an unknown library or mapping, cells
-    without energy data, and an empty list of operations. Raises MissingTool without the library or Yosys.
+    `operations` maps each input port to an array of shape (n,), in the order of execution. `data` is the name of the
+    operations in the record. Results are cached in the folder `cache`, or in the default cache folder. Raises
+    ValueError for a unit without hardware, an unknown library or synthesis script, and an empty list of operations.
+    Raises ValueError also if a cell of the library has no energy data. Raises MissingTool if the library or Yosys is
+    not installed.
     """
     cells = find_library(library)
     columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}
@@ -166,7 +169,7 @@ products_of: Hook[[], int] = Hook(
     },
     otherwise=lambda unit: 1,
 )
-"""Number of products in an operation, or number of values in a cast or quantiser. For other units it is 1."""
+"""Number of products in an operation, or number of values in a cast or quantiser. The number is 1 for other units."""
 
 
 def _by_step(found: Dynamic) -> dict[str, float]:

@@ -1,8 +1,8 @@
-"""The energy study: formats, accumulators, zero gating and pipeline stages over a real layer, with their accuracy.
+"""The energy study: formats, accumulators, zero gating, pipeline stages and block formats on a real layer.
 
-`run` measures the study, and `pages` shows the results. The record has the measurement of each unit and the digest
-of
-its circuit. Only units with a changed circuit are measured again. The pages can be rebuilt without a measurement.
+The function `run` measures the study, and the module `pages` shows the results. The record holds the energy of each
+unit and the digest of the unit's circuit. Only units whose circuit has changed are measured again. The pages can be
+rebuilt from the record without a measurement.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 LAYER, RANDOM = "layer", "random"
 
 COMMAND = "fp9 records update --hours 8 --claims form"
-"""Command that measures the units of the study."""
+"""Command that measures the units of the energy study."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A unit of the study. `recipe` names a training run that uses the unit's products.
+    """A row of the energy study: a unit, with the group and the label under which pages show the unit.
 
-    The training run is in the record of recipes.
+    `recipe` names the training run whose products the unit computes. The name is empty if there is no such run.
     """
 
     group: str
@@ -115,18 +115,18 @@ ROWS = (
     Row(CASTS, "quantiser to MXFP8, E4M3", _quantiser("mxfp8_e4m3")),
     Row(CASTS, "quantiser to MXFP4", _quantiser("mxfp4")),
 )
-"""All rows of the study. The other rows of a group are compared with its first row."""
+"""All rows of the energy study. The first row of a group is the baseline for the other rows of the group."""
 
 
 UNITS = {row.unit.name: row.unit for row in ROWS}
-"""The units of the study by name."""
+"""The units of the energy study, by name."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The measurement of a unit. It has an energy for each library and each kind of data.
+    """The measured energies of a unit, for each cell library and each kind of operand data.
 
-    `libraries` has the digests of the libraries, and `seconds` is the run time.
+    `libraries` maps each cell library to the digest of its file, and `seconds` is the run time.
     """
 
     unit: str
@@ -139,7 +139,10 @@ class Part:
 
 
 def measured(unit: Unit, layer: Columns) -> Part:
-    """Measure a unit. `layer` has the operations that the unit computes in the layer. Raises as `measure`."""
+    """Measure the energy of a unit on operations of the layer and on random operations.
+
+    `layer` holds the unit's operations in the layer as input columns. Raises the errors of `measure`.
+    """
     started = time.perf_counter()
     data = {LAYER: layer, RANDOM: operations(unit, RANDOM)}
     energies = tuple(
@@ -153,13 +156,13 @@ def measured(unit: Unit, layer: Columns) -> Part:
 
 
 NOTHING: Mapping[str, Any] = {"units": {}}
-"""A record without units."""
+"""A record of the energy study without any units."""
 
 
 def lacks(unit: Unit, record: Mapping[str, Any], circuit: str) -> str | None:
-    """Return why the record has no valid energy for a unit, or None if the energy is valid.
+    """Return why a record has no valid energy for a unit, or None if the recorded energy is valid.
 
-    `circuit` is the digest of the unit's circuit.
+    `circuit` is the digest of the unit's present circuit.
     """
     if unit.name not in record["units"]:
         return NO_RECORD
@@ -173,10 +176,10 @@ def run(
     training: Path | None = None,
     progress: Progress = lambda what, done, steps: None,
 ) -> dict[str, Any]:
-    """Return the record of the study. Units with a valid energy in `known` are not measured again.
+    """Measure the energy study and return its record. Units with a valid energy in `known` are not measured again.
 
-    `layer_of` returns a unit's operations in the layer. `training` is a record of recipes. Without it, the study
-    shows no accuracy. Raises as `measure`.
+    `layer_of` returns the layer's operations for a unit. `training` is the path of the recorded training runs; without
+    `training`, the study shows no accuracy. Raises the errors of `measure`.
     """
     units = dict(known["units"])
     for done, unit in enumerate(UNITS.values()):
@@ -197,12 +200,14 @@ def _record(units: Mapping[str, Any], training: Path | None) -> dict[str, Any]:
 
 @functools.cache
 def libraries() -> dict[str, str]:
-    """Return the digests of the libraries that the study compares. Raises MissingTool if one is not installed."""
+    """Return the digests of the cell libraries that the energy study uses. Raises MissingTool if a library is
+    missing.
+    """
     return {name: library(name).sha256 for name in SIDE_BY_SIDE}
 
 
 def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the energies in a complete record, each with the group and label of its unit."""
+    """Return all energies in a complete record, each with the group, label and recipe of the unit's row."""
     return [
         {"group": row.group, "label": row.label, "recipe": row.recipe, **energy}
         for row in ROWS
@@ -211,22 +216,23 @@ def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
-    """Return the study from the records in a folder. `training` is a record of recipes, which adds the losses.
+    """Return the record of the energy study, read from the folder of all records.
 
-    Raises ValueError for a file that is no record.
+    `training` is the path of the recorded training runs, from which the increases in loss are read. Raises ValueError
+    if a file is not a valid record.
     """
     known = ((name, records.read(folder, records.ENERGY, name)) for name in UNITS)
     return _record({name: fields for name, fields in known if fields}, training)
 
 
 def losses(training: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return, for each recipe, the increase in held-out loss over float32, one value for each seed."""
+    """Return the increase in held-out loss over float32 for each recipe, with one value per random seed."""
     values = [run["values"] for run in training["runs"]]
     recipes = [row.recipe for row in ROWS if row.recipe]
     return {r: [round(v[f"{r}: held out"] - v["fp32: held out"], 6) for v in values] for r in recipes}
 
 
 def _kept(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a measurement that are recorded. Numbers are rounded to five digits."""
+    """Return the fields of a measurement that are recorded, with numbers rounded to five significant digits."""
     kept = {name: value for name, value in record.items() if name not in ("note", "by_step")}
     return {name: float(f"{value:.5g}") if isinstance(value, float) else value for name, value in kept.items()}

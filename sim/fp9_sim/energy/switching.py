@@ -20,15 +20,16 @@ from fp9_sim.netlists.gates import WORD
 from fp9_sim.netlists.timed import changes as changes_in_time
 
 GLITCH_CLOCKS = 32
-"""Number of clock cycles in which glitches are counted. Each has 64 operations."""
+"""Number of clock cycles in which glitches are counted. Each clock cycle simulates 64 operations in parallel."""
 
 
 @dataclass(frozen=True)
 class Dynamic:
-    """Switching energy of an operation in fJ. `internal`, `nets` and `glitches` map each cell to its energy.
+    """Mean switching energy of one operation in fJ.
 
-    `glitches` is the energy of changes that are undone within a clock cycle. `glitch_toggles` counts these changes,
-    and `toggles` counts the other ones.
+    `internal`, `nets` and `glitches` map the name of each cell to an energy. `glitches` is the energy of signal changes
+    that are undone within a clock cycle. `glitch_toggles` counts the undone changes, and `toggles` counts the settled
+    changes.
     """
 
     internal: Mapping[str, float]
@@ -43,12 +44,9 @@ class Dynamic:
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
     """Split operations into 64 consecutive sequences, which are simulated in parallel.
 
-    Return columns of shape (clocks, 64), and the first clock to count.
-
-    Operations that remain after the split are not counted. Each sequence begins with a clock cycle of reset. Then
-    the
-    last operations of the sequence before it run, to fill the pipeline. Operations with a common result stay
-    together.
+    Return input columns of shape (clocks, 64), and the index of the first clock cycle to count. The clock cycles before
+    that index reset the unit and fill the pipeline with the preceding operations. Operations that remain after the
+    split are not counted. Operations that share a result stay in the same sequence.
     """
     count = len(next(iter(operations.values())))
     if not count:
@@ -63,9 +61,9 @@ def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[di
 def dynamic(
     graph: CellNetlist, operations: Mapping[str, NDArray[Any]], first: int, library: Library, power: PowerLibrary
 ) -> Dynamic:
-    """Return the switching energy of a netlist for sequences of operations.
+    """Return the mean switching energy of a netlist for sequences of operations.
 
-    Clock cycles before `first` do not count.
+    Clock cycles before `first` are not counted.
     """
     history = graph.run(operations)
     counted = (len(history) - first) * history.shape[2] * WORD
@@ -73,7 +71,7 @@ def dynamic(
     changes = toggles(history, first) / counted
     extra = _glitches(graph, history, first, at)
     for nets in (changes, extra):
-        nets[graph.bits_from :] = 0  # inside registers: no net
+        nets[graph.bits_from :] = 0  # stored bits of registers are no nets
     charge = at.load_ff * power.volts**2 / 2
     settled, undone = changes * charge, extra * charge
     given = [net for name, nets in graph.inputs.items() if name != CLOCK for net in nets]
@@ -95,9 +93,9 @@ def _driven(placed: Placed, by_net: NDArray[np.float64]) -> float:
 
 
 def _glitches(graph: CellNetlist, history: History, first: int, at: Loads) -> NDArray[np.float64]:
-    """Return the number of changes of each net that are undone within a clock cycle, per operation.
+    """Return the mean number of glitches of each net per operation.
 
-    Such changes are counted in evenly spaced clock cycles.
+    A glitch is a signal change that is undone within a clock cycle. Glitches are counted in evenly spaced clock cycles.
     """
     clocks = np.unique(np.linspace(first, len(history) - 1, GLITCH_CLOCKS).astype(np.int64))
     settled = sum(toggles(history[clock - 1 : clock + 1], 1) for clock in clocks)
@@ -135,11 +133,10 @@ def _of_glitches(
     extra: NDArray[np.float64],
     at: Loads,
 ) -> float:
-    """Return the internal energy of a cell's glitches.
+    """Return the internal energy of a cell's glitches per operation.
 
-    A glitch takes as much energy as a settled change of the same pin. If the pin has no settled change, a glitch
-    takes
-    the mean energy of the pin's arcs.
+    A glitch takes as much energy as a settled change of the same pin. If a pin has no settled changes, a glitch takes
+    the mean energy of the pin's timing arcs.
     """
     total = 0.0
     for pin, energy in taken.items():

@@ -1,4 +1,4 @@
-"""SystemVerilog assertions about a unit's handshake. The assertions are bound to every instance of the unit."""
+"""Write SystemVerilog assertions about a unit's handshake, bound to every instance of the unit."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from fp9_sim.packages.verilog_bench import filled, width
 
 
 def assertions(unit: Unit) -> str:
-    """Return the module `NAME_sva` and its bind statement.
+    """Return the assertion module `NAME_sva` and its bind statement.
 
-    The module asserts that waiting results stay stable, and that no result is lost, repeated or reordered.
+    The assertions check that waiting results stay stable, and that no result is lost, repeated or reordered.
     """
     waits = unit.handshake is Handshake.READY
     edge = f" or {'posedge' if unit.reset.active else 'negedge'} {unit.reset.port}" if unit.reset.is_async else ""
@@ -23,7 +23,7 @@ def assertions(unit: Unit) -> str:
         "stable": " && ".join(f"$stable({p.name})" for p in unit.outputs),
         "handshake": "in_ready, out_valid" if waits else "out_valid",
         "reset": unit.reset.port if unit.reset.active else f"!{unit.reset.port}",
-        # A result of a block waits for the block's last operation; of the next ones some may be under way.
+        # The result of a block comes after the block's last operation, when the next block may already have entered.
         "sizes": f"LATENCY = {unit.latency}, BLOCK = {unit.group}, MOST = LATENCY + 2 * BLOCK + 64",
         "clock": "@(posedge clk iff enable)" if unit.enable else "@(posedge clk)",
         "counts": " if (enable)" if unit.enable else "",

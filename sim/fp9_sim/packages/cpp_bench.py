@@ -1,4 +1,4 @@
-"""The self-checking C++ test bench of a package, for Verilator."""
+"""Write the self-checking C++ test bench of a package, for Verilator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from fp9_sim.packages.verilog_bench import LONGEST_RESET, MAX_SHOWN, PATIENCE, S
 
 
 def cpp_bench(vectors: VectorSet) -> str:
-    """Return a C++ test bench for these vectors. The argument of the program is the path of the hex file NAME.vec."""
+    """Return a self-checking C++ test bench for golden vectors.
+
+    The compiled program takes the path of the vector file NAME.vec as its argument.
+    """
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
     return filled(_HEAD, _words(vectors)) + filled(drive, _clocked_words(vectors) | {"drive": _drive(unit)})

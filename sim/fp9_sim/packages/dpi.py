@@ -1,4 +1,4 @@
-"""A test bench that compares a unit with its golden model through DPI-C. The bench drives random operations."""
+"""Write a test bench that compares a unit with its golden model through DPI-C, on random operations."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from fp9.units import Handshake, Port, Unit
 from fp9_sim.packages.verilog_bench import connections
 
 EXAMPLE_COUNT = 2_000
-"""Number of random operations in the example test bench."""
+"""Number of random operations in the DPI-C test bench."""
 
 
 def bench(unit: Unit) -> str:
-    """Return the SystemVerilog test bench `NAME_dpi_tb`. The bench compares random operations with the golden model.
+    """Return the SystemVerilog test bench `NAME_dpi_tb`, which compares random operations with the golden model.
 
-    The clock is an input (`clock`), so that Verilator runs the bench without coroutines.
+    The clock is an input of the test bench, so that Verilator can run the test bench without coroutines.
     """
     outputs = [port.name for port in unit.outputs]
     lines = [
@@ -89,9 +89,9 @@ def _combinational(unit: Unit) -> list[str]:
 
 
 def _clocked(unit: Unit) -> list[str]:
-    """Return code that drives a unit with stages.
+    """Return SystemVerilog lines that drive a unit with stages.
 
-    Inputs change at the falling edge. A queue holds each operation until its result comes.
+    Inputs change at the falling clock edge. A queue holds the expected result of each operation until the result comes.
     """
     waits = unit.handshake is Handshake.READY
     return [

@@ -1,4 +1,4 @@
-"""IP-XACT descriptions (IEEE 1685-2014) of a unit and of its AXI4-Stream wrapper."""
+"""Write IP-XACT descriptions (IEEE 1685-2014) of a unit and of its AXI4-Stream wrapper."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fp9_rtl.export.axis import axi_stream
 
 _SPACE = "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"
 _STREAM = {"vendor": "amba.com", "library": "AMBA4", "version": "r0p0_1"}
-"""The bus definition of AXI4-Stream. Arm publishes it under this name."""
+"""Identification of the AXI4-Stream bus definition that Arm publishes."""
 
 _PortRow = tuple[str, str, int, str]
 """Name, direction, width and meaning of a port."""
 
 
 def unit_description(unit: Unit, rtl: str) -> str:
-    """Return the IP-XACT component of a unit. `rtl` is the path of its Verilog."""
+    """Return the IP-XACT component of a unit as XML. `rtl` is the path of the unit's Verilog file."""
     given = (*unit.control_outputs, *unit.outputs)
     ports = (*unit.control_ports, *unit.inputs, *unit.outputs)
     rows = [(port.name, "out" if port in given else "in", port.width, port.doc) for port in ports]
@@ -28,7 +28,7 @@ def unit_description(unit: Unit, rtl: str) -> str:
 def stream_description(unit: Unit, rtl: str) -> str:
     """Return the IP-XACT component of a unit's AXI4-Stream wrapper, with both streams as bus interfaces.
 
-    Raises ValueError for a unit without a wrapper.
+    Raises ValueError if no AXI4-Stream wrapper exists for the unit.
     """
     wrapper = axi_stream(unit)
     members = wrapper.signature.flatten(wrapper)
@@ -38,7 +38,7 @@ def stream_description(unit: Unit, rtl: str) -> str:
 
 
 def _component(name: str, rtl: str, ports: list[_PortRow], description: str, streams: Iterable[tuple[str, str]]) -> str:
-    """Return a component as XML. The schema fixes the order of the elements."""
+    """Return an IP-XACT component as XML. The IP-XACT schema fixes the order of the elements."""
     ET.register_namespace("ipxact", _SPACE)
     top = ET.Element(_tag("component"))
     _texts(top, vendor="fp9", library="units", name=name, version=__version__)

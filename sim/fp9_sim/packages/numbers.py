@@ -1,4 +1,4 @@
-"""Functions with which a package's test benches print codes as decimal numbers."""
+"""Write functions with which a package's test benches print codes as decimal numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from fp9.formats import FixedFormat, Format, Kind, with_bias
 from fp9.units import Port, Unit
 
 TABLED_BITS = 8
-"""Largest code width for which a format without fixed fields gets a lookup table."""
+"""Largest code width in bits for which a format without fixed fields gets a lookup table."""
 
 _LINE = 4
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Parameters for decoding a format with fixed fields. A magnitude is a code without its sign and padding."""
+    """Parameters that a test bench needs to decode a format with fixed exponent and fraction fields.
+
+    A magnitude is a code without its sign bit and padding bits.
+    """
 
     padding: int
     width: int
@@ -48,7 +51,7 @@ class Fields:
 
 
 def functions(unit: Unit) -> dict[Format, str]:
-    """Return the formats that a test bench decodes, each with the name of its decoding function."""
+    """Return the name of the decoding function for each format that a test bench decodes."""
     ports = (*unit.inputs, *unit.outputs)
     formats = [*dict.fromkeys(fmt for port in ports for fmt in port.formats if _is_readable(fmt))]
     names = [f"value_{re.sub('[^a-z0-9]+', '_', fmt.name.lower()).strip('_')}" for fmt in formats]
@@ -70,9 +73,9 @@ def _quoted(text: str) -> str:
 
 
 def _moved(unit: Unit, port: Port, fmt: Format, signed: Callable[[Port], str]) -> str:
-    """Return an expression for the exponent bias that a bias port selects, minus the bias of `fmt`.
+    """Return an expression for the exponent bias at a port's bias input, minus the default bias of `fmt`.
 
-    `signed` writes a signed port in the language of the test bench.
+    The expression is "0" if the port has no bias input. `signed` converts a bias port to a signed expression.
     """
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
     if bias is None or not fmt.programmable_bias:
@@ -105,7 +108,10 @@ _INFINITY, _NAN = "63'h7ff0000000000000", "64'h7ff8000000000000"
 
 
 def verilog_functions(unit: Unit) -> str:
-    """Return a Verilog function for each format. A function converts a code and a bias difference to binary64 bits."""
+    """Return a Verilog decoding function for each format of a unit.
+
+    A decoding function converts a code and a bias difference to the bits of a binary64 number.
+    """
     parts = [_VERILOG_NUMBER]
     for fmt, name in functions(unit).items():
         lines = _verilog_fields(name, fmt) if isinstance(fmt, FixedFormat) else _verilog_table(name, fmt)
@@ -134,7 +140,7 @@ def _verilog_fields(name: str, fmt: FixedFormat) -> Iterator[str]:
 
 
 def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
-    """Yield the lines of a Verilog constant with the numbers of all codes, last code first."""
+    """Yield Verilog lines that declare a constant with the numbers of all codes, last code first."""
     numbers = [f"64'h{int(np.float64(value).view(np.uint64)):016x}" for value in reversed(fmt.table.tolist())]
     yield f"  localparam [{64 * len(numbers) - 1}:0] {name.upper()} = {{"
     yield ",\n".join(f"    {', '.join(numbers[i : i + _LINE])}" for i in range(0, len(numbers), _LINE))
@@ -145,8 +151,9 @@ def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
 
 
 def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
-    """Return the `$display` format that prints `value` of a port, and its arguments. Operands are named
-    `operand_PORT`.
+    """Return a `$display` format string and its arguments, which print the value of a port.
+
+    The test bench stores the operand of input port PORT in the register `operand_PORT`.
     """
 
     def signed(bias: Port) -> str:
@@ -166,7 +173,10 @@ def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
 
 
 def cpp_functions(unit: Unit) -> str:
-    """Return a C++ function for each format. A function converts a code and a bias difference to a double."""
+    """Return a C++ decoding function for each format of a unit.
+
+    A decoding function converts a code and a bias difference to a double.
+    """
     parts = []
     for fmt, name in functions(unit).items():
         lines = _cpp_fields(fmt) if isinstance(fmt, FixedFormat) else _cpp_table(fmt)
@@ -203,7 +213,10 @@ def _literal(value: float) -> str:
 
 
 def cpp_shown(unit: Unit, port: Port, value: str, operand: Callable[[str], str]) -> tuple[str, str]:
-    """Return the `printf` format that prints `value` of a port, and its arguments. `operand` writes an input."""
+    """Return a `printf` format string and its arguments, which print the value of a port.
+
+    `operand` returns the C++ expression for the value of an input port.
+    """
 
     def signed(bias: Port) -> str:
         return f"signed_value({operand(bias.name)}, {bias.width})"

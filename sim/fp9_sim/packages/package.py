@@ -1,4 +1,4 @@
-"""The files of a package, and the function that writes them to a folder."""
+"""Collect the files of a unit's package, and write the package to a folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fp9_sim.packages.verilog_bench import verilog_bench
 
 @dataclass(frozen=True)
 class _File:
-    """One file of a package. `of` says whether the package of this unit contains the file."""
+    """A possible file of a package. The package contains the file if `of` is true."""
 
     path: str
     what: str
@@ -37,10 +37,10 @@ class _File:
 
 
 def write_package(unit: Unit, folder: Path, suite: str = "corner", seed: int = 0) -> list[Path]:
-    """Write a unit's package into a folder and return the paths, README.md first.
+    """Write the package of a unit into a folder, and return the paths of the files, README.md first.
 
-    All files are generated before the first is written. Raises ValueError for a unit without hardware and for an
-    unknown suite. Raises MissingTool without Yosys, and OSError if the folder cannot be written.
+    All files are generated in memory before the first file is written. Raises ValueError for a unit without hardware
+    and for an unknown suite. Raises MissingTool if Yosys is not installed, and OSError if the folder cannot be written.
     """
     made = files(unit, generate(unit, suite, seed=seed))
     for path, content in made.items():
@@ -49,7 +49,10 @@ def write_package(unit: Unit, folder: Path, suite: str = "corner", seed: int = 0
 
 
 def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
-    """Return the contents of a package's files by path, README.md first. Raises the errors of `write_package`."""
+    """Return the content of each file in a unit's package, by path, README.md first.
+
+    Raises ValueError for a unit without hardware, and MissingTool if Yosys is not installed.
+    """
     name, clocked = unit.name, unit.stages > 0
     rtl, wrapper = f"rtl/{name}.v", f"rtl/{name}_axis.v"
     streams = stream_refusal(unit) is None
@@ -98,14 +101,17 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
 
 
 def _encoded(vectors: VectorSet) -> dict[str, bytes]:
-    """Return the vectors as hex lines and as a memory file, each with its manifest. Keys are file names."""
+    """Return golden vectors as a hex file and as a memory file, each with a manifest, by file name."""
     with tempfile.TemporaryDirectory(prefix="fp9-package-") as name:
         paths = [export(vectors, Path(name), file_format=form) for form in ("vec", "memh")]
         return {path.name: path.read_bytes() for file in paths for path in (file, manifest_path(file))}
 
 
 def _timing(unit: Unit) -> tuple[str | None, str | None]:
-    """Return the timing diagram, and the reason if a tool for it is missing. Both may be None."""
+    """Return the timing diagram of a unit as SVG, and the reason if a tool for the diagram is missing.
+
+    Both results are None for a unit without a timing diagram.
+    """
     try:
         return timing_svg(unit) if picture(unit) else None, None
     except MissingTool as error:

@@ -1,4 +1,4 @@
-"""The small files of a package: constraints, FuseSoC core, VHDL component, Makefile and README."""
+"""Write the small text files of a package: constraints, FuseSoC core, VHDL component, Makefile and README."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fp9.units import Port, Unit
 
 
 def constraints(unit: Unit) -> str:
-    """Return Synopsys design constraints: a clock, and the timing of every port relative to the clock."""
+    """Return Synopsys design constraints (SDC) with a clock, and with input and output delays for all ports."""
     clock = "[get_ports clk]" if unit.stages else ""
     inputs = "[remove_from_collection [all_inputs] [get_ports clk]]" if unit.stages else "[all_inputs]"
     of_clock = "" if unit.stages else " (a virtual one: the unit has no registers)"
@@ -26,7 +26,9 @@ def constraints(unit: Unit) -> str:
 
 
 def fusesoc_core(unit: Unit, rtl: list[str], sv: list[str]) -> str:
-    """Return a FuseSoC core description (CAPI2). Its targets are lint, and simulation with the Verilog test bench."""
+    """Return a FuseSoC core description (CAPI2) with targets for lint and for simulation with the Verilog test
+    bench.
+    """
 
     def fileset(name: str, files: list[str], file_type: str) -> list[str]:
         return [f"  {name}:", "    files:", *(f"      - {file}" for file in files), f"    file_type: {file_type}"]
@@ -57,7 +59,7 @@ def fusesoc_core(unit: Unit, rtl: list[str], sv: list[str]) -> str:
 
 
 def vhdl_component(unit: Unit) -> str:
-    """Return a VHDL component declaration, with a note on mixed-language designs."""
+    """Return a VHDL component declaration of a unit, with a comment about mixed-language simulation."""
 
     def line(name: str, direction: str, width: int, doc: str = "") -> str:
         kind = f"std_logic_vector({width - 1} downto 0)" if width > 1 else "std_logic"
@@ -87,7 +89,7 @@ def vhdl_component(unit: Unit) -> str:
 
 
 def _separated(line: str, *, last: bool) -> str:
-    """Insert a semicolon before the comment of a port's line. The last line has no semicolon."""
+    """Insert a semicolon before the comment in a VHDL port line. The last port has no semicolon."""
     declared, dash, doc = line.partition("  -- ")
     return f"{declared}{'' if last else ';'}{dash}{doc}"
 
@@ -109,7 +111,7 @@ _FIND_BENCHES = [
     "\t@$(if $(BENCHES),echo 'benches run: $(BENCHES)',echo 'install Icarus or Verilator' >&2; exit 1)",
     "",
 ]
-"""Lines of the Makefile that name the tools and find the simulators."""
+"""Makefile lines that name the tools and find the installed simulators."""
 
 _RUN_ICARUS = [
     "icarus: $(BUILD)/$(TOP).vvp",
@@ -127,13 +129,11 @@ _RUN_ICARUS = [
     "$(BUILD)/bench: $(RTL) tb/$(TOP)_tb.cpp",
     "\tmkdir -p $(BUILD)",
 ]
-"""Lines of the Makefile that run Icarus, and the first lines for Verilator."""
+"""Makefile lines that run Icarus, and the first lines of the Verilator rules."""
 
 
 def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: str) -> str:
-    """Return a Makefile that lints and simulates the unit with Icarus and Verilator. The Makefile does not need
-    Python.
-    """
+    """Return a Makefile that lints and simulates the unit with Icarus and Verilator, without Python."""
     bound = f"--assert tb/{unit.name}_sva.sv " if unit.stages else ""
     reads = [
         "\t$(YOSYS) -q -p 'read_verilog $(RTL); hierarchy -check -top $(TOP)'",
@@ -235,7 +235,11 @@ _BENCHES_CLOCKED = (
 
 
 def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -> str:
-    """Return the package's README. `missing` is the reason why the package has no timing diagram, or None."""
+    """Return the README of a package.
+
+    `files` maps each file of the package to its description. `count` is the number of golden vectors. `missing` is the
+    reason why the package has no timing diagram, or None.
+    """
     rows = [f"| `{path}` | {what} |" for path, what in files.items()]
     timing = (
         f"Latency is {unit.latency} clocks, throughput one operation per clock." if unit.stages else "Combinational."

@@ -1,4 +1,4 @@
-"""The self-checking Verilog test bench of a package. The bench is Verilog-2005 and runs in any simulator."""
+"""Write the self-checking Verilog-2005 test bench of a package, which runs in any Verilog simulator."""
 
 from __future__ import annotations
 
@@ -14,43 +14,45 @@ from fp9_sim.bench.exchange import prefix_of
 from fp9_sim.packages.numbers import verilog_functions, verilog_shown
 
 MAX_SHOWN = 10
-"""Largest number of mismatches that a test bench prints. The bench counts all mismatches."""
+"""Largest number of mismatches that a test bench prints. The test bench counts all mismatches."""
 
 STALLED = 4096
-"""Number of vectors in a stream with stalls. More vectors take minutes in event-driven simulators, but test
-nothing new.
+"""Number of vectors that a test bench drives with stalls.
+
+More stalled vectors take minutes in event-driven simulators and cover nothing new.
 """
 
 PATIENCE = 500
-"""Number of idle clocks after which a unit counts as stuck. In an idle clock no operation enters and no result
-leaves.
+"""Number of idle clock cycles after which a test bench reports the unit as stuck.
+
+In an idle clock cycle, no operation enters the unit and no result leaves the unit.
 """
 
 
 LONGEST_RESET = 3
-"""Number of clocks of the longest reset. Shorter resets, down to one clock, cut other streams."""
+"""Length of the longest reset in clock cycles. The test bench also applies all shorter resets, in mid-stream."""
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:
-    """Replace each @{word} in the template by its value."""
+    """Return the template with each @{word} replaced by its value."""
     return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
 
 
 def uncompared(vectors: VectorSet) -> dict[str, int]:
-    """Return the number of don't-care results for each output that has don't-care results."""
+    """Return the number of don't-care results for each output port that has don't-care results."""
     counts = {name: int(np.count_nonzero(~care)) for name, care in vectors.care.items()}
     return {name: count for name, count in counts.items() if count}
 
 
 def width(port: Port) -> str:
-    """Return a port's bit range as a declaration writes it."""
+    """Return the bit range of a port's Verilog declaration."""
     return f"[{port.width - 1}:0] " if port.width > 1 else ""
 
 
 def connections(unit: Unit) -> str:
-    """Return the port connections of the unit's instance.
+    """Return the port connections of the unit's Verilog instance.
 
-    `rst` drives the reset at the unit's active level. Enable is tied to 1.
+    The signal `rst` drives the reset port, inverted if the reset is active low. The enable port is tied to 1.
     """
     held = {unit.reset.port: "rst" if unit.reset.active else "!rst", "enable": "1'b1"}
     names = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
@@ -58,8 +60,9 @@ def connections(unit: Unit) -> str:
 
 
 def verilog_bench(vectors: VectorSet) -> str:
-    """Return the test bench `NAME_tb` for these vectors. The bench reads the vectors from the memory file that
-    +vectors names.
+    """Return the self-checking test bench `NAME_tb` for golden vectors.
+
+    The test bench reads the vectors from the memory file that the option +vectors=FILE names.
     """
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
@@ -97,7 +100,7 @@ def _all_x(port: Port) -> str:
 
 
 def _but_x(port: Port, meaningless: Mapping[str, int]) -> str:
-    """Return a Verilog condition that is false if the expected result is a don't-care (completely x)."""
+    """Return a Verilog condition that is false if the expected result is a don't-care, which is written as x."""
     return f" && expected_{port.name} !== {_all_x(port)}" if port.name in meaningless else ""
 
 

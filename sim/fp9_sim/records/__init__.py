@@ -1,4 +1,4 @@
-"""Records of measured circuits, and classes of equivalent circuits."""
+"""Store the records of measured circuits, and the classes of equivalent circuits."""
 
 from fp9_sim.records.classes import Circuit, Join, certify, circuit_of, join
 from fp9_sim.records.store import (

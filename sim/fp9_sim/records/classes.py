@@ -1,8 +1,9 @@
-"""The function of a unit as a class of equivalent circuits.
+"""Store which circuits of a unit are equivalent to the certified circuit.
 
-The file `records/functions/UNIT.json` holds the class; the certified circuit lies next to it. A circuit's form
-is the digest of its cells. A form belongs to the class in three cases. It is the certified circuit's form, a
-member has the same canonical digest, or an equivalence proof was recorded.
+The file `records/functions/UNIT.json` lists the equivalent circuits, and the certified circuit lies next to the file. A
+circuit's form is the digest of its cells. A circuit belongs to the class of the certified circuit if both have the same
+form. A circuit also belongs to the class if a member has the same canonical digest, or if an equivalence proof is
+recorded.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from fp9_sim.netlists.solvers.same import Comparison, compare
 from fp9_sim.records.store import load
 
 FUNCTIONS = "functions"
-"""Folder that holds the classes, in the records' folder."""
+"""Name of the subfolder of the records' folder that holds the equivalence classes."""
 
 
 class Join(Enum):
-    """The reason why a unit's circuit belongs to its recorded class."""
+    """The reason why a unit's circuit belongs to the recorded equivalence class."""
 
     MEMBER = "same form"
     CANONICAL = "same canonical digest"
@@ -38,7 +39,10 @@ class Join(Enum):
 
 @dataclass(frozen=True)
 class Circuit:
-    """The current circuit of a unit: its form and its canonical digest. `forms` holds all forms of its class."""
+    """The present circuit of a unit, with its form and its canonical digest.
+
+    `forms` holds the forms of all circuits in the equivalence class.
+    """
 
     form: str
     canonical: str
@@ -47,9 +51,9 @@ class Circuit:
 
 
 def circuit_of(unit: Unit, folder: Path) -> Circuit:
-    """Return a unit's current circuit, with its class from the records in `folder`.
+    """Return a unit's present circuit, with its equivalence class from the records in `folder`.
 
-    Raises ValueError for a specification without hardware, and for a file that the schema refuses.
+    Raises ValueError for a unit without hardware, and for a file that does not match the schema.
     """
     form, canonical = fp9_rtl.circuit_digest(unit), fp9_rtl.canonical_digest(unit)
     known = _read(folder, unit.name)
@@ -66,9 +70,10 @@ def circuit_of(unit: Unit, folder: Path) -> Circuit:
 
 
 def certify(unit: Unit, folder: Path) -> Path | None:
-    """Make a unit's current circuit the first of a new class, and return the path of the class.
+    """Certify a unit's present circuit: store the circuit as the first of a new equivalence class.
 
-    A class of another function is replaced. If the circuit already belongs to the recorded class, return None.
+    The new class replaces the recorded class. Return the path of the new class file. Return None if the circuit already
+    belongs to the recorded class.
     """
     circuit = circuit_of(unit, folder)
     if circuit.joined is not Join.NONE:
@@ -92,11 +97,10 @@ def certify(unit: Unit, folder: Path) -> Path | None:
 
 
 def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
-    """Compare a unit's current circuit with the certified circuit. If they are equivalent, record the current
-    circuit as a member of the class.
+    """Check a unit's present circuit for equivalence with the certified circuit, and record a proven equivalence.
 
-    Return the comparison, or None if there is no certified circuit or if the form is already a member. Only a
-    proof whose control was refuted adds a member. Raises ValueError for files that are no records.
+    Return the outcome of the check, or None if there is no certified circuit or the circuit is already in the class. A
+    proof counts only if its control was refuted. Raises ValueError for files that are not valid records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):
@@ -117,7 +121,7 @@ def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
 
 
 def certified(unit: Unit, folder: Path) -> Aiger:
-    """Return the certified circuit of a unit. Raises ValueError for a damaged file, OSError for a missing one."""
+    """Return the certified circuit of a unit. Raises ValueError for a damaged file, and OSError for a missing file."""
     path = _path(folder, unit.name).with_suffix(".aig.xz")
     try:
         return Aiger.read(lzma.decompress(path.read_bytes()))

@@ -1,4 +1,4 @@
-"""Storage of records in files `records/CLAIM/UNIT.json`. One JSON Schema describes all records."""
+"""Store records in files `records/CLAIM/UNIT.json`, which all follow the same JSON Schema."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PLACE = f"{HOME}, where the current folder has it, else {ELSEWHERE}"
 
 SWEEP, PROOF, AREA, ENERGY, STUDY = "sweep", "proof", "area", "energy", "study"
 RECIPES = "recipes"
-"""Folder of the training runs and experiments that `fp9 recipes` measures."""
+"""Subfolder of the training runs and experiments that `fp9 recipes` measures."""
 MUTATION = {kind: f"mutation/{kind}" for kind in ("netlist", "held-out", "mapped")}
-"""Mutation testing claims, by kind of mutants. A claim is also the name of a folder of records."""
+"""Names of the mutation testing claims, by kind of mutants. Each name is also a subfolder of the records' folder."""
 OF_FUNCTION = (SWEEP, PROOF)
-"""Claims about the function of a circuit. All other claims are about the circuit's form."""
+"""Claims about the function of a circuit. All other claims are about the form of a circuit."""
 
 NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
 """Reasons why a record is missing or stale."""
@@ -37,7 +37,7 @@ _COMMON = ("unit", "spec", "circuit_sha256", "seconds", "provenance")
 
 
 def home() -> Path:
-    """Return the records' folder: `HOME` if it exists in the current directory, else `ELSEWHERE`."""
+    """Return the records' folder: `HOME` if it exists in the current folder, else `ELSEWHERE`."""
     return HOME if HOME.is_dir() else ELSEWHERE
 
 
@@ -47,9 +47,9 @@ def path_of(folder: Path, claim: str, unit: str) -> Path:
 
 
 def write(folder: Path, claim: str, fields: Mapping[str, Any]) -> Path:
-    """Write a record, replace an earlier one, and return the path.
+    """Write a record, replace an earlier record of the same claim and unit, and return the path.
 
-    Raises OSError if the file cannot be written. Raises ValueError for fields that the schema refuses.
+    Raises OSError if the file cannot be written, and ValueError if the record does not match the schema.
     """
     path = path_of(folder, claim, fields["unit"])
     record = _record(claim, fields)
@@ -62,8 +62,7 @@ def write(folder: Path, claim: str, fields: Mapping[str, Any]) -> Path:
 def read(folder: Path, claim: str, unit: str) -> Fields | None:
     """Return the fields of a record, or None if there is no record.
 
-    Raises ValueError for a file that the schema refuses. The message names the command that measures the record
-    again.
+    Raises ValueError for a file that does not match the schema. The message names the command that measures the record.
     """
     path = path_of(folder, claim, unit)
     record = load(path, "schema", f"remove it and run `fp9 records update {unit} --hours 1`")
@@ -77,9 +76,9 @@ def read(folder: Path, claim: str, unit: str) -> Fields | None:
 
 
 def load(path: Path, schema: str, advice: str) -> Fields | None:
-    """Read a JSON file that the schema accepts. Return None if the file does not exist.
+    """Return the content of a JSON file that must match a schema, or None if the file does not exist.
 
-    Raises ValueError, with `advice`, for a file that the schema refuses.
+    Raises ValueError with `advice` in the message if the file does not match the schema.
     """
     if not path.exists():
         return None

@@ -1,4 +1,7 @@
-"""Regressions that run golden vectors on a unit's Verilog. The module `gemm` checks tiles and is loaded on demand."""
+"""Simulate a unit's Verilog with golden vectors and compare the results.
+
+The module `gemm` simulates tiles for matrix products and is imported on demand.
+"""
 
 from fp9_sim.regression.both import Comparison, compare
 from fp9_sim.regression.cached import regress_once

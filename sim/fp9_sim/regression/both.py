@@ -1,4 +1,7 @@
-"""Runs of the same vectors on both simulators. Different results point to a bug in a simulator or in its input."""
+"""Simulate the same vectors on both simulators, and find operations with different results.
+
+A difference points to a bug in a simulator or in the Verilog.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,17 @@ from fp9_sim.simulators.find import SIMULATORS
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs of the same vectors on both simulators. `differing` holds the operations with different results."""
+    """The outcomes of simulating the same vectors on both simulators.
+
+    `differing` holds the indices of the operations with different results.
+    """
 
     runs: tuple[Regression, ...]
     differing: NDArray[np.intp]
 
     @property
     def passed(self) -> bool:
-        """Return whether both runs passed and gave the same results."""
+        """Return whether both simulations passed and gave the same results."""
         return not self.differing.size and all(run.passed for run in self.runs)
 
 
@@ -41,9 +47,10 @@ def compare(
     build_dir: Path | str = DEFAULT_FOLDER,
     verilog: str | None = None,
 ) -> Comparison:
-    """Run the same vectors on Icarus and on Verilator in parallel, and compare the results.
+    """Simulate the same vectors on Icarus and on Verilator in parallel, and compare the results.
 
-    Arguments and errors are the same as for `regress`. Don't-care outputs may differ, because Verilator has no x.
+    Arguments and errors are the same as for `regress`. Don't-care outputs may differ, because Verilator has no x
+    values.
     """
     checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
 

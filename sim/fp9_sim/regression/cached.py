@@ -1,4 +1,4 @@
-"""Cache of passed regressions. The cache key covers everything that can change the outcome."""
+"""Cache the outcomes of passed regressions. The cache key covers everything that can change the outcome."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def regress_once(
     build_dir: Path | str = DEFAULT_FOLDER,
     folder: Path | None = None,
 ) -> dict[str, Any]:
-    """Return the outcome of `regress`: `checked`, `mismatches`, `violations`, `seconds` and `kept`.
+    """Simulate a unit's Verilog with golden vectors, or return the cached outcome of an equal simulation.
 
-    A passed run is cached under the digest of Verilog, vectors, simulator, test bench and seed. `kept` is this
-    digest if the outcome comes from the cache, else "". Failed runs always run again. `folder` replaces the default
-    cache. If the cache cannot be written, every run is simulated. Raises the errors of `regress`.
+    The result has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`. A passed outcome is cached
+    under a digest of the Verilog, vectors, simulator, source code and seed. `kept` is the digest if the outcome comes
+    from the cache, and an empty text otherwise. Failed simulations are never cached. `folder` replaces the default
+    cache folder. If the folder cannot be written, nothing is cached. Raises the errors of `regress`.
     """
     request = _request(unit, made, simulator, seed)
     place = folder or cache.folder("regressions")

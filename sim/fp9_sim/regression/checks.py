@@ -1,4 +1,4 @@
-"""The checks of a design as a list: what was exercised, by which tool, and with which result."""
+"""List the checks of a design: what was exercised, by which tool, and with which result."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ class State(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     NOT_RUN = "not run"
-    """The check was asked for, but did not run or reached no verdict. The design does not pass."""
+    """The check was requested, but did not run or reached no verdict, so the design does not pass."""
     NOT_ASKED = "-"
-    """The check was not asked for, or the design has nothing to check."""
+    """The check was not requested, or the design has nothing to check."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check by one tool. `exercised` says what ran, or why nothing ran. `findings` are sentences."""
+    """A check of a design by one tool.
+
+    `exercised` says what ran, or why nothing ran. `findings` holds sentences about faults.
+    """
 
     name: str
     tool: str
@@ -39,7 +42,7 @@ class Check:
 
 
 def passed(checks: Sequence[Check]) -> bool:
-    """Return whether every check that was asked for has passed, and at least one has."""
+    """Return whether at least one check passed, and no requested check failed or was left undecided."""
     states = {check.state for check in checks}
     return State.PASSED in states and not states & {State.FAILED, State.NOT_RUN}
 
@@ -51,7 +54,7 @@ _PROTOCOL: tuple[tuple[str, Callable[[Plan], bool]], ...] = (
     ("resets of one clock", lambda plan: plan.reset_clocks == 1),
     ("resets of two to four clocks", lambda plan: plan.reset_clocks > 1),
 )
-"""Properties of the handshake, and the passes of the test bench that exercise each."""
+"""Handshake properties, each with a function that selects the test bench passes that exercise the property."""
 
 
 def checks_of(unit: Unit, run: Regression) -> list[Check]:
@@ -74,7 +77,7 @@ def _unknown_bits(run: Regression, values: Check) -> Check:
 
 
 def protocol_checks(unit: Unit, run: Regression) -> list[Check]:
-    """Return the checks of the handshake of a unit with stages."""
+    """Return the handshake checks of a unit with stages. A combinational unit has no handshake checks."""
     if not unit.stages:
         return []
     checks = [_property(name, of, run) for name, of in _PROTOCOL]
@@ -98,9 +101,10 @@ def _property(name: str, of: Callable[[Plan], bool], run: Regression) -> Check:
 def proof_checks(
     unit: Unit, verilog: str | None, seconds: float | None, sound: bool, *, values_only: bool = False
 ) -> tuple[list[Check], ProofRecord | None]:
-    """Prove a design within some seconds. Return a check for each claim, and the record.
+    """Prove a design within a time limit, and return a check for each claim and the proof record.
 
-    `seconds` is None if no proof was asked for. A design whose simulation failed, that is not `sound`, is not proven.
+    `seconds` is the time limit, or None if no proof was requested. `sound` says whether the simulation of the design
+    passed. A design that failed in simulation is not proven.
     """
     if seconds is None:
         return [Check("proof for all inputs", "proof", "not asked: --prove SECONDS", State.NOT_ASKED)], None

@@ -1,6 +1,6 @@
-"""Simulation of matrix product tiles in cocotb, on Icarus or Verilator.
+"""Simulate tiles for matrix products in cocotb, on Icarus or Verilator.
 
-The results are compared with `fp9.matmul` and `fp9.cast`.
+The results are compared with `fp9.matmul` followed by `fp9.cast`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ MOST_STEPS = 24
 
 @dataclass(frozen=True)
 class TileCheck:
-    """The outcome of running matrix products on a tile. `mismatches` holds sentences about the first wrong rows."""
+    """The outcome of a simulation of matrix products on a tile. `mismatches` holds sentences about the first wrong
+    rows.
+    """
 
     tile: str
     simulator: str
@@ -45,19 +47,19 @@ class TileCheck:
 
     @property
     def passed(self) -> bool:
-        """Return whether every row was correct, and no row was missing or extra."""
+        """Return whether every row of the results was correct, and no row was missing or extra."""
         return not self.mismatches
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as a dictionary for JSON."""
+        """Return the outcome of the simulation as a dictionary for JSON."""
         return {**asdict(self), "mismatches": list(self.mismatches), "passed": self.passed}
 
 
 @dataclass(frozen=True)
 class Product:
-    """A matrix product for a tile. `a` has codes of shape (rows, K), `b` codes of shape (K, columns).
+    """A matrix product for a tile, with codes `a` of shape (rows, K) and codes `b` of shape (K, columns).
 
-    `a_format` and `b_format` are indices of formats that the tile offers.
+    `a_format` and `b_format` are indices into the tile's lists of formats.
     """
 
     a: NDArray[np.uint8]
@@ -67,9 +69,10 @@ class Product:
 
 
 def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
-    """Return matrix products of 1 to 24 steps with uniform random codes, in random formats. The first has one step.
+    """Return matrix products with uniform random codes in random formats.
 
-    Many codes are NaN or infinite. Every other product therefore uses only small numbers, whose sums stay finite.
+    The first product has one step, and the other products have 1 to 24 steps. Many random codes are NaN or infinite, so
+    every other product uses only small codes whose sums stay finite.
     """
     rng = np.random.default_rng(seed)
     made = []
@@ -85,7 +88,7 @@ def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
 
 
 def expected(tile: GemmTile, product: Product) -> NDArray[np.uint8]:
-    """Return the golden result of a matrix product, after the cast, with shape (rows, columns)."""
+    """Return the golden result of a matrix product after the final cast, as codes of shape (rows, columns)."""
     fa, fb = tile.a[product.a_format], tile.b[product.b_format]
     sums = fp9.matmul(product.a, product.b, fa, fb, engine=tile.engine)
     return np.asarray(
@@ -100,11 +103,11 @@ def check_tile(
     simulator: str = "verilator",
     build_dir: Path | str = DEFAULT_FOLDER,
 ) -> TileCheck:
-    """Run random matrix products on a tile and compare every row with the golden model.
+    """Simulate random matrix products on a tile and compare every row with the golden model.
 
-    Both sides of the tile pause at random. Raises ValueError for fewer than one product and for an unknown
-    simulator. Raises MissingTool if the simulator is not installed, and SimulatorError if it refuses the tile or
-    gives no result.
+    The test bench stalls both sides of the tile at random. Raises ValueError for fewer than one product and for an
+    unknown simulator. Raises MissingTool if the simulator is not installed. Raises SimulatorError if the simulator
+    rejects the tile or gives no result.
     """
     if products < 1:
         raise ValueError(f"{products} products given; a run that checks nothing would prove nothing")

@@ -1,4 +1,4 @@
-"""Parts of a vector set: an operation with its neighbours, for waveforms that stay small."""
+"""Cut an operation and its neighbours out of a vector set, for waveforms that stay small."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from fp9.vectors.sets import VectorSet
 
 NEIGHBOURS = 8
-"""Number of operations before and after the chosen one."""
+"""Number of operations that are kept before and after the chosen operation."""
 
 
 def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
-    """Return operation `index` with some operations before and after it. With `count`, return `count` from `index`.
+    """Return operation `index` of a vector set with some operations before and after it.
 
-    The part begins where results do not depend on earlier operations, and has whole blocks. Raises ValueError for an
-    index beyond the last operation.
+    With `count`, return `count` operations from `index` on. The part starts earlier if the results depend on preceding
+    operations, and contains complete blocks. Raises ValueError if `index` is beyond the last operation.
     """
     unit, size = vectors.unit, len(vectors)
     if index >= size:

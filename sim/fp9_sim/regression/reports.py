@@ -1,4 +1,4 @@
-"""Reports of checks: JUnit XML for continuous integration, and a page in HTML."""
+"""Write reports about checks: JUnit XML for continuous integration, and an HTML page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _STYLE = (
 
 
 def write_junit(name: str, checks: Sequence[Check], path: Path) -> None:
-    """Write the checks as JUnit XML: one test case for each check. A check that was not asked for is skipped."""
+    """Write checks as JUnit XML, with one test case for each check.
+
+    A check that the user did not request is reported as skipped.
+    """
     count = {state: sum(check.state is state for check in checks) for state in State}
     suite = ElementTree.Element(
         "testsuite",
@@ -44,7 +47,7 @@ def _first(check: Check) -> str:
 
 
 def write_html(name: str, checks: Sequence[Check], path: Path) -> None:
-    """Write the checks as a page that needs no other file."""
+    """Write checks as an HTML page that needs no other file."""
     rows = "\n".join(_row(check) for check in checks)
     result = "passed" if passed(checks) else "failed"
     title = html.escape(f"{name}: {result}")

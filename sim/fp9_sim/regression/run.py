@@ -1,4 +1,4 @@
-"""Simulation of a unit's Verilog with golden vectors in cocotb, on Icarus or Verilator."""
+"""Simulate a unit's Verilog with golden vectors in cocotb, on Icarus or Verilator."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BENCH = "fp9_sim.bench.regression_bench"
 RANDOM_START = ("+verilator+rand+reset+2",)
 """Verilator option that starts registers at random values.
 
-Verilator has no x, so without the option a missing reset would look like zeros.
+Verilator has no x values, so without the option an unreset register would start at zero and look correct.
 """
 
 _SEEDS = 1 << 30
@@ -40,11 +40,12 @@ _SEEDS = 1 << 30
 
 @dataclass(frozen=True)
 class Regression:
-    """The outcome of running a unit's vectors on one simulator.
+    """The outcome of a simulation of a unit's vectors on one simulator.
 
-    `mismatches` holds the first mismatches, and `total_mismatches` is the number of all. `violations` holds
-    sentences about the handshake. A violation is a result that is lost, repeated, changed under back-pressure,
-    late, or left over after a reset. `passes` are the bench's passes without a violation; `broken` is the one with.
+    `mismatches` holds the first mismatches, and `total_mismatches` counts all mismatches. `violations` holds sentences
+    about handshake violations. A violation is a result that is lost, repeated, late, changed under back-pressure, or
+    left over after a reset. `passes` lists the test bench's passes without a violation, and `broken` is the pass with a
+    violation, or None.
     """
 
     unit: str
@@ -69,11 +70,13 @@ class Regression:
 
     @property
     def compared(self) -> bool:
-        """Return whether results were compared. No results are compared if a violation ended the run."""
+        """Return whether the results were compared. The results are not compared if a violation ended the
+        simulation.
+        """
         return bool(self.checked)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as a dictionary for JSON, without the unit's outputs."""
+        """Return the outcome of the simulation as a dictionary for JSON, without the unit's outputs."""
         return {
             "unit": self.unit,
             "simulator": self.simulator,
@@ -106,17 +109,18 @@ def regress(
     elastic: bool = False,
     coverage: Path | str | None = None,
 ) -> Regression:
-    """Simulate a unit's Verilog with vectors in cocotb and compare the results.
+    """Simulate a unit's Verilog with golden vectors in cocotb, and compare the results.
 
-    `vectors` is a vector set or the path of a vector file. `seed` selects the stalls and resets of a unit with
-    stages; `stalls=False` streams at full rate. `waves` is an output file, .vcd, or .fst with Icarus. Builds in
-    `build_dir` are reused. `verilog` replaces the generated Verilog. The replacement is a module with the unit's
-    name and ports. It takes `latency` clocks, by default the unit's stages. With `elastic`, its handshake decides
-    when it takes operations and gives results. `coverage` is the path of an XML file for functional coverage.
+    `vectors` is a vector set or the path of a vector file. `seed` selects the random stalls and resets of a unit with
+    stages. With `stalls=False`, the unit runs at full rate. `waves` is the path of a waveform file, which ends in .vcd,
+    or in .fst with Icarus. Builds in the folder `build_dir` are reused. `verilog` replaces the generated Verilog by a
+    module with the same name and ports. `latency` is the latency of the replacement in clock cycles, by default the
+    number of the unit's stages. With `elastic`, the replacement's handshake alone decides when operations enter and
+    results leave. `coverage` is the path of an XML file for functional coverage.
 
-    Raises ValueError without vectors, for vectors of another unit, and for an unknown simulator or waveform format.
-    Raises MissingTool if the simulator is not installed. Raises SimulatorError if it refuses the design or gives no
-    result.
+    Raises ValueError if there are no vectors or the vectors belong to another unit. Raises ValueError also for an
+    unknown simulator or waveform format. Raises MissingTool if the simulator is not installed. Raises SimulatorError if
+    the simulator rejects the design or gives no result.
     """
     started = time.perf_counter()
     checked = _vectors(unit, vectors)
@@ -151,14 +155,14 @@ def regress(
 
 
 def waves_kind(waves: Path | str | None, simulator: str) -> str | None:
-    """Return the waveform format that a file's suffix names, or None without a file.
+    """Return the waveform format that the suffix of a file name selects, or None if no file is given.
 
-    Raises ValueError for an unsupported format.
+    Raises ValueError if the simulator does not support the format.
     """
     if waves is None:
         return None
     kind = Path(waves).suffix.removeprefix(".")
-    # Verilator's FST writer needs a library of the system (lz4) that its package does not bring.
+    # Verilator's FST writer needs the system library lz4, which Verilator's Python package does not contain.
     known = ("vcd", "fst") if simulator == "icarus" else ("vcd",)
     if kind not in known:
         raise ValueError(
@@ -177,7 +181,7 @@ def _vectors(unit: Unit, vectors: VectorSet | Path | str) -> VectorSet:
 
 
 def _job(built: Build, order: Order, folder: Path, dumped: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the settings of the cocotb runner, and its environment variables. Waves go to the file `dumped`."""
+    """Return the settings and the environment variables for cocotb's runner. Waveforms go to the file `dumped`."""
     settings: dict[str, Any] = {
         "test_module": BENCH,
         "hdl_toplevel": built.top,
@@ -194,7 +198,7 @@ def _job(built: Build, order: Order, folder: Path, dumped: Path) -> tuple[dict[s
         settings["plusargs"] = [*RANDOM_START, f"+verilator+seed+{order.seed % _SEEDS + 1}"]
     if built.waves and built.simulator.name == "icarus":
         settings["plusargs"] = [f"+dumpfile_path={dumped}"]
-        # The runner asks for FST; the last word counts.
+        # cocotb's runner selects FST, but the last option on the command line wins.
         variables["SIM_CMD_SUFFIX"] = f"-{built.waves}"
     elif built.waves:
         settings["test_args"] = ["--trace-file", str(dumped)]
@@ -204,7 +208,10 @@ def _job(built: Build, order: Order, folder: Path, dumped: Path) -> tuple[dict[s
 def _run(
     built: Build, order: Order, waves: Path | None, report: Path | None
 ) -> tuple[Outcome, FunctionalCoverage | None]:
-    """Run the test bench in a separate folder. The folder is removed unless the run ended without a result."""
+    """Run the test bench in a temporary folder and return its outcome and the functional coverage.
+
+    The folder is kept if the simulation ended without a result.
+    """
     folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
     order.write(folder)
     dumped = folder / f"waves.{built.waves}"
@@ -225,8 +232,9 @@ def _run(
 
 
 def _outcome(built: Build, order: Order, folder: Path, status: int) -> Outcome:
-    """Read the outcome of the test bench. Raises SimulatorError if it is missing or contradicts cocotb's
-    result file.
+    """Return the outcome that the test bench wrote to `folder`.
+
+    Raises SimulatorError if the outcome is missing, or if the outcome contradicts cocotb's result file.
     """
     where = f"the log is {folder / 'run.log'}"
     try:

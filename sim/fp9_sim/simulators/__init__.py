@@ -1,7 +1,8 @@
-"""The simulators: how they are found, built for and run.
+"""Find simulators, build designs, and run simulations.
 
-Public modules: `find` (a simulator and its version), `build` (a design for it), `child` (a step of its runner)
-and `objects` (shared compiled parts). The modules are independent, so that finding a simulator loads no runner.
+The module `find` locates a simulator, and the module `build` builds a design. The module `child` runs a step of
+cocotb's runner, and the module `objects` shares compiled object files. The package imports none of its modules, so that
+finding a simulator does not load cocotb's runner.
 """
 
 __all__ = ["build", "child", "find", "objects", "style"]

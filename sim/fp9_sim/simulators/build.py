@@ -1,4 +1,4 @@
-"""Builds of designs for a simulator. Each design is built once, in a folder that concurrent runs can share."""
+"""Build designs for a simulator. Each design is built once, in a folder that concurrent processes can share."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_AR
 from fp9_sim.simulators.objects import library, publish, shared
 
 DEFAULT_FOLDER = Path("build/sim")
-"""Default folder for builds and runs, relative to the current directory."""
+"""Default folder for builds and simulations, relative to the current folder."""
 
 # cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
 _VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw")
 
 _HEADER = "runtime.h"
-"""Name of the precompiled header. A build reads Verilator's headers twice, which otherwise takes most of its time.
+"""Name of the precompiled header with Verilator's runtime headers.
 
-Only builds without waveforms use it, because a precompiled header needs the same definitions.
+Without the precompiled header, a build spends most of its time on Verilator's headers. Builds with waveforms cannot use
+the precompiled header, because their macro definitions differ.
 """
 
 _TOP = "Vtop"
@@ -40,7 +41,7 @@ _FEATURES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRA
 
 @dataclass(frozen=True)
 class Build:
-    """A built design, which can run any number of times. `waves` is the waveform format, or None."""
+    """A built design, which can be simulated any number of times. `waves` is the waveform format, or None."""
 
     simulator: Simulator
     top: str
@@ -49,7 +50,7 @@ class Build:
 
 
 def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: str | None = None) -> Build:
-    """Build a unit's design. Arguments and errors are the same as for `build_design`."""
+    """Build the Verilog of a unit for a simulator. Arguments and errors are the same as for `build_design`."""
     ports = (*unit.inputs, *unit.outputs, *unit.control_inputs, *unit.control_outputs)
     return build_design(unit.name, [port.name for port in ports], verilog, simulator, folder, waves)
 
@@ -57,13 +58,13 @@ def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: s
 def build_design(
     name: str, ports: Sequence[str], verilog: str, simulator: Simulator, folder: Path, waves: str | None = None
 ) -> Build:
-    """Build the module `name` for a simulator, or reuse the same build in `folder`.
+    """Build the Verilog module `name` for a simulator, or reuse an equal build in `folder`.
 
-    `ports` are the ports that a test bench accesses. `waves` is the waveform format: "vcd", "fst" or None. Raises
-    SimulatorError if the simulator refuses the design, and OSError if the folder cannot be written.
+    `ports` lists the ports that a test bench accesses. `waves` is the waveform format: "vcd", "fst" or None. Raises
+    SimulatorError if the simulator rejects the design, and OSError if the folder cannot be written.
     """
     arguments = ICARUS_ARGUMENTS if simulator.name == "icarus" else _VERILATOR_ARGUMENTS
-    # The path of cocotb's libraries is linked into the program.
+    # The compiled program contains the path of cocotb's libraries.
     options = [simulator.name, simulator.version, cocotb_tools.__file__, str(waves), *arguments]
     key = hashlib.sha256(json.dumps([name, verilog, *options]).encode()).hexdigest()[:16]
     final = folder.absolute() / f"{name}-{simulator.name}-{key}"
@@ -71,7 +72,7 @@ def build_design(
     if final.is_dir():
         return result
     final.parent.mkdir(parents=True, exist_ok=True)
-    # In a folder of its own that is renamed, so that the final one is complete whenever it exists.
+    # The build runs in a temporary folder that is renamed at the end, so the final folder is always complete.
     working = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
     try:
         with library([simulator.version, simulator.environment()["MAKEFLAGS"]], working):
@@ -95,7 +96,7 @@ def _compile(
     waves: str | None,
     working: Path,
 ) -> str | None:
-    """Build in the folder `working`. Return None on success, else the simulator's message."""
+    """Build a design in the folder `working`. Return None on success, or else the messages of the simulator."""
     source, control, log = working / f"{name}.v", working / "ports.vlt", working / "build.log"
     source.write_text(verilog)
     control.write_text(_public_ports(name, ports))
@@ -118,18 +119,19 @@ def _compile(
 
 
 def _offer_headers(working: Path) -> None:
-    """Write source versions of the headers that Verilator precompiles for large designs.
+    """Write source files in place of the headers that Verilator precompiles for large designs.
 
-    The compiler accepts only one precompiled header. If that is the runtime's header, it reads these sources.
+    The compiler accepts only one precompiled header. If the compiler uses the runtime's precompiled header, the
+    compiler reads these source files instead.
     """
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')
 
 
 def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
-    """Return environment variables for a build with precompiled Verilator headers. The first build compiles them.
+    """Return environment variables that make a build use precompiled Verilator headers.
 
-    The environment is empty if the cache cannot be written.
+    The first build compiles the headers. The result is empty if the cache cannot be written.
     """
     include = simulator.folder.parent / "include"
     defined = ["-DVERILATOR=1", *(f"-DVM_{feature}=0" for feature in _FEATURES)]
@@ -153,7 +155,7 @@ def _public_ports(name: str, ports: Sequence[str]) -> str:
 
 
 def first_error(said: str) -> str:
-    """Return the line of a simulator's log that best explains why it refused the design."""
+    """Return the line of a simulator's log that best explains why the simulator rejected the design."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     marks = (ICARUS_FATAL, "%Error", "%Warning", "error")
     telling = [line for line in lines if any(mark in line for mark in marks)]

@@ -1,7 +1,7 @@
-"""Child processes that run the steps of cocotb's Python runner.
+"""Run the steps of cocotb's Python runner in child processes.
 
-The runner reads its settings from the environment and ends with `sys.exit` under pytest. In child processes,
-threads can build and run in parallel, and the caller's environment stays unchanged.
+cocotb's runner reads its settings from the environment and calls `sys.exit` under pytest. With child processes, threads
+can build and simulate in parallel, and the caller's environment stays unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fp9_sim.simulators.find import Simulator
 
 _PROGRAM = Path(__file__).with_name("simulator_step.py")
 _LIGHT = Path(__file__).with_name("light")
-"""Folder of small modules that replace larger ones in child processes."""
+"""Folder of small modules that replace larger modules in child processes."""
 
 
 def run_job(
@@ -29,14 +29,14 @@ def run_job(
     variables: Mapping[str, str] | None = None,
     light: bool = True,
 ) -> int:
-    """Run a step of the runner, "build" or "test", in `folder`. Return the exit status, 0 for success.
+    """Run a step of cocotb's runner, "build" or "test", in `folder`. Return the exit status, 0 for success.
 
-    `settings` are the step's keyword arguments, including `log_file`. `variables` are added to the environment.
-    `light` replaces pytest by a small module, which fp9's own test benches do not notice.
+    `settings` holds the keyword arguments of the step, including `log_file`. `variables` are added to the environment
+    of the child process. `light` replaces pytest by a small module that is sufficient for fp9's own test benches.
     """
     job = folder / f"{step}.json"
     job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))
-    # The runner hands its own search path on to the simulator, where the bench has to be found.
+    # The runner passes its module search path to the simulator, which must find the test bench.
     path = os.pathsep.join(
         [*([str(_LIGHT)] if light else []), *(str(Path(entry).absolute()) for entry in sys.path if entry)]
     )

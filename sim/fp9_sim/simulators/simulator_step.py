@@ -1,6 +1,6 @@
-"""A step of cocotb's Python runner as a program: `python simulator_step.py JOB.json` (see `child`).
+"""Run one step of cocotb's Python runner as a program: `python simulator_step.py JOB.json`.
 
-The program is started by its path, not as a module, so that it imports only the runner.
+The module `child` starts the program by its file path, so that the program imports only cocotb's runner.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from cocotb_tools.runner import get_runner
 
 
 def main(path: str) -> int:
-    """Run the step that the JSON file describes. Return 0 for success, 1 for a failed test, 2 for an error."""
+    """Run the step that a JSON file describes.
+
+    Return 0 for success, 1 for a failed test, and 2 for an error.
+    """
     job = json.loads(Path(path).read_text())
     runner = get_runner(job["simulator"])
     try:

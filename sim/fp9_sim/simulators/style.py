@@ -1,6 +1,6 @@
-"""Preparation of third-party Verilog for simulation. Verilator's style warnings are turned off.
+"""Prepare third-party Verilog for simulation by turning off Verilator's style warnings.
 
-Third-party Verilog is not refused because of its style.
+Without this step, Verilator would reject third-party Verilog because of its coding style.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ _STYLE = (
     "UNPACKED UNSIGNED UNUSED UNUSEDGENVAR UNUSEDLOOP UNUSEDPARAM UNUSEDSIGNAL USERINFO USERWARN VARHIDDEN "
     "WIDTH WIDTHCONCAT WIDTHEXPAND WIDTHTRUNC WIDTHXZEXPAND ZERODLY ZEROREPL"
 )
-"""Verilator's style warnings.
+"""Verilator's style warnings, which are turned off for third-party Verilog.
 
-The list leaves out warnings that change the circuit. It also leaves out combinational loops, which may not
-settle.
+Warnings about constructs that change the circuit stay on, as do warnings about combinational loops.
 """
 
 _LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")
 
 
 def any_style(verilog: str, name: str) -> str:
-    """Return the Verilog with style warnings off. Messages of simulators refer to lines of `name`.v."""
+    """Return the Verilog with style warnings turned off. Simulator messages refer to lines of the file `name`.v."""
     off = "\n".join(f"/* verilator lint_off {word} */" for word in _STYLE.split())
     return f'{off}\n`line 1 "{name}.v" 0\n{_LINT_ON.sub(_turned_round, verilog)}'
 
 
 def _turned_round(found: re.Match[str]) -> str:
-    """Change a lint comment so that it turns a style warning off, not on."""
+    """Return a lint comment with "on" changed to "off" if the comment turns on a style warning."""
     return f"{found[1]}off{found[2]}" if found[3] in _STYLE.split() else found[0]

@@ -1,14 +1,14 @@
-"""Replacement for the pytest names that cocotb imports. cocotb's runner and the simulators do not run pytest.
+"""Replace the parts of pytest that cocotb imports.
 
-Importing the real pytest takes most of the time of a short run.
+fp9's simulations do not use pytest, and importing pytest takes most of the time of a short simulation.
 """
 
 
 class Failed(Exception):
-    """Replacement for pytest's exception. This exception is never raised here."""
+    """Replacement for pytest's exception of the same name, never raised by fp9."""
 
 
 class raises:
-    """Replacement for `pytest.raises`. cocotb reads only its exception."""
+    """Replacement for `pytest.raises`, of which cocotb reads only the attribute `Exception`."""
 
     Exception = Failed
