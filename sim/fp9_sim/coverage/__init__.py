@@ -1,4 +1,4 @@
-"""Functional coverage: tell which cover points of a unit's specification are hit by a suite."""
+"""Functional coverage: which cover points of a unit's specification a suite of operations hits."""
 
 from fp9_sim.coverage.sampling import Covered, FunctionalCoverage, cover_points_digest, measure, model_of
 from fp9_sim.coverage.suites import SUITES, of_suite

@@ -1,4 +1,7 @@
-"""Coverage model of casts. Each target format has source classes, binades, rounding cases, results and flags."""
+"""Coverage model of casts: source classes, binades, rounding cases, results and flags.
+
+Each target format has separate cover points.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _BEYOND = 2
 
 
 def cast_model(unit: Cast) -> Model:
-    """Return a model with one group for each target format."""
+    """Return the coverage model of a cast, with one group of cover points for each target format."""
     groups = tuple(_group(unit, fmt) for fmt in unit.targets)
     return Model(groups, lambda inputs, outputs: _facts(unit, inputs, outputs))
 
@@ -40,9 +43,10 @@ def _ends(fmt: Format) -> tuple[int, int]:
 
 
 def _binades(unit: Cast, fmt: Format) -> tuple[int, int]:
-    """Return the lowest and highest exponent that have bins: the target's range and `_BEYOND` binades on each side.
+    """Return the lowest and the highest exponent that have bins.
 
-    If the cast does not scale, the highest exponent is at most the source's highest exponent.
+    The bins cover the range of the target format and `_BEYOND` binades on each side. Without scaling, the highest
+    exponent is at most the highest exponent of the source format.
     """
     low, high = _ends(fmt)
     source = floor_log2(unit.source.max_magnitude)
@@ -74,9 +78,9 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Return why no number of a binade has this rounding position. Return None if some number has this position.
+    """Return why no number of a binade has a rounding position, or None if the position is possible.
 
-    `smallest` is the exponent of the target's smallest number.
+    `smallest` is the exponent of the target format's smallest number.
     """
     if binade < smallest and position == "exact":
         return "below the last place there is none"

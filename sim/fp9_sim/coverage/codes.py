@@ -1,6 +1,6 @@
 """Coverage models of decoders and upcasts: code classes, signs, bias classes and outputs.
 
-A format has few codes. The model computes the exact value of every code to find the possible bins.
+The possible bins of a format follow from the exact values of all its codes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _KINDS = {Kind.ZERO: "zero", Kind.FINITE: "number", Kind.INF: "infinity", Kind.N
 
 
 def decoder_model(unit: Decoder) -> Model:
-    """Return a model with a group for each format. It covers the codes and the output fields.
+    """Return the coverage model of a decoder: a group of codes and output fields for each format.
 
-    An output field without meaning for a code is not covered, for example the exponent of NaN.
+    An output field without a meaning for a code, such as the exponent of NaN, is not covered.
     """
     width = significand_bits(unit.formats)
     groups = []
@@ -37,7 +37,7 @@ def decoder_model(unit: Decoder) -> Model:
 
 
 def upcast_model(unit: Upcast) -> Model:
-    """Return a model with a group for each format. It covers codes, results and flags."""
+    """Return the coverage model of an upcast: a group of codes, results and flags for each format."""
     groups = []
     for fmt in unit.formats:
         every = [_code_facts(f, bias, code) | _upcast(unit, f, code) for f, bias, code in _codes(unit, fmt)]

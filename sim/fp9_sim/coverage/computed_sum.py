@@ -1,4 +1,4 @@
-"""The dot product that one step of a unit computes: its formats, its engine, and its possible results."""
+"""The dot product that one step of a unit computes: formats, accumulator model and possible results."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ from fp9_sim.coverage.values import lowest_place
 
 @dataclass(frozen=True)
 class Sum:
-    """The products and the addend that one step of an engine adds.
+    """The products and the addend that an accumulator adds in one step.
 
-    `a` and `b` are the formats of the factors. `depth` is the largest number of products. For the addition of a
-    finished
-    chunk to the total, `within` describes a step inside the chunk. The flags of such steps are raised, too. `scale`
-    is
-    the format of the scales that multiply the products. `scales` has the names of the scale ports, two for each
-    block.
+    `a` and `b` are the formats of the factors. `depth` is the largest number of products. If the step adds a finished
+    chunk to the total, `within` describes a step inside the chunk, whose flags are also raised. `scale` is the format
+    of the scales that multiply the products. `scales` holds the names of the scale ports, as a pair for each block.
     """
 
     engine: Engine
@@ -40,24 +37,23 @@ class Sum:
 
     @property
     def results(self) -> tuple[str, ...]:
-        """Return the classes that the rounded sum can reach."""
+        """Return the classes of numbers, such as zero or subnormal, that the rounded sum can have."""
         classes = classes_of(self.result)
         return tuple(name for name in classes if name != "subnormal") if self.engine.result.flush else classes
 
     @property
     def longest(self) -> int:
-        """Return the largest number of cancelled bits that has its own bin.
+        """Return the largest number of cancelled bits that has a bin.
 
-        This number occurs if a product is just above a power of two and the addend is just below the same power. It
-        also
-        occurs if a product differs from the addend by the last bit of the product.
+        A product just above a power of two and an addend just below the power of two cancel this many bits. A product
+        and an addend that differ by the last bit of the product cancel as many.
         """
         factors = [max(fmt.precision for fmt in formats) for formats in (self.a, self.b)]
         return max(self.engine.addend_format.precision, sum(factors) - 1)
 
     @property
     def lowest_cut(self) -> int | None:
-        """Return the lowest exponent below which a window truncates terms, or None if the engine has no window."""
+        """Return the lowest exponent below which the window truncates terms, or None for a sum without a window."""
         if self.engine.window.width is None:
             return None
         lowest = self.products.ulp
@@ -70,8 +66,9 @@ class Sum:
     def exact_when_small(self) -> bool:
         """Return whether the smallest results are always exact.
 
-        They are exact if no term has a bit below the result's smallest ulp and no window truncates a term. Without
-        subnormals, windows do not matter: the smallest number has an odd significand, and no truncated sum has one.
+        The smallest results are exact if no term has a bit below the result's smallest ulp and no window truncates a
+        term. In a result format without subnormals, truncation by a window does not matter. The smallest number then
+        has an odd significand, which no truncated sum has.
         """
         if self.products.ulp < lowest_place(self.result):
             return False
@@ -81,11 +78,11 @@ class Sum:
         return with_products and self.lowest_cut <= lowest_place(self.engine.addend_format)
 
     def raises(self, flags: str) -> bool:
-        """Return whether an operation can raise a flag.
+        """Return whether an operation of the unit can raise a flag.
 
-        `invalid` needs an operand format with infinity. `underflow` needs a term below the result's smallest ulp.
-        `overflow` needs products that reach the ulp of the largest result, or a rounding or truncation away from
-        zero. If the last bit of the largest result is 1, rounding to odd never overflows.
+        The flag `invalid` needs an operand format with infinity. The flag `underflow` needs a term below the result's
+        smallest ulp. The flag `overflow` needs products that reach the ulp of the largest result, or a rounding or
+        truncation away from zero. If the last bit of the largest result is 1, rounding to odd never overflows.
         """
         if self.within is not None and self.within.raises(flags):
             return True
@@ -102,10 +99,9 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Return why a result class cannot occur together with some flags. Return None if this combination is
-        possible.
+        """Return why a result class cannot occur together with a flag, or None if the combination is possible.
 
-        With chunks, a step inside a chunk can raise its flags even if the result is any other number.
+        A step inside a chunk can raise its flags together with any class of the result.
         """
         lasting = {
             "no operation of the unit raises it": not self.raises(flags),
@@ -130,7 +126,7 @@ class Sum:
         return own or (None if cut_to_zero else impossible_rounding(self.result, roundings, outcome, flags))
 
     def _overflown(self) -> tuple[str, ...]:
-        """Return the possible result classes of an overflow. With chunks, an infinite chunk can also lead to NaN."""
+        """Return the result classes that an overflow can give. An infinite chunk can also lead to NaN."""
         if self.within is not None:
             return "infinity", "nan"
         return ("infinity",) if self.result.has_inf else ("nan",)

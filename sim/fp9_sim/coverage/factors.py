@@ -16,9 +16,10 @@ from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 
 class Scaled(NamedTuple):
-    """The two scales of a block: the class of each, their product, and the sum of their exponents.
+    """The two scales of a block: the class of each scale, their product, and the sum of their exponents.
 
-    `factor` is the product in units of the scale format's squared ulp. It is None for NaN.
+    `factor` is the product of the scales, in units of the squared ulp of the scale format. `factor` is None if a scale
+    is NaN.
     """
 
     sizes: tuple[str, ...]
@@ -31,10 +32,10 @@ Aligned = tuple[int, bool]
 
 
 class Operation(NamedTuple):
-    """The operands of one operation, lane by lane, and the scaled sum of their products.
+    """The operands of one dot product operation, lane by lane, and the exact scaled sum of their products.
 
-    `summed` is None if a product is infinite or NaN. `terms` holds the terms that a window aligns. Each term is a
-    product or a group of products, and a zero term is None. `sizes` holds the classes of the scales, block by
+    `summed` is the exact sum, or None if a product is infinite or NaN. `terms` holds the terms that a window aligns. A
+    term is a product or a group of products, and a zero term is None. `sizes` holds the classes of the scales, block by
     block.
     """
 
@@ -76,7 +77,7 @@ def _scaled(x: Code, y: Code, one: int) -> Scaled:
 def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
     """Yield the operands of each operation. `lanes` names the two ports of each lane.
 
-    Sums are in units of the smallest product's ulp.
+    The sums of products are integers in units of the smallest product's ulp.
     """
     bias_port = any(f"{operand}_bias" in inputs for operand in "ab")
     place_a = min(lowest_place(fmt) for fmt in with_every_bias(sum_.a, bias_port))
@@ -105,7 +106,7 @@ def _terms(
 ) -> list[Aligned | None]:
     """Return the terms that a window aligns.
 
-    A term is a product with its own exponent, or a group of products with the exponent of its scales.
+    A term is a product with its own exponent, or a group of products with the exponent of the group's scales.
     """
     if engine.window.width is None:
         return []

@@ -1,4 +1,4 @@
-"""Coverage model of the FPU. Each operation has the model of a unit that computes only this operation."""
+"""Coverage model of FPUs: each operation is covered as in a single-purpose unit."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from fp9_sim.coverage.sums import Known, SumCoverage, dot_model, flag_column
 
 
 def fpu_model(unit: Fpu) -> Model:
-    """Return a model with a group for operations and formats, and the groups of each operation.
+    """Return the coverage model of an FPU: the operations, and the groups of cover points of each operation.
 
-    Groups of an operation are nested under the operation's name.
+    The groups of cover points of an operation are nested under the operation's name.
     """
     parts = {op: _part(unit, op) for op in unit.operations}
     names = tuple(op.name.lower() for op in unit.operations)
@@ -56,7 +56,7 @@ def _part(unit: Fpu, op: FpuOp) -> Model:
 
 
 def _wide_model(unit: Fpu) -> Model:
-    """Return the model of a fused multiply-add whose operands all have the result's format."""
+    """Return the coverage model of a fused multiply-add whose operands all have the result's format."""
     wide = (unit.engine.result.format,)
     engine = unit.engine.changed(name="fma", products=1, window=None)
     covered = SumCoverage(Sum(engine, wide, wide, product_range(wide, wide), 1), unit.flags)

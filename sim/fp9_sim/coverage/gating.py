@@ -1,4 +1,4 @@
-"""Cover points of zero-operand gating. They cover which operands are zero, now and in the previous operation."""
+"""Cover points of zero-operand gating: zero operands of an operation and the previous operation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _GATED = ("none", "a", "b", "both")
 
 
 class Gating:
-    """Cover points of zero-operand gating, for the first lane. Units without gating have none of these points.
+    """Cover points of zero-operand gating in the first lane. Units without gating have no such cover points.
 
-    The product of a zero and a finite number is gated. The registers then keep the operands of the last product
-    that was not gated. Zero times infinity or NaN is not gated.
+    A product of a zero and a finite number is gated: the registers keep the operands of the last product that was not
+    gated. A product of zero and infinity or NaN is not gated.
     """
 
     def __init__(self, unit: Dot, more: tuple[str, ...] = ()) -> None:
@@ -22,20 +22,22 @@ class Gating:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every cover point."""
+        """Return the bins of every cover point of zero-operand gating."""
         gated = (*_GATED, "zero times special")
         return {"gated": gated, "gated_before": gated} if self._gates else {}
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the crosses. Gating is crossed with the previous operation's gating and with the points `more`."""
+        """Return the crosses of an operation's gating with the previous operation's gating and with the cover points
+        `more`.
+        """
         if not self._gates:
             return ()
         crosses = [Cross("gating_sequence", ("gated_before", "gated"))]
         return (*crosses, *(Cross(f"gating_{point}", (point, "gated")) for point in self._more))
 
     def facts(self, operation: Operation) -> dict[str, Bin]:
-        """Return the gating of an operation and of the previous operation."""
+        """Return the bins for the gating of an operation and of the previous operation."""
         if not self._gates:
             return {}
         x, y = operation.lanes[0]

@@ -1,4 +1,4 @@
-"""Cover points for the sum of two terms: exponent difference, effective operation, cancellation and rounding."""
+"""Cover points for the sum of two terms: alignment, cancellation and rounding."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from fp9_sim.coverage.values import Grid
 
 
 class Meeting:
-    """Cover points for two terms whose sum is rounded to a format. Terms are in units of 2^`ulp`.
+    """Cover points for two terms whose sum is rounded to a format. Terms are integers in units of 2^`ulp`.
 
-    Every number of cancelled bits up to `longest` has its own bin.
+    Every number of cancelled bits up to `longest` has a separate bin.
     """
 
     def __init__(self, fmt: FixedFormat, ulp: int, longest: int) -> None:
@@ -21,7 +21,10 @@ class Meeting:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every cover point. `difference` is the second term's exponent minus the first term's."""
+        """Return the bins of every cover point.
+
+        The cover point `difference` is the second term's exponent minus the first term's exponent.
+        """
         return {
             "effective": ("same signs", "opposed signs"),
             "difference": tuple(range(-self._far, self._far + 2)),
@@ -32,7 +35,10 @@ class Meeting:
         }
 
     def crosses(self, more: tuple[str, ...] = ()) -> tuple[Cross, ...]:
-        """Return the crosses. Alignment and rounding are also crossed with the points `more`."""
+        """Return the crosses of the cover points.
+
+        The alignment and the rounding case are also crossed with the cover points `more`.
+        """
         return (
             Cross("alignment", (*more, "difference", "effective")),
             Cross("cancellation", ("effective", "cancelled"), _impossible_cancellation),
@@ -40,8 +46,9 @@ class Meeting:
         )
 
     def facts(self, first: int, second: int) -> dict[str, Bin]:
-        """Return the bins that two terms hit. If the sum is far above the largest number, the rounding case is left
-        out.
+        """Return the bins that two terms and their sum hit.
+
+        The rounding case is omitted if the sum is more than twice the largest number.
         """
         facts: dict[str, Bin] = {}
         total = first + second

@@ -1,4 +1,4 @@
-"""Coverage models: groups of cover points with bins, crosses of points, and impossible bins of crosses."""
+"""Coverage models: groups of cover points with bins, crosses, and impossible bins of crosses."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ T = TypeVar("T", int, Fraction)
 
 Bin = Hashable
 Facts = tuple[str, dict[str, Bin]]
-"""Name of a group, and the bin that an operation hits at each point. Points that do not apply are left out."""
+"""Name of a group, and the bin that an operation hits at each cover point, if the cover point applies."""
 
 
 @dataclass(frozen=True)
 class Cross:
-    """All combinations of the bins of some points.
+    """A cross of cover points: all combinations of the bins of the cover points.
 
-    `impossible` takes one bin of each point. It returns why this combination cannot occur, or None.
+    `impossible` takes one bin of each cover point, and returns why the combination cannot occur, or None.
     """
 
     name: str
@@ -31,9 +31,9 @@ class Cross:
 
 @dataclass(frozen=True)
 class Group:
-    """Named cover points with their bins, and crosses of these points. Dots in the name separate nested groups.
+    """Named cover points with their bins, and crosses of the cover points. Dots in the name separate nested groups.
 
-    The unit's own group has an empty name.
+    The group of the unit itself has an empty name.
     """
 
     name: str
@@ -41,20 +41,20 @@ class Group:
     crosses: tuple[Cross, ...] = ()
 
     def within(self, name: str) -> Group:
-        """Return this group, nested in the group `name`."""
+        """Return the group of cover points, nested in the group `name`."""
         return replace(self, name=joined(name, self.name))
 
 
 def joined(*names: str) -> str:
-    """Join group names with dots. Empty names are left out."""
+    """Return group names joined with dots. Empty names are omitted."""
     return ".".join(name for name in names if name)
 
 
 @dataclass(frozen=True)
 class Model:
-    """The groups of a unit's coverage model. The function `facts` yields the bins that each operation hits.
+    """A unit's coverage model: groups of cover points, and a function that yields the bins that operations hit.
 
-    The arguments of `facts` are the inputs, as a sequence that starts after reset, and the outputs of the circuit.
+    `facts` takes the inputs, as a sequence that starts after reset, and the outputs of the circuit.
     """
 
     groups: tuple[Group, ...]
@@ -83,7 +83,10 @@ def class_of(code: int, fmt: Format) -> str:
 
 
 def class_name(kind: Kind, magnitude: T, smallest_normal: T, largest: T) -> str:
-    """Return the class of a number or special value. The magnitude and both limits are in the same unit."""
+    """Return the class of a number or special value, such as "subnormal" or "nan".
+
+    `magnitude`, `smallest_normal` and `largest` must be in the same unit.
+    """
     if kind is not Kind.FINITE:
         return {Kind.ZERO: "zero", Kind.INF: "infinity", Kind.NAN: "nan"}[kind]
     if magnitude == largest:
@@ -94,13 +97,13 @@ def class_name(kind: Kind, magnitude: T, smallest_normal: T, largest: T) -> str:
 
 
 def classes_of(*formats: Format) -> tuple[str, ...]:
-    """Return the classes that occur in at least one of the formats."""
+    """Return the classes, such as subnormal or infinity, that occur in at least one of the formats."""
     have = {class_of(code, fmt) for fmt in formats for code in _boundary_codes(fmt)}
     return tuple(name for name in CLASSES if name in have)
 
 
 def _boundary_codes(fmt: Format) -> Iterator[int]:
-    """Yield some codes of a format. They include at least one code of every class."""
+    """Yield codes of a format that include at least one code of every class."""
     if fmt.bits <= 8:
         yield from range(1 << fmt.bits)
         return
@@ -110,7 +113,7 @@ def _boundary_codes(fmt: Format) -> Iterator[int]:
 
 
 def flags_of(flags: int) -> str:
-    """Return the most significant flag that is set: invalid, overflow, underflow, inexact or none."""
+    """Return the name of the most significant flag that is set: invalid, overflow, underflow, inexact or none."""
     for bit, name in ((16, "invalid"), (4, "overflow"), (2, "underflow"), (1, "inexact")):
         if flags & bit:
             return name
@@ -118,9 +121,9 @@ def flags_of(flags: int) -> str:
 
 
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
-    """Return why a rounded number cannot have a result class together with some flags.
+    """Return why a rounded number cannot have a result class together with a flag.
 
-    Return None if this combination is possible.
+    Return None if the combination of result class and flag is possible.
     """
     reasons = {
         "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"

@@ -1,6 +1,6 @@
-"""Coverage model of multi-format FPUs: operations, select ports, flags, operand classes and result classes.
+"""Coverage model of multi-format FPUs: operations, select ports, flags and classes.
 
-Classes are covered in every format.
+The model covers the classes of operands and results in every format.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from fp9_sim.coverage.model import FLAGS, SIGNS, Bin, Facts, Group, Model, class
 
 
 def multi_fpu_model(unit: MultiFpu) -> Model:
-    """Return a model with three kinds of groups: select ports, each operand in each format, and each result format."""
+    """Return the coverage model of a multi-format FPU.
+
+    The model has a group for the select ports, a group for each operand in each format, and a group for each result
+    format.
+    """
     groups = [Group("", {"operation": tuple(op.value for op in unit.operations), **_choices(unit)})]
     for name in unit.operands:
         groups += [

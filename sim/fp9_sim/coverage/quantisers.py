@@ -1,4 +1,4 @@
-"""Coverage model of quantisers: amax and scale of each block, and the rounding case of each element."""
+"""Coverage model of quantisers: amax and scale of each block, rounding case of each element."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BEYOND = 2
 
 
 def quantiser_model(unit: Quantiser) -> Model:
-    """Return a model with a group for blocks and a group for elements."""
+    """Return the coverage model of a quantiser, with a group for blocks and a group for elements."""
     return Model((_blocks(unit), _elements(unit)), lambda inputs, outputs: _facts(unit, inputs, outputs))
 
 
@@ -83,7 +83,7 @@ def _elements(unit: Quantiser) -> Group:
 
 
 def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
-    """Return why no number of the source has this rounding position. Return None if some number has this position.
+    """Return why no number of the source format has a rounding position, or None if the position is possible.
 
     BF16 numbers, for example, have no bits below half an ulp of MXINT8's largest elements.
     """
@@ -121,10 +121,9 @@ def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts
 
 
 class _Over:
-    """Magnitudes divided by the block scale and the tensor scale, in units of 2^`ulp`.
+    """Division of magnitudes by the block scale and the tensor scale, with quotients in units of 2^`ulp`.
 
-    Division by a power of two is exact. For other scales, the last bit is a sticky bit for the rest of the
-    quotient.
+    Division by a power of two is exact. For other scales, the last bit of the quotient is a sticky bit.
     """
 
     def __init__(self, unit: Quantiser) -> None:
@@ -133,9 +132,9 @@ class _Over:
         self.ulp = exact if unit.block.powers_of_two else _FINEST
 
     def __call__(self, units: int, scale: int, tensor: int) -> int:
-        """Divide a magnitude by the scales with the codes `scale` and `tensor`.
+        """Return a magnitude divided by the scales with the codes `scale` and `tensor`.
 
-        `units` is the magnitude in units of the source's smallest ulp.
+        `units` is the magnitude in units of the source format's smallest ulp.
         """
         if self._unit.block.powers_of_two:
             return units << -2 * self._unit.block.scale.min_normal_exponent - scale

@@ -1,4 +1,4 @@
-"""Classes of numbers, such as subnormal or largest, that a sum of products without an addend can have."""
+"""Classes of numbers, such as subnormal or largest, that a rounded sum of products can have."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fp9_sim.coverage.model import classes_of
 
 
 def reached_classes(fmt: Format, sums: ProductRange, operands: Iterable[Format]) -> tuple[str, ...]:
-    """Return the classes of `fmt` that sums of products can have after rounding.
+    """Return the classes of numbers in format `fmt` that sums of products can have after rounding.
 
-    Sums are multiples of 2^`sums.ulp` up to `sums.largest`. Infinity and NaN are included if an operand format has
-    them, or if a sum can overflow.
+    The sums are multiples of 2^`sums.ulp` up to `sums.largest`. Infinity and NaN are included if an operand format has
+    infinity and NaN, or if a sum can overflow.
     """
     operands = tuple(operands)
     overflows = sums.largest > fmt.max_magnitude

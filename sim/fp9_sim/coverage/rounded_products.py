@@ -1,6 +1,6 @@
 """Coverage model of multipliers: operand classes, signs, rounding positions, results and flags.
 
-A pair of formats has at most 65,536 products. The model computes all of them to find the possible bins.
+A pair of formats has at most 65,536 products. The possible bins of a pair of formats follow from all its products.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ORDER = (*CLASSES, *FLAGS, *SIGNS, *LAST_PLACES, *POSITIONS)
 
 
 def mul_model(unit: Mul) -> Model:
-    """Return a model with a group for each pair of formats."""
+    """Return the coverage model of a multiplier, with a group of cover points for each pair of formats."""
     groups = tuple(_group(unit, pair) for pair in itertools.product(range(len(unit.a)), range(len(unit.b))))
     return Model(groups, lambda inputs, outputs: _facts(unit, inputs, outputs))
 
@@ -103,7 +103,7 @@ def _read(
 def _positions(unit: Mul, products: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
     """Yield three arrays: sign, position between two neighbouring results, and last bit of the lower result.
 
-    Positions ignore the format's largest exponent. Zeros, infinities and NaN give -1 in all three arrays.
+    The positions are computed with an unbounded exponent. The arrays hold -1 for zeros, infinities and NaN.
     """
     fmt = unit.result
     counted = np.isfinite(products) & (products != 0)

@@ -1,8 +1,8 @@
-"""Measure a unit's functional coverage with cocotb-coverage: which bins a suite hits, and which it does not.
+"""Measurement of functional coverage with cocotb-coverage: bins that a suite hits or misses.
 
-Cover points and crosses follow from the unit's specification (as in IBM FPgen's coverage models). The bins that an
-operation hits follow from exact values, from the golden model's state and from the circuit's outputs. A cross
-leaves out its impossible bins, each with a reason. An operation that hits no new bin is not sampled.
+Cover points and crosses follow from the unit's specification, as in the coverage models of IBM FPgen. The bins that an
+operation hits follow from exact values, from the golden model's state and from the circuit's outputs. A cross excludes
+its impossible bins, each with a reason. An operation that hits no new bin is not passed to cocotb-coverage.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from fp9_sim.coverage.rounded_products import mul_model
 from fp9_sim.coverage.sums import dot_model
 
 _NAMED = 12
-"""Number of holes that the summary of a point or cross names."""
+"""Number of holes that the summary of a cover point or cross names."""
 
 
 @dataclass(frozen=True)
 class Covered:
-    """Coverage of a point or cross. `bins` is the number of its bins, and `met` the number of bins that were hit.
+    """Coverage of a cover point or cross. `bins` is the number of bins, and `met` the number of bins that were hit.
 
-    `holes` are the bins that were not hit. `impossible` has the number of impossible bins for each reason.
+    `holes` holds the bins that were not hit. `impossible` maps each reason to the number of impossible bins.
     """
 
     name: str
@@ -53,8 +53,9 @@ class Covered:
 
     @property
     def summary(self) -> str:
-        """Return one line with the first holes and the number of further holes. The line is empty if every bin was
-        hit.
+        """Return a line that names the first bins that were not hit and the number of further bins.
+
+        The line is empty if every bin of the cover point was hit.
         """
         missing = self.bins - self.met
         more = [f"{missing - _NAMED} more"] if missing > _NAMED else []
@@ -63,7 +64,7 @@ class Covered:
 
 @dataclass(frozen=True)
 class FunctionalCoverage:
-    """Coverage of every point and cross of a unit, measured over some operations."""
+    """Coverage of every cover point and cross of a unit, measured over `operations` operations."""
 
     unit: str
     operations: int
@@ -71,36 +72,36 @@ class FunctionalCoverage:
 
     @property
     def bins(self) -> int:
-        """Return the number of bins of all points and crosses."""
+        """Return the number of bins of all cover points and crosses."""
         return sum(item.bins for item in self.items)
 
     @property
     def met(self) -> int:
-        """Return the number of bins that were hit."""
+        """Return the number of bins of all cover points and crosses that were hit."""
         return sum(item.met for item in self.items)
 
     @property
     def excluded(self) -> int:
-        """Return the number of bins that are excluded as impossible."""
+        """Return the number of bins of crosses that are excluded as impossible."""
         return sum(item.excluded for item in self.items)
 
     @property
     def summary(self) -> list[str]:
-        """Return a line for each point and cross with holes."""
+        """Return a line for each cover point and cross with bins that were not hit."""
         return [item.summary for item in self.items if item.summary]
 
     @property
     def holes(self) -> tuple[str, ...]:
-        """Return every bin that was not hit, with the name of its point or cross."""
+        """Return every bin that was not hit, with the name of its cover point or cross."""
         return tuple(f"{item.name}: {hole}" for item in self.items for hole in item.holes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values for JSON."""
+        """Return the coverage record as plain values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> FunctionalCoverage:
-        """Read a record that `to_dict` wrote."""
+        """Return the coverage record that `to_dict` converted to plain values."""
         items = tuple(Covered(**{**item, "holes": tuple(item["holes"])}) for item in record["items"])
         return cls(record["unit"], record["operations"], items)
 
@@ -119,7 +120,7 @@ model_of: Hook[[], Model] = Hook(
         MultiFpu: multi_fpu_model,
     },
 )
-"""Coverage model of a unit, by kind. Raises ValueError for a kind without a model."""
+"""Return the coverage model of a unit. Raises ValueError for a kind of unit without a coverage model."""
 
 
 def measure(
@@ -128,9 +129,9 @@ def measure(
     outputs: Mapping[str, NDArray[Any]],
     xml: Path | str | None = None,
 ) -> FunctionalCoverage:
-    """Measure the coverage of operations. `outputs` are the outputs of the circuit.
+    """Return the functional coverage of operations. `outputs` are the outputs of the circuit.
 
-    `xml` is the file to which the report of cocotb-coverage is written.
+    `xml` is the path of the file to which cocotb-coverage writes its report.
     """
     model = model_of(unit)
     coverage_db.clear()
@@ -149,9 +150,10 @@ def measure(
 
 
 def cover_points_digest(unit: Unit) -> str:
-    """Return the SHA-256 of all bins of a unit's coverage model, including the impossible bins.
+    """Return the SHA-256 digest of all bins of a unit's coverage model, including the impossible bins.
 
-    The digest does not depend on `Model.facts`. Raises as `model_of`.
+    The digest does not depend on the function `Model.facts`. Raises ValueError for a kind of unit without a coverage
+    model.
     """
     model = model_of(unit)
     points = [(group.name, sorted(group.points.items())) for group in model.groups]
@@ -168,7 +170,7 @@ def _excluded(group: Group, cross: Cross) -> dict[tuple[Bin, ...], str]:
 
 
 class _Sampler:
-    """Sampler of one group. For speed, it ignores operations without a new bin."""
+    """A sampler of one group of cover points. For speed, the sampler skips operations without a new bin."""
 
     def __init__(self, unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]) -> None:
         self._met: list[tuple[tuple[str, ...], set[tuple[Bin | None, ...]]]] = [

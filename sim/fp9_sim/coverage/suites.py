@@ -1,7 +1,6 @@
 """Functional coverage of a unit's suites: which cover points of the specification they hit.
 
-The outputs come from the golden model, without a circuit. A circuit that passes its regression has the same
-outputs.
+The outputs come from the golden model, without simulation. A circuit that passes its regression has the same outputs.
 """
 
 from __future__ import annotations
@@ -15,6 +14,9 @@ SUITES = ("smoke", "corner")
 
 
 def of_suite(unit: Unit, suite: str) -> FunctionalCoverage:
-    """Measure the coverage of a suite. Raises ValueError for a kind of unit without a coverage model."""
+    """Return the functional coverage of a unit's suite.
+
+    Raises ValueError for a kind of unit without a coverage model.
+    """
     made = vectors.generate(unit, suite)
     return measure(unit, made.inputs, made.expected)

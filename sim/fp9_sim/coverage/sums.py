@@ -1,6 +1,4 @@
-"""Coverage model of dot products. It covers operand classes, exponent differences, cancellation, rounding and
-results.
-"""
+"""Coverage model of dot products: operand classes, alignment, cancellation, rounding, results."""
 
 from __future__ import annotations
 
@@ -22,9 +20,9 @@ Known = tuple[object, ...]
 
 
 class SumCoverage:
-    """Cover points of a dot product, and functions that return the bins that its operations hit.
+    """Cover points of a dot product, with functions that return the bins that operations hit.
 
-    If the addend can come from several sources, `sources` names them.
+    If the addend can come from several sources, such as a port or a register, `sources` names the sources.
     """
 
     def __init__(self, sum_: Sum, flags: bool = True, sources: tuple[str, ...] = ()) -> None:
@@ -39,7 +37,7 @@ class SumCoverage:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every cover point."""
+        """Return the bins of every cover point of the dot product."""
         s = self.sum
         flags = tuple(name for name in FLAGS if s.raises(name))
         return {
@@ -58,7 +56,7 @@ class SumCoverage:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the crosses of the cover points."""
+        """Return the crosses of the dot product's cover points."""
         outcome = Cross("outcome", ("result", "flags"), self.sum.impossible_outcome)
         return (
             Cross("classes", ("a", "b", "c")),
@@ -70,7 +68,7 @@ class SumCoverage:
         )
 
     def step(self, operation: Operation, addend: Code) -> dict[str, Bin]:
-        """Return the operand formats of an operation, and the bins of adding the addend to the products."""
+        """Return the operand formats of an operation, and the bins for the sum of the products and the addend."""
         facts: dict[str, Bin] = {"c": addend.name, "format_a": operation.format_a, "format_b": operation.format_b}
         facts |= dict(zip(_SCALES, operation.sizes[0], strict=False))
         if operation.summed is None or not addend.is_number:
@@ -78,12 +76,12 @@ class SumCoverage:
         return facts | self.meeting.facts(operation.summed << self._product_shift, addend.units)
 
     def outcome(self, result: int, flags: int | None) -> dict[str, Bin]:
-        """Return the class of a result. If the unit has flags, also return its flags."""
+        """Return the class of a result, and the name of its flag if the unit has flags."""
         facts: dict[str, Bin] = {"result": self._results[result].name}
         return facts if flags is None else facts | {"flags": flags_of(flags)}
 
     def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
-        """Yield the bins that each lane, each further scale and each term of a window hits.
+        """Yield the bins that each lane, each further block scale and each term of a window hits.
 
         Bins in `known` are skipped, and new bins are added to `known`.
         """
@@ -102,7 +100,7 @@ class SumCoverage:
 
 
 def flag_column(outputs: Columns, count: int) -> list[int | None]:
-    """Return the flags of each operation, or None for a unit without flags."""
+    """Return the flags of each operation as a list, with None for a unit without flags."""
     return outputs["flags"].tolist() if "flags" in outputs else [None] * count
 
 

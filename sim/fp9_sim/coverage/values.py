@@ -12,9 +12,10 @@ from fp9_sim.coverage.model import FAR, class_name
 
 
 class Code(NamedTuple):
-    """A code with its class, its sign, its value and its exponent.
+    """A code with its class, sign, value and exponent.
 
-    `units` is the value as a multiple of a fixed power of two. A window aligns a nonzero number at `exponent`.
+    `units` is the value of the code as a multiple of a fixed power of two. `exponent` is the exponent at which a window
+    aligns the value, or 0 for zero.
     """
 
     name: str
@@ -55,16 +56,18 @@ def lowest_place(fmt: Format) -> int:
 
 
 class Grid:
-    """The numbers of a format. `case` finds the two neighbours of a magnitude, which is in units of 2^`ulp`."""
+    """The numbers of a format, as neighbours of exact magnitudes in units of 2^`ulp`."""
 
     def __init__(self, fmt: Format, ulp: int) -> None:
         self._format, self._ulp = fmt, ulp
         self._dropped: dict[int, int] = {}
 
     def case(self, magnitude: int) -> tuple[str, str]:
-        """Return the position of a positive magnitude between two neighbours, and the parity of the lower neighbour.
+        """Return the position of a positive magnitude between its two neighbouring numbers, and the lower neighbour's
+        parity.
 
-        The parity is `even` or `odd`. The format's largest exponent is ignored.
+        The parity is "even" or "odd". Magnitudes above the format's largest number are treated as if exponents were
+        unbounded.
         """
         length = magnitude.bit_length()
         if length not in self._dropped:

@@ -14,11 +14,11 @@ _ABOVE = 3
 
 
 class Window:
-    """Cover points of an engine's window, for all nonzero terms. An exact engine has none of these points.
+    """Cover points for the shift of every nonzero term in an accumulator's addition window.
 
-    If a shift is longer than the window, no bit of the term remains. All such shifts share the last bin.
-    Interleaved
-    engines have a window for even products and a window for odd products.
+    An exact accumulator has no window and no such cover points. A term that is shifted by more than the window's width
+    keeps no bit, and all longer shifts share the last bin. An interleaved accumulator has a window for even products
+    and a window for odd products.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -28,7 +28,7 @@ class Window:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every cover point."""
+        """Return the bins of every cover point of the window."""
         if self._engine.window.width is None:
             return {}
         return {
@@ -40,12 +40,12 @@ class Window:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the crosses of shift and sign: one for products and one for the addend."""
+        """Return the crosses of shift and sign: a cross for products and a cross for the addend."""
         names = ("product", "addend") if self._engine.window.width is not None else ()
         return tuple(Cross(f"{name}_alignment", (f"{name}_shift", f"{name}_sign")) for name in names)
 
     def facts(self, operation: Operation, addend: Code) -> Iterator[dict[str, Bin]]:
-        """Yield the bins that each term hits. For an operation with an infinity or NaN, yield nothing."""
+        """Yield the bins that each term of an operation hits, or nothing for an operation with infinity or NaN."""
         if self._engine.window.width is None or operation.summed is None or not addend.is_number:
             return
         products = operation.terms
@@ -63,7 +63,7 @@ class Window:
             yield {"addend_shift": shift, "addend_sign": SIGNS[own[1]]}
 
     def _top(self, products: list[Aligned | None], addend: Aligned | None) -> int | None:
-        """Return the exponent at which the window aligns its terms. Return None if all terms are zero."""
+        """Return the exponent at which the window aligns its terms, or None if all terms are zero."""
         terms = list(products)
         if self._engine.window.addend is Addend.INSIDE and self._engine.window.interleaved is None:
             terms.append(addend)

@@ -1,4 +1,4 @@
-"""Coverage model of accumulators with chunks. It covers steps within a chunk, and the chunk's addition to the total."""
+"""Coverage model of accumulators with chunks: steps in a chunk, and additions to the total."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _ENDS = ("full", "fold")
 
 
 def chunk_model(unit: Mac) -> Model:
-    """Return a coverage model with three groups of cover points.
+    """Return the coverage model of an accumulator with chunks, in three groups of cover points.
 
-    The unit's own group has the operations and the number of steps in the open chunk. Group `chunk` has the
-    additions within a chunk. Group `total` has the addition of a finished chunk to the accumulator.
+    The unnamed group covers the operations and the number of steps in the open chunk. Group `chunk` covers the
+    additions within a chunk. Group `total` covers the addition of a finished chunk to the accumulator.
     """
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}
@@ -59,7 +59,10 @@ def _chunk_range(unit: Mac, products: ProductRange) -> ProductRange:
 
 
 def _chunk_group(unit: Mac) -> Group:
-    """Return the cover points for alignment and rounding within a chunk. The ports do not show the chunk's sum."""
+    """Return the cover points for alignment and rounding within a chunk.
+
+    The results and flags of a chunk are not covered, because no output port shows the sum of the open chunk.
+    """
     covered = SumCoverage(sum_of(_within(unit)), flags=False)
     points = {name: bins for name, bins in covered.points.items() if name != "result"}
     return Group("chunk", points | {"c": _chunk_classes(unit)}, covered.crosses)
@@ -67,10 +70,10 @@ def _chunk_group(unit: Mac) -> Group:
 
 @dataclass(frozen=True)
 class Chunks:
-    """The state of the open chunk at each operation.
+    """The state of the open chunk for each operation of a sequence.
 
-    `steps` is the number of steps before the operation. `before` and `after` are the codes of the chunk's sum.
-    `ends` tells how the operation ends the chunk, or is None.
+    `steps` is the number of steps in the chunk before each operation. `before` and `after` are the codes of the chunk's
+    sum. `ends` tells whether an operation ends the chunk: "full", "fold" or None.
     """
 
     steps: list[int]
@@ -99,7 +102,10 @@ def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
 
 
 def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
-    """Return the chunk's sum after each operation. The first step of a chunk replaces the earlier sum."""
+    """Return the code of the chunk's sum after each operation.
+
+    The first step of a chunk replaces the sum of the previous chunk.
+    """
     c = np.zeros(len(op), dtype=unit.engine.result.format.dtype)
     sums: list[int] = evaluate(_within(unit), {**inputs, "op": op.astype(np.uint8), "c": c})["result"].tolist()
     return sums
@@ -117,7 +123,8 @@ def _join(unit: Mac) -> Sum:
 def _total_group(unit: Mac) -> Group:
     """Return the cover points for the addition of a chunk to the total.
 
-    Only the operation FOLD shows the flags of this addition alone. Other operations also show the flags of a step.
+    Flags are covered only for the operation FOLD, because other operations also raise the flags of a step within the
+    chunk.
     """
     join = _join(unit)
     meeting = _meeting(unit)

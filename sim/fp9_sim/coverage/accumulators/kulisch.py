@@ -1,4 +1,4 @@
-"""Coverage model of Kulisch accumulators: the register's leading bit, sign, overflow and special states."""
+"""Coverage model of Kulisch accumulators: leading bit, sign, overflow and special states."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _STATES = ("number", "+infinity", "-infinity", "nan")
 
 
 def kulisch_model(unit: Mac) -> Model:
-    """Return the cover points of a Kulisch accumulator.
+    """Return the coverage model of a Kulisch accumulator.
 
-    They cover operations in every state, operand classes, each leading bit of the register with both signs,
+    The model covers operations in every state, operand classes, each leading bit of the register with both signs,
     rounding cases, results and flags.
     """
     sum_, sequence = _sum(unit), Sequence(unit)
@@ -116,8 +116,6 @@ def _special(codes: Codes, golden: int) -> str:
 
 
 def _wrapped(sum_: int, bits: int) -> tuple[int, str]:
-    """Wrap a sum to a two's complement register of `bits` bits. Return the wrapped sum and the direction of the
-    overflow.
-    """
+    """Return a sum wrapped to a two's complement register of `bits` bits, and the direction of the overflow."""
     half = 1 << (bits - 1)
     return (sum_ + half) % (2 * half) - half, "up" if sum_ >= half else "down" if sum_ < -half else "none"

@@ -1,4 +1,4 @@
-"""Cover points of pairs of consecutive operations."""
+"""Cover points for pairs of consecutive accumulator operations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from fp9_sim.coverage.model import Bin, Cross
 
 
 class Sequence:
-    """Cover points for an operation and the operation before it. At the first operation, the second point is
-    left out.
+    """Cover points for an accumulator operation and for the operation before it.
+
+    The first operation of a sequence has no previous operation.
     """
 
     def __init__(self, unit: Mac) -> None:
@@ -18,17 +19,20 @@ class Sequence:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of both cover points: the operation, and the operation before it."""
+        """Return the bins of two cover points: the operation, and the previous operation."""
         names = tuple(op.name.lower() for op in self._operations)
         return {"operation": names, "previous": names}
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the cross of the two cover points."""
+        """Return the cross of the operation with the previous operation."""
         return (Cross("sequence", ("previous", "operation")),)
 
     def read(self, inputs: Columns) -> Iterator[tuple[MacOp, dict[str, Bin]]]:
-        """Yield each operation with its bins. A code that is too large selects the last operation."""
+        """Yield each operation with the bins that the operation hits.
+
+        A code above the code of the last operation selects the last operation.
+        """
         previous: dict[str, Bin] = {}
         for number in inputs["op"].tolist():
             op = self._operations[min(number, len(self._operations) - 1)]

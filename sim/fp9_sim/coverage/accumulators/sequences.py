@@ -1,6 +1,6 @@
-"""Coverage models of accumulators: consecutive operations, and the addition of products to the stored sum.
+"""Coverage models of accumulators: consecutive operations, and the addition of products.
 
-The golden model gives the stored sum before each operation. Results and flags come from the circuit.
+The golden model computes the accumulator's value before each operation. The results and flags come from the circuit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
 def mac_model(unit: Mac) -> Model:
     """Return the coverage model of an accumulator.
 
-    It covers the operations in each state, and the addition. The addend comes from the port or from the register.
+    The model covers every operation in every class of the accumulator's value. The model also covers the addition of
+    products to the accumulator or to the port `c`.
     """
     if unit.engine.step.exact:
         return kulisch_model(unit)
