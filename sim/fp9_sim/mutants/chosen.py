@@ -1,5 +1,6 @@
-"""Addition of mutants to a netlist (Yosys JSON). A new input selects one mutant through comparators and
-multiplexers.
+"""Insertion of mutants into a netlist (Yosys JSON), selected by a new input.
+
+Comparators and multiplexers activate the mutant whose number is at the new input.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Bit = int | str
 
 
 class Choice:
-    """Builder that adds the input SELECT and new cells to a module. Value i of the input selects mutant i."""
+    """A builder that adds the input SELECT and cells for mutants to a module. Value i of SELECT activates mutant i."""
 
     def __init__(self, module: dict[str, Any]) -> None:
         self._cells = module["cells"]
@@ -31,11 +32,11 @@ class Choice:
         module["ports"][SELECT] = {"direction": "input", "bits": self._select}
 
     def nets(self, width: int) -> list[int]:
-        """Return `width` unused net numbers."""
+        """Return `width` unused net numbers of the module."""
         return [next(self._free) for _ in range(width)]
 
     def chosen(self, number: int) -> int:
-        """Return a net that is 1 if mutant `number` is selected."""
+        """Return a net that is 1 if mutant `number` is selected, and add the comparator that drives the net."""
         (net,) = self.nets(1)
         constant = [str(number >> i & 1) for i in range(SELECT_BITS)]
         widths = {"A_WIDTH": SELECT_BITS, "B_WIDTH": SELECT_BITS, "Y_WIDTH": 1, "A_SIGNED": 0, "B_SIGNED": 0}
@@ -43,10 +44,10 @@ class Choice:
         return net
 
     def instead(self, name: str, chosen: int, bits: Sequence[Bit], others: Sequence[Bit]) -> list[int]:
-        """Add multiplexers and return their output nets. The nets carry `others` if the mutant is selected, else
-        `bits`.
+        """Add multiplexers to the module and return their output nets.
 
-        `name` becomes the name of the added cells.
+        The output nets carry `others` if the net `chosen` is 1, and `bits` otherwise. `name` is the name of the added
+        cell.
         """
         shown = self.nets(len(bits))
         pins = {"A": bits, "B": others, "S": [chosen], "Y": shown}
@@ -57,9 +58,9 @@ class Choice:
 def simple_gates(
     unit: Unit, module: dict[str, Any], script: str, furnish: Callable[[Path], object] = lambda folder: None
 ) -> GateNetlist:
-    """Run a Yosys script on a changed module and return the resulting netlist.
+    """Return the netlist of simple gates that a Yosys script makes from a changed module.
 
-    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` adds further files that the script reads.
+    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` writes further files that the script reads.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
@@ -70,7 +71,7 @@ def simple_gates(
 
 
 def cell(kind: str, pins: Mapping[str, Sequence[Bit]], parameters: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Return a Yosys JSON cell with output Y."""
+    """Return a cell of type `kind` in Yosys JSON. Pin Y is the output, and all other pins are inputs."""
     directions = {pin: "output" if pin == "Y" else "input" for pin in pins}
     return {
         "type": kind,

@@ -1,4 +1,7 @@
-"""Mutants of a unit's netlist by Yosys' `mutate`. One netlist holds all mutants of a level; an input selects one."""
+"""Random mutants of a unit's netlist by Yosys' command `mutate`.
+
+A netlist holds all mutants with the same level and seed, and an input selects a mutant.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,10 @@ TO_JSON = "techmap\nopt_expr\nopt_merge\nopt_clean\nwrite_json mutants.json\n"
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mutant. `number` is its index among the mutants with the same level and seed.
+    """A mutant: a circuit with one deliberate error. `change` is Yosys' description of the changed cell and port.
 
-    The select input has the value `number` for this mutant. `change` is Yosys' description of the changed cell and
-    port.
+    `number` is the mutant's index among the mutants with the same level and seed. The value `number` at the select
+    input selects the mutant.
     """
 
     level: str
@@ -48,16 +51,16 @@ class Mutant:
 
 @dataclass(frozen=True)
 class MutantSet:
-    """The mutants of one level and one seed, all in one netlist."""
+    """The mutants with the same level and seed, all in one netlist."""
 
     mutants: tuple[Mutant, ...]
     netlist: GateNetlist
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield random mutants of the circuit in `text` at one level, one netlist for each seed.
+    """Yield random mutants of the circuit in the Verilog `text` at one level, one netlist for each seed.
 
-    The circuit is mapped to gates once for all seeds, because mapping takes most of the time.
+    Yosys maps the circuit to gates once for all seeds, because mapping takes most of the time.
     """
     prepare = READ.format(name=unit.name) + (_TO_GATES if level == "gate" else "")
     lists = (f"mutate -list {count} -seed {seed} -o {_list(place)}\n" for place, seed in enumerate(seeds))
@@ -83,9 +86,7 @@ def _inserted(unit: Unit, drawn: list[str], folder: Path) -> GateNetlist:
 
 
 def _change(line: str) -> str:
-    """Shorten a line of Yosys' mutant list to mode, cell, port and bit. If the line names a wire, append the
-    wire's name.
-    """
+    """Return mode, cell, port and bit from a line of Yosys' mutant list, with the wire's name if present."""
     words = line.split()
     options = {word: words[i + 1] for i, word in enumerate(words) if word.startswith("-") and i + 1 < len(words)}
     place = f"{options['-mode']} at {options['-cell']} {options['-port']}[{options['-portbit']}]"

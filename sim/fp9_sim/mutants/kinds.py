@@ -1,4 +1,4 @@
-"""The kinds of mutants that mutation testing uses to measure suites."""
+"""The kinds of mutants that measure suites: netlist, held-out and mapped mutants."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from fp9_sim.records import MUTATION
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mutants. `says` describes it, `claim` is the claim of its records, and `seeds` are the records' seeds.
+    """A kind of mutants. `says` describes the mutants, and `claim` is the claim that their records support.
 
-    `draw` takes a unit, the Verilog of its circuit, one of the `levels`, a count and seeds. `draw` yields one set
-    of mutants for each seed. `tools` returns the versions of the tools that determine the mutants of a seed.
+    `seeds` are the random seeds of the records. `draw` takes a unit, the Verilog of its circuit, a name from `levels`,
+    a number of mutants, and seeds. `draw` yields one set of mutants for each seed. `tools` returns the versions of the
+    tools that determine the mutants of a seed.
     """
 
     name: str
@@ -55,8 +56,9 @@ DRAWN_LAST = replace(
     claim=MUTATION["held-out"],
     seeds=(41,),
 )
-"""Held-out mutants: the suites were written without knowledge of them. If a suite changes because of them, choose
-a new seed.
+"""Held-out mutants, which were unknown when the suites were written.
+
+If a suite is changed because of a held-out mutant, choose a new seed.
 """
 
 KINDS = {

@@ -1,7 +1,7 @@
 """Mutants of a unit's mapped netlist: nets stuck at 0 or 1, and pairs of exchanged nets.
 
-These mutants model a manufacturing defect, or a wrong wire in a netlist. One netlist holds all mutants with the
-same level and seed, and an input selects one of them. Multiplexers drive the changed nets.
+A stuck net models a manufacturing defect, and two exchanged nets model a wrong connection in a netlist. A netlist holds
+all mutants with the same level and seed, and an input selects a mutant. Multiplexers drive the changed nets.
 
     stuck at v:  net = select == i ? v   : output of its cell
     exchanged:   net = select == i ? output of the other net's cell : output of its cell
@@ -56,16 +56,17 @@ Change = tuple[str, tuple[tuple[Bit, Bit], ...]]
 
 
 def cells() -> Library:
-    """Return the cell library for the mapping, the first library of the catalogue. Raises MissingTool if it is
-    missing.
+    """Return the first cell library of the catalogue, to which circuits are mapped.
+
+    Raises MissingTool if the cell library is not installed.
     """
     return library(next(iter(LIBRARIES)))
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield random mutants of the mapped circuit in `text` at one level, one netlist for each seed.
+    """Yield random mutants of the mapped circuit in the Verilog `text` at one level, one netlist for each seed.
 
-    A netlist has fewer than `count` mutants if the circuit has no more.
+    A netlist has fewer than `count` mutants if the circuit does not have enough nets.
     """
     mapped = _mapped(unit, text)
     for seed in seeds:
@@ -78,7 +79,7 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
 
 @functools.lru_cache(maxsize=1)
 def _mapped(unit: Unit, text: str) -> str:
-    """Map a circuit to library cells and return Yosys JSON. Registers stay Yosys cells."""
+    """Return a circuit, mapped to library cells, as Yosys JSON. Registers stay Yosys cells."""
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(text)
@@ -122,8 +123,9 @@ def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
 
 
 def _swapped(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Return random mutants with two exchanged nets. Both nets have the same depth, so that the exchange never
-    creates a loop.
+    """Return random mutants with two exchanged nets.
+
+    Both nets have the same depth, so that the exchange never creates a loop.
     """
     level: dict[int, list[Bit]] = defaultdict(list)
     for bit, depth in nets.depth.items():
@@ -144,9 +146,7 @@ LEVELS = tuple(_DRAWN)
 
 
 def _insert(module: dict[str, Any], changes: list[Change]) -> None:
-    """Insert changes into a module. If the select input has the value i, change number i is active, counted from
-    1.
-    """
+    """Insert changes into a module, counted from 1. Change i is active if the select input has the value i."""
     choice = Choice(module)
     changed = dict.fromkeys(bit for _, nets in changes for bit, _ in nets)
     given: dict[Bit, Bit] = dict(zip(changed, choice.nets(len(changed)), strict=True))
@@ -155,7 +155,7 @@ def _insert(module: dict[str, Any], changes: list[Change]) -> None:
             if direction == "output":
                 driver["connections"][pin] = [given.get(bit, bit) for bit in driver["connections"][pin]]
     shown = dict(given)
-    """What each net shows behind the changes so far."""
+    """The net that replaces each changed net after the changes so far."""
     for number, (_, nets) in enumerate(changes, start=1):
         chosen = choice.chosen(number)
         for bit, instead in nets:

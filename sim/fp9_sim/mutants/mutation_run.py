@@ -1,8 +1,8 @@
-"""Mutation testing of vectors: measure the fraction of single errors that a suite detects.
+"""Mutation testing of vectors: the share of single errors in a circuit that a suite detects.
 
-The kind of mutants (module `kinds`) decides where the errors are. Errors are in Verilog operators, in
-two-input gates or in library cells. SAT and ABC compare each surviving mutant with the circuit. Equivalent
-mutants are left out of the score.
+The kind of mutants (module `kinds`) decides whether errors are in Verilog operators, two-input gates or library cells.
+SAT solvers and ABC check whether a surviving mutant is equivalent to the circuit. The mutation score does not count
+equivalent mutants.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DRAWN = 240
 """Default number of mutants for each seed. The mutants are divided among the levels of a kind."""
 
 REQUIRED = {"smoke": 0.95, "corner": 1.0}
-"""The measured suites, with the mutation score that each must reach."""
+"""The measured suites, with the mutation score that each suite must reach."""
 
 EQUIVALENCE_SECONDS = 60.0
 
@@ -42,7 +42,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """The mutation score of a suite. `survivors` are the mutants that survive and are not equivalent to the circuit.
+    """The mutation score of a suite. `survivors` are the surviving mutants that are not proven equivalent.
 
     `sha256` is the digest of the suite's vectors (`fp9.vectors.digest`).
     """
@@ -63,9 +63,9 @@ class SuiteScore:
 class MutationScore:
     """The result of a mutation run: mutants of one unit and kind, and the score of each suite.
 
-    `drawn` is the number of mutants over all seeds. `unnoticed` holds mutants that no suite killed, with inputs
-    that kill them. `undecided` holds mutants whose proof did not end. `reused` counts the `equivalent` mutants that
-    were proven earlier. `seconds` is the time of the run.
+    `drawn` is the number of mutants over all seeds. `unnoticed` holds the mutants that no suite killed, each with
+    inputs that kill the mutant. `undecided` holds the mutants whose equivalence check did not finish. `reused` is the
+    number of mutants in `equivalent` that an earlier run proved. `seconds` is the duration of the run.
     """
 
     unit: str
@@ -106,14 +106,14 @@ def score(
     proven: frozenset[Mutant] = frozenset(),
     progress: Progress | None = None,
 ) -> MutationScore:
-    """Measure the mutation score of a unit's suites, with `drawn` mutants for each seed.
+    """Return the mutation scores of a unit's suites, measured with `drawn` mutants for each seed.
 
-    Each level of the kind gets the same number of mutants. A mutant that several seeds select counts once. The
-    default seeds are the kind's own. `timeout` is the time limit in seconds for comparing one mutant with the
-    circuit. A proof by cases may take the same time in addition. `proven` holds equivalent mutants of the same
-    Verilog (`recorded.proven`). These mutants are not compared again.
+    The mutants of a seed are divided equally among the levels of the kind. A mutant that several seeds give counts
+    once. The default seeds are `kind.seeds`. `timeout` is the time limit in seconds for the equivalence check of one
+    mutant. A proof by cases may take the same time in addition. `proven` holds mutants that are already proven
+    equivalent for the same Verilog (`recorded.proven`), so that their proofs are not repeated.
 
-    Raises ValueError if the circuit fails a vector, or if `drawn` is 0 or above 255 for each level.
+    Raises ValueError if the unmutated circuit fails a vector, or if `drawn` is 0 or above 255 for each level.
     """
     seeds, levels = seeds or kind.seeds, len(kind.levels)
     if not levels <= drawn <= levels * MOST:
@@ -150,7 +150,7 @@ def score(
 
 @dataclass
 class _Scored:
-    """The state of a mutation run: the mutants that each suite killed, and the comparisons of the other mutants."""
+    """The state of a mutation run: mutants that each suite killed, and equivalence checks of surviving mutants."""
 
     kind: Kind
     timeout: float
@@ -160,7 +160,7 @@ class _Scored:
     compared: dict[Mutant, Verdict]
 
     def add(self, unit: Unit, drawn: MutantSet, made: dict[str, VectorSet]) -> None:
-        """Run the mutants of a set that no earlier set contained."""
+        """Run the suites on the mutants that no earlier set contained, and check surviving mutants for equivalence."""
         known = {(mutant.level, mutant.change) for mutant in self.mutants}
         new = tuple(mutant for mutant in drawn.mutants if (mutant.level, mutant.change) not in known)
         self.mutants |= {*new}
@@ -191,7 +191,7 @@ class _Scored:
 
 
 def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the mutants that give a wrong output for at least one operation.
+    """Return the mutants that give a wrong output for at least one operation of a suite.
 
     Raises ValueError if the original circuit gives a wrong output.
     """
@@ -202,7 +202,10 @@ def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Run the sequence of operations through all mutants in parallel. Circuit 0 is the original."""
+    """Return the killed mutants of a circuit with registers.
+
+    All mutants run the same sequence of operations in parallel, and circuit 0 is the original.
+    """
     numbers = np.zeros(-(-(level.mutants[-1].number + 1) // WORD) * WORD, dtype=np.int64)
     for mutant in level.mutants:
         numbers[mutant.number] = mutant.number
@@ -215,7 +218,10 @@ def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Run the mutants one by one, each with all operations in parallel."""
+    """Return the killed mutants of a circuit without registers.
+
+    The mutants run one after the other, each with all operations in parallel.
+    """
     inputs = {port.name: bit_planes(made.inputs[port.name], port.width) for port in made.unit.inputs}
     expected = {port.name: bit_planes(made.expected[port.name], port.width) for port in made.unit.outputs}
     care = {port.name: _care_planes(made, port.name, port.width) for port in made.unit.outputs}
@@ -231,8 +237,9 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _care_planes(made: VectorSet, output: str, width: int) -> Planes:
-    """Return the mask of an output. A mask bit is 0 if the expected bit is a don't-care, and after the last
-    operation.
+    """Return the mask of an output as bit planes.
+
+    A mask bit is 0 if the expected bit is a don't-care, or if its position is after the last operation.
     """
     matters: NDArray[np.bool_] = made.care.get(output, np.ones(len(made), dtype=np.bool_))
     return np.repeat(bit_planes(matters, 1), width, axis=0)

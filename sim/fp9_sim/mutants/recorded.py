@@ -1,4 +1,7 @@
-"""Records of mutation scores, one for each unit. Manifests of vectors use a table of all scores."""
+"""Records of mutation scores, one file for each unit and kind of mutants.
+
+A table of all mutation scores supplies the manifests of vector files.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME
 
 
 def keep(scored: MutationScore, folder: Path) -> Path:
-    """Write a unit's mutation record into the records' folder and return its path.
+    """Write a unit's mutation record into the records folder and return the path of the file.
 
-    In the repository, also update the table of scores in the model's package.
+    In the source repository, the table of mutation scores in the package `fp9` is also updated.
     """
     path = records.write(folder, KINDS[scored.kind].claim, scored.to_dict())
     if folder.resolve() == SOURCE:
@@ -38,14 +41,18 @@ def keep(scored: MutationScore, folder: Path) -> Path:
 
 
 def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None:
-    """Return a unit's mutation record, or None if it has none. Raises ValueError if the file is no record."""
+    """Return a unit's mutation record, or None if the unit has no record.
+
+    Raises ValueError if the file is no mutation record.
+    """
     return records.read(folder, kind.claim, unit)
 
 
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
     """Return mutants already proven equivalent for this Verilog and these tool versions.
 
-    The proofs are reusable, because equivalence does not depend on the suites. A damaged record counts as empty.
+    Equivalence does not depend on the suites, so the proofs stay valid when a suite changes. A damaged record counts as
+    empty.
     """
     try:
         record = read(folder or SOURCE, unit.name, kind)
@@ -60,10 +67,9 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
 
 
 def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Return a unit's mutation record, and the reason why the record is not valid for the circuit and the suites.
-    The reason is None for a valid record.
+    """Return a unit's mutation record, and the reason why the record is stale, or None if the record is valid.
 
-    Raises ValueError if the file is no record.
+    A record is stale if the circuit or a suite has changed. Raises ValueError if the file is no record.
     """
     record = read(folder, unit.name, kind)
     if record is None:
@@ -74,13 +80,16 @@ def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple
 
 
 def of_todays_suites(unit: Unit, record: dict[str, Any]) -> bool:
-    """Return whether a record covers the unit's current suites. The suites' `sha256` digests are compared."""
+    """Return whether a mutation record was measured with the unit's current suites.
+
+    The comparison uses the SHA-256 digests of the suites' vectors.
+    """
     kept = {suite["suite"]: suite.get("sha256") for suite in record["suites"]}
     return all(kept.get(suite) == suite_digest(unit, suite) for suite in REQUIRED)
 
 
 def suite_digest(unit: Unit, suite: str) -> str:
-    """Return the digest of a suite's current vectors. The digest is cached until the model changes."""
+    """Return the digest of a suite's current vectors. The digest is cached until the golden model changes."""
     request = {"unit": repr(unit), "suite": suite, "model": model_digest()}
     kept = load(cache.folder("suites"), request)
     if kept is None:
@@ -91,8 +100,9 @@ def suite_digest(unit: Unit, suite: str) -> str:
 
 
 def table(folder: Path) -> str:
-    """Return a table of all mutation records in a folder, one line for each unit. Raises ValueError if a file is no
-    record.
+    """Return a table of all mutation records in a folder as JSON, one line for each unit.
+
+    Raises ValueError if a file is no mutation record.
     """
     units = sorted(path.stem for path in (folder / NETLIST.claim).glob("*.json"))
     lines = [f"{json.dumps(unit)}: {json.dumps(_scores(folder, unit))}" for unit in units]

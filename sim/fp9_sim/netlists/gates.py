@@ -57,8 +57,9 @@ class GateNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any]) -> GateNetlist:
-        """Return the netlist of a module in Yosys JSON. Raises ValueError for cells other than simple gates and
-        registers.
+        """Return the netlist of a module in Yosys JSON.
+
+        Raises ValueError for cells other than simple gates and registers.
         """
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 

@@ -71,9 +71,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Obligation:
-    """A proof obligation as solver input: a Yosys script that ends in `sat -verify`, and the files that the script
-    reads.
-    """
+    """A proof obligation as solver input: a Yosys script that ends in `sat -verify`, and the files that it reads."""
 
     script: str
     files: Mapping[str, str]
