@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from amaranth.hdl import ClockDomain, EnableInserter, Module, Signal, signed
+from amaranth.hdl import ClockDomain, EnableInserter, Module, ResetInserter, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -105,7 +105,8 @@ class UnitComponent(wiring.Component):
         if self._own_reset:
             self._reset(m)
         for name, stage in named.items():
-            m.submodules[name] = EnableInserter(self.enable)(stage) if self._unit.enable else stage
+            enabled = EnableInserter(self.enable)(stage) if self._unit.enable else stage
+            m.submodules[name] = ResetInserter(self.flush)(enabled) if self._unit.flush else enabled
         for upstream, downstream in itertools.pairwise(stages):
             wiring.connect(m, upstream.o, downstream.i)
         m.d.comb += [

@@ -81,12 +81,13 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_inputs(self) -> tuple[Port, ...]:
-        """Return clock, reset, enable and the handshake inputs, each one bit wide. A unit without stages has none."""
+        """Return clock, reset, enable, flush and handshake inputs, one bit each. A unit without stages has none."""
         waits = self.handshake is Handshake.READY
         offered = {
             "clk": ("clock, rising edge", True),
             self.reset.port: (self.reset.words, True),
             "enable": ("clock enable: while it is low, registers hold their values", self.enable),
+            "flush": ("a clock edge with flush high discards all operations in the unit and at its inputs", self.flush),
             "in_valid": ("the inputs hold an operation", True),
             "out_ready": ("a transfer occurs at a clock edge when out_valid and out_ready are high", waits),
         }
@@ -104,7 +105,7 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_ports(self) -> tuple[Port, ...]:
-        """Return all control ports in this order: clock, reset, enable, input handshake, output handshake."""
+        """Return all control ports in this order: clock, reset, enable, flush, input handshake, output handshake."""
         ports = {port.name: port for port in (*self.control_inputs, *self.control_outputs)}
         return (*(ports.pop(n) for n in [*ports] if n not in HANDSHAKE), *(ports[n] for n in HANDSHAKE if n in ports))
 

@@ -64,7 +64,9 @@ class Clocking:
     reset_data: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     """Whether reset clears every register. Otherwise reset clears only the stages' valid bits and the unit's state."""
     enable: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """Whether the unit has an input `enable`. While `enable` is 0, only a reset changes registers."""
+    """Whether the unit has an input `enable`. While `enable` is 0, only a reset or a flush changes registers."""
+    flush: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
+    """Whether the unit has an input `flush`. At a clock edge, `flush` 1 clears the registers that a reset clears."""
 
 
 def non_defaults(clocking: Clocking) -> dict[str, object]:

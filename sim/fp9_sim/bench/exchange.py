@@ -50,7 +50,8 @@ class End(StrEnum):
 class Plan:
     """One pass from reset: the first `count` operations, with or without stalls.
 
-    `after` describes for messages what the unit was doing at the reset.
+    `after` describes for messages what the unit was doing at the reset. With `by_flush`, the pass begins with a
+    flush in place of the reset.
     """
 
     count: int
@@ -58,6 +59,7 @@ class Plan:
     after: str
     end: End = End.DRAINED
     reset_clocks: int = 1
+    by_flush: bool = False
 
 
 @dataclass(frozen=True)

@@ -58,3 +58,12 @@ class UnitHandle:
         for _ in range(clocks):
             await self.clock()
         reset.value = 1 - self.unit.reset.active
+
+    async def flush(self) -> None:
+        """Flush the unit for one clock. An operation at the inputs is discarded too, and a disabled clock counts."""
+        flush, enable = self.control("flush"), self.control("enable")
+        flush.value = self.control("in_valid").value = 1
+        if enable is not None:
+            enable.value = 0
+        await self.clock()
+        flush.value = self.control("in_valid").value = 0

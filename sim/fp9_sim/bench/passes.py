@@ -28,7 +28,10 @@ def plans(order: Order, rng: random.Random) -> list[Plan]:
         Plan(min(prefix, 2 * order.latency + 2), False, "while results waited", End.TAKEN),
         Plan(rng.randint(1, prefix), order.stalls, "at full rate", End.TAKEN, 2 + order.seed % 3),
     ]
-    return [*cuts, Plan(len(order.vectors), order.stalls, "in a stream with stalls")]
+    if order.vectors.unit.flush:
+        cuts += [Plan(rng.randint(1, prefix), order.stalls, "in a stream with stalls", End.TAKEN, by_flush=True)]
+    full = Plan(len(order.vectors), order.stalls, "in a stream with stalls", by_flush=order.vectors.unit.flush)
+    return [*cuts, full]
 
 
 class Pass:
@@ -46,13 +49,14 @@ class Pass:
 
     async def run(self) -> None:
         """Run from reset to the end of the plan. Raises Violation; the message names the reset."""
-        await self.handle.reset(self.plan.reset_clocks)
+        await (self.handle.flush() if self.plan.by_flush else self.handle.reset(self.plan.reset_clocks))
         try:
             await self._stream()
         except Violation as violation:
             clocks = self.plan.reset_clocks
             length = "one clock" if clocks == 1 else f"{clocks} clocks"
-            raise Violation(f"{violation}; after a reset of {length} {self.plan.after}") from None
+            cleared = "a flush" if self.plan.by_flush else f"a reset of {length}"
+            raise Violation(f"{violation}; after {cleared} {self.plan.after}") from None
 
     async def _stream(self) -> None:
         while not self._is_over():

@@ -13,6 +13,7 @@ def assertions(unit: Unit) -> str:
     """
     waits = unit.handshake is Handshake.READY
     edge = f" or {'posedge' if unit.reset.active else 'negedge'} {unit.reset.port}" if unit.reset.is_async else ""
+    reset = unit.reset.port if unit.reset.active else f"!{unit.reset.port}"
     results = "".join(f",\n  input logic {width(p)}{p.name}" for p in unit.outputs) if waits else ""
     sampled = "/* verilator lint_off SYNCASYNCNET */  // assertions sample the reset at a clock's edge\n"
     words = {
@@ -22,7 +23,7 @@ def assertions(unit: Unit) -> str:
         "lint": sampled if unit.reset.is_async else "",
         "stable": " && ".join(f"$stable({p.name})" for p in unit.outputs),
         "handshake": "in_ready, out_valid" if waits else "out_valid",
-        "reset": unit.reset.port if unit.reset.active else f"!{unit.reset.port}",
+        "reset": f"{reset} || flush" if unit.flush else reset,
         # The result of a block comes after the block's last operation, when the next block may already have entered.
         "sizes": f"LATENCY = {unit.latency}, BLOCK = {unit.group}, MOST = LATENCY + 2 * BLOCK + 64",
         "clock": "@(posedge clk iff enable)" if unit.enable else "@(posedge clk)",

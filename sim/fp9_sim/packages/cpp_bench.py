@@ -201,7 +201,7 @@ def _clocked_words(vectors: VectorSet) -> dict[str, object]:
         "reset": f"top.{unit.reset.port}",
         "active": unit.reset.active,
         "idle": 1 - unit.reset.active,
-        "enabled": "  top.enable = 1;\n" if unit.enable else "",
+        "enabled": ("  top.enable = 1;\n" if unit.enable else "") + ("  top.flush = 0;\n" if unit.flush else ""),
         "latency": unit.latency,
         "prefix": prefix_of(vectors),
         "patience": PATIENCE,

@@ -52,9 +52,10 @@ def width(port: Port) -> str:
 def connections(unit: Unit) -> str:
     """Return the port connections of the unit's Verilog instance.
 
-    The signal `rst` drives the reset port, inverted if the reset is active low. The enable port is tied to 1.
+    The signal `rst` drives the reset port, inverted if the reset is active low. The enable port is tied to 1, and the
+    flush port to 0.
     """
-    held = {unit.reset.port: "rst" if unit.reset.active else "!rst", "enable": "1'b1"}
+    held = {unit.reset.port: "rst" if unit.reset.active else "!rst", "enable": "1'b1", "flush": "1'b0"}
     names = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
     return ", ".join(f".{name}({held.get(name, name)})" for name in names)
 

@@ -45,17 +45,20 @@ def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list
     """Return the first Verilog lines of a proof module for a pipelined unit, and the unit's connections by port.
 
     `inputs` and `outputs` are Verilog declarations of further ports of the proof module. The clock, the active-high
-    reset, `enable` and the handshake signals have fixed names. A handshake signal that the unit lacks is replaced by a
-    constant 1.
+    reset, `enable`, `flush` and the handshake signals have fixed names. A handshake signal that the unit lacks is
+    replaced by a constant 1. The wire `clears` is 1 in a reset and in a flush.
     """
     control = {port.name for port in unit.control_ports}
     ports = [
-        f"  input {name}" for name in ("clk", "rst", "enable", "in_valid", "out_ready") if name in {*control, "rst"}
+        f"  input {name}"
+        for name in ("clk", "rst", "enable", "flush", "in_valid", "out_ready")
+        if name in {*control, "rst"}
     ]
     ports += [f"  input [{port.width - 1}:0] {port.name}" for port in unit.inputs]
     ports += [f"  input {text}" for text in inputs] + [f"  output {text}" for text in outputs]
     absent = [f"  wire {name} = 1'b1;" for name in ("enable", "in_ready", "out_ready") if name not in control]
-    lines = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");", *absent]
+    clears = f"  wire clears = rst{' || flush' if unit.flush else ''};"
+    lines = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");", *absent, clears]
     pins = {port.name: port.name for port in (*unit.control_ports, *unit.inputs)}
     return lines, pins | {unit.reset.port: "rst" if unit.reset.active else "!rst"}
 
@@ -71,10 +74,10 @@ def _properties(unit: Unit, most: int) -> str:
             f"  wire [{unit.stages - 1}:0] occupied;",
             f"  reg [{width - 1}:0] held;",
             f"  reg [{unit.stages}:0] entered;",
-            "  always @(posedge clk) if (rst || enable) begin",
-            "    entered <= rst ? 0 : {entered, in_valid};",
-            "    inside <= rst ? 4'd0 : inside + (in_valid && in_ready) - (out_valid && out_ready);",
-            "    stalled <= !rst && out_valid && !out_ready;",
+            "  always @(posedge clk) if (clears || enable) begin",
+            "    entered <= clears ? 0 : {entered, in_valid};",
+            "    inside <= clears ? 4'd0 : inside + (in_valid && in_ready) - (out_valid && out_ready);",
+            "    stalled <= !clears && out_valid && !out_ready;",
             f"    held <= {{{outputs}}};",
             "  end",
             f"  assign ok = rst || (inside <= {most} && inside == $countones(occupied)",

@@ -37,8 +37,8 @@ def _properties(unit: Unit, tagged: Tagged, entering: str) -> str:
     lines = [f"  reg {tag} {', '.join(f'queue{i}' for i in range(n))};", f"  wire {tag} queue{n} = 0;"]
     lines += [f"  wire [3:0] older{i} = {_occupied(range(i + 1, n))};" for i in range(n)]
     lines += ["  reg [3:0] inside;", "  wire leaves = out_valid && out_ready; wire [3:0] left = inside - leaves;"]
-    lines.append("  always @(posedge clk) if (rst || enable) begin")
-    lines.append("    inside <= rst ? 4'd0 : left + (in_valid && in_ready);")
+    lines.append("  always @(posedge clk) if (clears || enable) begin")
+    lines.append("    inside <= clears ? 4'd0 : left + (in_valid && in_ready);")
     for i in range(n):
         after = f"leaves ? queue{i + 1} : queue{i}"
         lines.append(f"    queue{i} <= in_valid && in_ready && left == {i} ? {entering} : {after};")
@@ -74,7 +74,7 @@ def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
     wires |= {f"next_{name}": bits for name, bits in tagged.handshaken.items()}
     lines, pins = top(unit, (f"[{TAG_BITS - 1}:0] tag", f"[{tagged.cut_bits - 1}:0] cut"), ())
     pins |= {"tag": "tag", "cut": "cut"} | {name: name for name in wires}
-    held = {"clk": "clk", unit.reset.port: f"1'b{1 - unit.reset.active}"}
+    held = {"clk": "clk", unit.reset.port: f"1'b{1 - unit.reset.active}", "flush": "1'b0"}
     unstalled = {port.name: held.get(port.name, "1'b1") for port in unit.control_inputs}
     unstalled |= {name: name for name in ("tag", "cut", *(port.name for port in unit.inputs))}
     unstalled |= {f"next_{name}": f"plain_{name}" for name in tagged.handshaken}

@@ -153,7 +153,7 @@ class Netlist:
         return [*pins["D"], *(pins["SRST"] if chosen else [])]
 
     def _is_reset(self, bits: Iterable[Any]) -> bool:
-        return self._sources(bits) == {self.unit.reset.port}
+        return self._sources(bits) - {"flush"} == {self.unit.reset.port}
 
     def _control(self) -> set[str]:
         """Return the registers on which the handshake outputs depend, directly or through other registers."""
@@ -209,7 +209,7 @@ class Netlist:
 
     def _feeding(self, name: str) -> set[str]:
         """Return the data registers and input ports that determine in which stage a register is."""
-        reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "out_ready"}
+        reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "flush", "out_ready"}
         return reads - self.state - self.control
 
     def _depth(self, name: str, feeding: set[str], depths: dict[str, int]) -> int:

@@ -85,6 +85,8 @@ def protocol_checks(unit: Unit, run: Regression) -> list[Check]:
         checks[1] = Check(_PROTOCOL[1][0], run.simulator, "the unit has no ready", State.NOT_ASKED)
     if unit.enable:
         checks.append(_property("pauses by enable", lambda plan: plan.stalls, run))
+    if unit.flush:
+        checks.append(_property("flush in mid-stream", lambda plan: plan.by_flush, run))
     return checks
 
 

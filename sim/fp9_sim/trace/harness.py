@@ -103,7 +103,7 @@ _CLOCK = "    #1 clk = 1; #1 clk = 0; #1;"
 def _reset(unit: Unit) -> list[str]:
     names = {port.name for port in unit.control_inputs}
     held = [f"    {name} = 1;" for name in ("enable", "out_ready") if name in names]
-    zero = [f"    {port.name} = 0;" for port in unit.inputs]
+    zero = [f"    {name} = 0;" for name in (*(port.name for port in unit.inputs), *(["flush"] if unit.flush else []))]
     return [
         "    clk = 0; in_valid = 0;",
         *held,

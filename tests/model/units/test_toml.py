@@ -34,11 +34,17 @@ def test_settings_change_single_fields() -> None:
 
 
 def test_registers_are_told_of_where_they_move_otherwise() -> None:
-    options = {"handshake": Handshake.VALID, "reset": Reset.ASYNC_LOW, "reset_data": True, "enable": True}
-    unit = load("mac_fp32", ["handshake=valid", "reset=async_low", "reset_data=true", "enable=true"])
+    options = {
+        "handshake": Handshake.VALID,
+        "reset": Reset.ASYNC_LOW,
+        "reset_data": True,
+        "enable": True,
+        "flush": True,
+    }
+    unit = load("mac_fp32", ["handshake=valid", "reset=async_low", "reset_data=true", "enable=true", "flush=true"])
     assert unit == dataclasses.replace(CATALOGUE["mac_fp32"], **options)  # type: ignore[arg-type]
     assert build(tomllib.loads(dumps(unit))) == unit
-    assert [port.name for port in unit.control_ports] == ["clk", "rst_n", "enable", "in_valid", "out_valid"]
+    assert [port.name for port in unit.control_ports] == ["clk", "rst_n", "enable", "flush", "in_valid", "out_valid"]
     with pytest.raises(ValueError, match="enable=true given for a unit without registers; set stages, or leave it out"):
         load("fma_fp32", ["enable=true"])
 

@@ -23,6 +23,8 @@ VARIANTS = {
     "valid_enable_async_low": {"handshake": Handshake.VALID, "reset": Reset.ASYNC_LOW, "enable": True},
     "enable_sync_low": {"reset": Reset.SYNC_LOW, "enable": True},
     "async_data": {"reset": Reset.ASYNC, "reset_data": True},
+    "flush": {"flush": True},
+    "flush_valid_enable_data": {"handshake": Handshake.VALID, "enable": True, "reset_data": True, "flush": True},
 }
 """Every option and every reset, each at least once."""
 
@@ -84,6 +86,24 @@ def test_a_stage_that_a_disabled_clock_moves_is_refuted() -> None:
     assert wrong != right
     (case,) = clocked(unit)[0].cases
     assert clocked(unit)[0].decide(wrong, case, case.specification, 120).state is State.REFUTED
+
+
+def test_a_stage_that_keeps_an_operation_in_a_flush_is_refuted() -> None:
+    unit = varied(SMALL, "flush")
+    right = fp9_rtl.verilog(unit)
+    wrong = right.replace("else if (flush)", "else if (1'b0)", 1)
+    assert wrong != right
+    handshake = next(claim for claim in clocked(unit) if claim.name == "handshake")
+    (case,) = handshake.cases
+    assert handshake.decide(wrong, case, case.specification, 120).state is State.REFUTED
+
+
+@pytest.mark.slow
+def test_bench_notices_an_operation_that_outlives_a_flush(build_dir: Path) -> None:
+    unit = varied(SMALL, "flush")
+    wrong = fp9_rtl.verilog(unit).replace("else if (flush)", "else if (1'b0)")
+    result = regress(unit, vectors.generate(unit, "random", COUNT), build_dir=build_dir, verilog=wrong)
+    assert any("after a flush" in violation for violation in result.violations)
 
 
 @pytest.mark.slow
