@@ -1,16 +1,17 @@
-"""Exact sum of a product and an addend: align, add, normalise. Nothing is rounded; bits shifted out become sticky.
+"""Add a product and an addend exactly: align, add, normalise.
 
-The term with the larger exponent stays in place. The other term is shifted right:
+The adder does not round; bits that are shifted out become one sticky bit. The term with the larger exponent stays in
+place. The other term is shifted right:
 
     larger    1.xxxxxxxxxxx|00|0
     smaller       1.xxxxxxx|gr|s     s: OR of all bits further right
 
 Three extra bits are enough: at an alignment distance of two or more, the sum loses at most one leading bit.
 
-If no sum with a non-zero product is subnormal, both terms count as normalised. Exponents and leading bits then
-decide which term is larger, and the difference is never negative. If such a sum can be subnormal, a subnormal
-addend can have the larger exponent but the smaller value. The subtraction then swaps its operands when it would
-borrow, and the normaliser stops at the lowest exponent.
+If no sum with a non-zero product can be subnormal, the adder treats both terms as normalised. A comparison of exponents
+and leading bits finds the larger of two normalised terms, so their difference is never negative. A subnormal addend can
+have the larger exponent but the smaller value. If sums can be subnormal, the subtraction therefore swaps its operands
+on a borrow, and the normaliser stops at the lowest exponent.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ EXTRA_BITS = 3
 
 
 def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
-    """Return the number of bits that hold either significand, the product's or the addend's.
+    """Return the width in bits of the longer significand: the product's or the addend's.
 
     `product` is the number of bits in the product's significand.
     """
@@ -40,7 +41,9 @@ def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) 
 
 
 class Align(Step):
-    """Find the larger term and shift the smaller term right. The addend is a code or already unpacked."""
+    """Find the larger term and shift the smaller term right. The addend is a code, or fields that
+    are already unpacked.
+    """
 
     name = "align"
 
@@ -103,9 +106,9 @@ class Align(Step):
         return distance, product_larger
 
     def _classify(self, m: Module, addend: data.View[data.StructLayout], product_larger: Value) -> None:
-        """Drive the sign, whether the terms are subtracted, and the special results.
+        """Drive the sign, the flag `subtract` and the flags for NaN, infinity and an invalid operation.
 
-        NaN has priority over infinity, and infinity over a finite sum.
+        NaN has priority over infinity, and infinity has priority over a finite sum.
         """
         product, o = self.i.product, self.o
         opposite = product.sign ^ addend.sign
@@ -123,7 +126,9 @@ class Align(Step):
 
 
 class Add(Step):
-    """Add or subtract the aligned terms. If the subtraction swaps its operands, `sign` is inverted."""
+    """Add or subtract the aligned terms. If the subtraction would borrow, the adder swaps the terms
+    and inverts `sign`.
+    """
 
     name = "add"
 
@@ -160,7 +165,7 @@ class Add(Step):
 class Normalise(Step):
     """Shift the leading 1 of the sum to the top, and adjust the exponent.
 
-    The bits below the result's precision become guard, round and sticky.
+    The bits below the result's precision become guard, round and sticky bits.
     """
 
     name = "normalise"
@@ -192,7 +197,7 @@ class Normalise(Step):
 
 
 def addition(engine: Engine, facts: SumFacts, i: data.StructLayout) -> list[Step]:
-    """Return the stages that add the fields `product` and `c` of layout `i`.
+    """Return the datapath stages that add the fields `product` and `c` of layout `i`.
 
     The output of the last stage is the rounder's input.
     """

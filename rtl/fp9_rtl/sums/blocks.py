@@ -1,8 +1,9 @@
-"""Sums of product blocks, times their scales. They become terms of a window or of one exact sum (NVFP4).
+"""Add the products of each block exactly, and multiply each block sum by its scales.
 
     products in fixed point -> sum of each block -> times its scales -> window, or one exact fixed-point sum
 
-Only the scales decide how a block's sum is aligned, not its value.
+The exponent of a scaled block sum depends only on the scales, not on the value of the sum. The scaled block sums become
+terms of an addition window, or are added to one exact sum (NVFP4).
 """
 
 from __future__ import annotations
@@ -19,19 +20,20 @@ from fp9_rtl.sums.terms import classify, signed_sum
 
 
 def block_names(unit: Dot, size: int) -> tuple[str, ...]:
-    """Return the names of the fields that hold the block sums. Each block has `size` products."""
+    """Return the names of the fields that hold the sums of blocks with `size` products each."""
     return unit.lane_names("product")[: unit.products // size]
 
 
 def sum_bits(unit: Dot, size: int) -> int:
-    """Return the number of magnitude bits in a sum of `size` products. The products' lowest bit position is
-    the unit.
+    """Return the number of magnitude bits in the exact sum of `size` products.
+
+    The lowest bit of the magnitude is the products' lowest bit position.
     """
     return product_range(unit.a, unit.b, unit.bias_port).signed_bits(size) - 1
 
 
 def scaled_places(unit: Dot, size: int) -> int:
-    """Return the number of bit positions above a block's scale exponent that the scaled sum of the block can reach."""
+    """Return how many bit positions a scaled block sum can reach above the exponent of its two scales."""
     assert unit.scale is not None
     scale = ScaleFields(unit.scale)
     first = scale.first_place(unit, sum_bits(unit, size) + scale.product_bits)
@@ -39,17 +41,18 @@ def scaled_places(unit: Dot, size: int) -> int:
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
-    """Return the names of extra fields. An exact sum needs the sign of a zero sum. An aligned sum needs no extra
-    field.
+    """Return `("zero_sign",)` if the unit adds block sums exactly, and an empty tuple if it aligns them to a window.
+
+    The field `zero_sign` is the sign of an exact sum that is zero.
     """
     return ("zero_sign",) if unit.engine.window.width is None else ()
 
 
 class SumBlocks(Step):
-    """Form the exact sum of each block as magnitude and sign. `zero` means that all products of the block are zero.
+    """Form the exact sum of each block as magnitude and sign. A block's flag `zero` is 1 if all its products are zero.
 
-    `zero_sign` is the sign of an exact sum that is zero. If all terms are zeros of equal sign, the sum has this
-    sign. Any other zero sum is a cancellation.
+    The field `zero_sign` is the sign of an exact sum that is zero. A sum of zeros with equal signs keeps the sign of
+    the zeros. Any other zero sum is a cancellation, and the rounding mode decides its sign.
     """
 
     name = "sum"
@@ -95,8 +98,9 @@ class SumBlocks(Step):
 
 
 class ScaleBlocks(Step):
-    """Multiply each block sum by its scales. The product is not normalised. Exponents below `lowest` become
-    `lowest`.
+    """Multiply each block sum by the two scales of its block, without normalising the product.
+
+    Exponents below `lowest` are raised to `lowest`.
     """
 
     name = "scale"
@@ -143,7 +147,7 @@ class ScaleBlocks(Step):
 
 
 class AddBlocks(Step):
-    """Add all scaled blocks exactly. Normalise the sum, so that it is one product with a leading 1."""
+    """Add all scaled blocks exactly, and normalise the sum to one product with a leading 1."""
 
     name = "add_blocks"
 

@@ -1,9 +1,10 @@
-"""Sum a chunk of products in one operation. The engine's steps run in series, then the total is added.
+"""Sum a chunk of products in one operation, then add the chunk's sum to the running total.
 
     products -> step -> step -> ... -> (+) -> result
                +0 ^                     ^ c
 
-An accumulator uses only the final addition. It has a register between the steps.
+All accumulation steps of a chunk run in series. An accumulator unit uses only the final addition of this module,
+because a register is between its accumulation steps.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from fp9_rtl.sums.adder import addition
 
 
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
-    """Return the stages that compute result and flags from a chunk's products and `c`.
+    """Return the datapath stages that compute the result and flags from a chunk's products and the total `c`.
 
-    `step` builds the stages of one engine step. Its argument is a layout with the step's products and the addend
-    `c`.
+    `step(layout)` returns the datapath stages of one accumulation step. The layout holds the step's products and its
+    addend `c`.
     """
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
@@ -36,7 +37,10 @@ def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayo
 
 
 class Chunk(Step):
-    """Run all steps of a chunk. `raised` is the OR of their flags. The total `c` passes through."""
+    """Run all accumulation steps of a chunk in series. The total `c` passes through unchanged.
+
+    The output `raised` is the OR of the flags of all accumulation steps.
+    """
 
     name = "chunk"
 
@@ -68,7 +72,7 @@ class Chunk(Step):
 
 
 class _Chained(Step):
-    """Combine several stages into one."""
+    """One datapath stage that contains several stages in series."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
@@ -81,7 +85,7 @@ class _Chained(Step):
 
 
 class Raise(Step):
-    """Combine the flags of the final addition with the flags that earlier steps raised."""
+    """OR the flags of the final addition with the flags of the chunk's accumulation steps."""
 
     name = "raise"
 
@@ -96,7 +100,7 @@ class Raise(Step):
 
 
 def interleaved(engine: Engine) -> list[list[int]]:
-    """Return the products of each step. Each product is given by its index in the chunk."""
+    """Return the product indices in a chunk that each accumulation step adds, as one list per step."""
     assert engine.chunk.length is not None, "the steps of a chunk"
     order = engine.order(engine.chunk.length)
     return [
@@ -105,17 +109,21 @@ def interleaved(engine: Engine) -> list[list[int]]:
 
 
 def join_steps(engine: Engine) -> list[Step]:
-    """Return the stages that add a chunk's sum (code `chunk`) to the total (code `c`). They output result and flags."""
+    """Return the datapath stages that add a chunk's sum to the running total.
+
+    The inputs are the codes `chunk` and `c`. The outputs are the result and flags.
+    """
     facts, unpack = join_facts(engine), UnpackChunk(engine)
     added = addition(engine.joining, facts, unpack.o.shape())
     return [unpack, *flush_addend(engine, unpack.o.shape()), *added, Round(engine.joining, facts, added[-1].o.shape())]
 
 
 class UnpackChunk(Step):
-    """Unpack a chunk's sum into the fields of a product. The bias of its exponent is the bias of the total's format.
+    """Unpack the code of a chunk's sum into the fields of a product.
 
-    A subnormal sum is normalised if the total's format has lower exponents. Otherwise its exponent is the lowest
-    exponent of the chunk's format.
+    The product's exponent has the bias of the total's format. A subnormal sum is normalised if the total's format has
+    lower exponents or no subnormals. A subnormal sum that is not normalised keeps the lowest exponent of the chunk's
+    format.
     """
 
     name = "unpack"

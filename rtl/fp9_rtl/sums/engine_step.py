@@ -1,4 +1,4 @@
-"""Build one engine step as a chain of stages: ports, products, sum, result.
+"""Build the datapath of one accumulation step: ports, products, sum, result.
 
 | sum                                           | module     |
 |-----------------------------------------------|------------|
@@ -65,27 +65,24 @@ CIRCUITS = (
     *window.CIRCUITS,
     *scaled.CIRCUITS,
 )
-"""Conditions on a unit that its sum requires in hardware."""
+"""Conditions that a unit's sum must meet so that fp9 can generate its hardware."""
 
 
 def is_fixed_point(unit: Dot) -> bool:
-    """Return whether several products are summed in fixed point.
-
-    The fixed-point field then covers the whole range of the products.
-    """
+    """Return whether several products are summed in a fixed-point field that covers the whole range of the products."""
     engine = unit.engine.within_chunk
     return engine.step.products > 1 and engine.is_fused and not is_pair(unit)
 
 
 def has_integers(unit: Dot) -> bool:
-    """Return whether an operand can have more significand bits than 8-bit floating-point numbers have. Integers can."""
+    """Return whether an operand format has more significand bits than 8-bit floating point, as integer formats can."""
     return significand_bits((*unit.a, *unit.b)) > OPERAND_SIGNIFICAND_BITS
 
 
 def is_pair(unit: Dot) -> bool:
-    """Return whether the sum uses the module `pair`.
+    """Return whether the unit sums exactly two products with the module `pair`.
 
-    The module requires rounding to nearest and products that are not subnormal; its docstring explains why.
+    The module `pair` needs rounding to nearest and products that are never below the result's normal numbers.
     """
     engine = unit.engine.within_chunk
     return (
@@ -101,7 +98,10 @@ def is_pair(unit: Dot) -> bool:
 
 
 def dot_steps(unit: Dot) -> list[Step]:
-    """Return all stages of an `fma` or `dot`. With chunks, they contain all steps of a chunk."""
+    """Return all datapath stages of an `fma` or `dot` unit, from the input ports to the result.
+
+    If the unit sums in chunks, the stages contain all accumulation steps of one chunk.
+    """
     if unit.engine.chunk.length is not None:
         return _chunk_steps(unit)
     products = product_steps(unit, ("c",))
@@ -123,10 +123,11 @@ def _chunk_steps(unit: Dot) -> list[Step]:
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the ports to the exact products. The ports in `passed` pass through.
+    """Return the datapath stages from the input ports to the exact products.
 
-    Products are normalised if the sum compares them. If the addend stays outside the window, the stages also
-    include the sum of the products. With scales, they include this sum times the scales.
+    The stages forward the ports named in `passed` unchanged. Products are normalised unless the sum uses fixed point or
+    an addition window. If the addend is added outside the products' window, the stages also sum the products. If the
+    unit has scales, the stages also apply the scales.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None
@@ -150,8 +151,9 @@ def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...])
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages that compute result and flags from `c` and the outputs of `product_steps`. The stages round
-    once.
+    """Return the datapath stages that add the products and `c`, round once, and output the result and flags.
+
+    The inputs of the stages are `c` and the outputs of `product_steps`.
     """
     return [*flush_addend(unit.engine, i), *_sum_steps(unit, i)]
 

@@ -1,12 +1,13 @@
-"""Zero-operand gating: the multiplier's inputs do not toggle if a factor is zero (IBM's zero bypass, HFP8 4.2).
+"""Keep the multiplier's inputs constant if a factor is zero (IBM's zero bypass, HFP8 4.2).
 
-If there are enough stages, a register holds the significands and exponents of the multiplier's inputs. It keeps its
-value if the product is zero:
+In a unit with enough pipeline stages, a register holds the significands and exponents of both factors. The register
+keeps its value if the product is zero:
 
     decode -> register -> multiply -> mask -> ...      signs and special flags always pass
 
-The product of the held factors is masked afterwards. With fewer stages, AND gates set the factors to zero before
-the multiplier. Only products that are plain zeros are gated, not 0 x Inf or 0 x NaN.
+A mask stage then replaces the product of the old factors by zero. In a unit with fewer pipeline stages, AND gates set
+the factors to zero before the multiplier. Gating applies only to products that are plain zeros, not to 0 x Inf or 0 x
+NaN.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ _GATED = ("significand", "exponent")
 
 
 def stages_before_sum(unit: Dot) -> int:
-    """Return the number of register stages before the accumulation loop. Without a loop, return the unit's stages."""
+    """Return the number of register stages before the accumulation loop.
+
+    For a unit without a loop, return the number of all its register stages.
+    """
     if not unit.has_state:
         return unit.stages
     return unit.stages - (1 if unit.engine.chunk.length is None else 2)
@@ -36,11 +40,16 @@ holds: Hook[[], bool] = Hook(
     {Dot: lambda unit: unit.gate_zeros and not unit.engine.step.exact and stages_before_sum(unit) > 1},
     otherwise=lambda unit: False,
 )
-"""Return whether a register holds the factors. This needs one stage after the decoders and at least one more stage."""
+"""Return whether a register holds the factors. The register needs one pipeline stage, and the
+multiplier another one.
+"""
 
 
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:
-    """Return the stages from the ports to the products. They gate zeros if the unit has `gate_zeros`."""
+    """Return the datapath stages from the input ports to the products.
+
+    If the unit has `gate_zeros`, the stages gate products that are zero.
+    """
     if not unit.gate_zeros:
         return [decode, multiply]
     if holds(unit):
@@ -58,7 +67,7 @@ def _is_zero(a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -
 
 
 class IsolateZeros(Step):
-    """Pass the factors. If the product is zero, set their significands and exponents to 0."""
+    """Set the significands and exponents of both factors to 0 if their product is zero."""
 
     name = "isolate"
 
@@ -80,10 +89,9 @@ class IsolateZeros(Step):
 
 
 class MaskZeros(Step):
-    """Pass the products. If the flag `zero` of a product is 1, set its significand to 0.
+    """Set the significand of a product to 0 if its flag `zero` is 1.
 
-    The multiplier's inputs for a gated product are the previous factors. The significand of the product is then not
-    0 before this step.
+    For a gated product, the multiplier receives the factors of an earlier product, so its significand is not 0.
     """
 
     name = "mask"
@@ -103,10 +111,10 @@ class MaskZeros(Step):
 
 
 class HeldFactors(ElasticStage):
-    """Decode the operands into an elastic register. If a product is zero, the register keeps the previous factors.
+    """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
 
-    The first operation after a reset is always stored, because the register holds nothing yet. Otherwise unknown
-    bits in a simulator could reach the result.
+    The register always stores the first operation after a reset, because it holds no factors yet. Storing the first
+    operation keeps a simulator's unknown bits out of the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

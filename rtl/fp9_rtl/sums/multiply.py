@@ -1,4 +1,4 @@
-"""Decode operand codes and form exact products. These are the first stages of every unit that multiplies."""
+"""Decode operand codes and form exact products in every unit that multiplies."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fp9_rtl.rounding.facts import SumFacts
 
 
 def operand_offset(formats: tuple[Format, ...]) -> int:
-    """Return the offset that is added to exponents. It leaves the widest exponent field unchanged.
+    """Return the bias of decoded operand exponents: the bias of the format with the widest exponent field.
 
-    If all operands are integers, the offset makes the exponent of their first bit 0.
+    If all operand formats are integers, the bias gives exponent 0 to an operand's first bit.
     """
     fixed = [fmt for fmt in formats if isinstance(fmt, FixedFormat)]
     if fixed:
@@ -27,7 +27,7 @@ def operand_offset(formats: tuple[Format, ...]) -> int:
 
 
 class DecodeOperands(Step):
-    """Decode all operands `a` and `b` to their fields. Pass the inputs that later stages read."""
+    """Decode all operands `a` and `b` to their fields, and forward the inputs that later stages read."""
 
     name = "decode"
 
@@ -57,7 +57,9 @@ class DecodeOperands(Step):
         return m
 
     def _bypass(self, m: Module) -> None:
-        """Replace both operands by +0 if one is zero and the other is NaN-Inf, a single code for NaN and infinity."""
+        """Replace both factors by +0 if one factor is zero and the other is NaN-Inf, the single code for NaN and
+        infinity.
+        """
         merged = {operand: self._is_merged(m, operand, formats) for operand, formats in self._offered.items()}
         for a, b in self._pairs:
             x, y = (self._decoders[name][1].operand for name in (a, b))
@@ -77,11 +79,11 @@ class DecodeOperands(Step):
 
 
 class Multiply(Step):
-    """Form the exact products. Their exponents have the bias of the result, or of the sum's window.
+    """Form the exact product of each pair of operands.
 
-    A normalised significand begins with its leading 1, and the product's exponent is the exponent of this bit. A
-    sum in a window needs no normalised products. There the first bit may be 0, and the exponent is the exponent of
-    the first bit position. This exponent is known before the significand.
+    A normalised product begins with its leading 1, and its exponent belongs to this bit. A sum in an addition window
+    needs no normalised products. The first bit of an unnormalised product may be 0. The exponent of an unnormalised
+    product belongs to the first bit position and is known before the significand.
     """
 
     name = "multiply"
@@ -95,9 +97,9 @@ class Multiply(Step):
         normalise: bool = True,
         bias: int | None = None,
     ) -> None:
-        """Build the layouts. Exponents have the bias `bias`. By default this is the bias of the result.
+        """Build the layouts. Product exponents have the bias `bias`, by default the bias of the result format.
 
-        `normalise` shifts the leading 1 to the front.
+        If `normalise` is true, the stage shifts the leading 1 of each product to the first bit.
         """
         result = unit.engine.result.format
         bias = result.bias if bias is None else bias

@@ -1,22 +1,23 @@
-"""Exact sum of two products and an addend, in a window aligned to the largest of the three terms.
+"""Add two products and an addend exactly, in a window aligned to the largest term.
 
-All three terms can cancel. Still, the window needs little more than twice the p + 1 bits of the result's
-significand.
-The terms are sorted by exponent. Positions count from the first term's leading bit:
+Although all three terms can cancel, the window needs little more than twice the p + 1 bits of the result's significand.
+The terms are sorted by exponent. Bit positions count down from the leading bit of the first term:
 
     position  0        -p-2           -2p-3 | sticky
     first   xxxxxxxxxxx.                  |
     second    xxxxxxxxxxx                 |            never truncated where it can cancel the first
     third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
 
-* The first two terms sum to 0 or to at least 2^(-p-1). If bits of the third are lost, it is below 2^(-p-3). The
-  window then holds p + 1 bits of the sum, a guard bit and one sticky bit of known sign. One rounding needs no more.
-* If the first two sum to 0, the result is the third term, which replaces the window and keeps its own exponent.
-* If bits of the second term are lost, bits of the third are lost too. Both together are below 2^(-p-3), and the sum
-  rounds to the first term. The flag inexact still depends on whether they cancel each other.
+* The first two terms sum to 0 or to at least 2^(-p-1). A third term that loses bits is below 2^(-p-3).
+  The window therefore holds p + 1 bits of the sum, a guard bit and a sticky bit of known sign.
+  These bits are enough for one rounding.
+* If the first two terms sum to 0, the third term replaces the window and keeps its exponent.
+* If the second term loses bits, the third term loses bits too.
+  If both terms lose bits, their sum is below 2^(-p-3), and the total rounds to the first term.
+  The inexact flag still depends on whether the second and third terms cancel each other.
 
-The last point holds only for rounding to nearest. No product may be below the result's normal numbers, because a
-third term alone is never shifted right.
+A total that rounds to the first term requires rounding to nearest. No product may be below the result's normal numbers,
+because a third term alone is never shifted right.
 """
 
 from __future__ import annotations
@@ -37,22 +38,24 @@ HEADROOM = 2
 
 
 def window_bits(fmt: FixedFormat) -> int:
-    """Return the number of bits in the window, without the sticky bit."""
+    """Return the width of the addition window in bits, without the sticky bit."""
     return 2 * significand_bits(fmt) + 2
 
 
 def term_layout(significand: int, exponents: range) -> data.StructLayout:
-    """Return the layout of a term with `significand` bits. `exponent` is the exponent of the first bit."""
+    """Return the layout of a term with `significand` bits. The field `exponent` is the exponent of the first
+    significand bit.
+    """
     return data.StructLayout({"significand": significand, "exponent": exponents, "sign": 1})
 
 
 class AlignPair(Step):
-    """Find the term with the largest exponent, and shift the other two right.
+    """Find the term with the largest exponent, and shift the two other terms right.
 
-    The lost bits of each shifted term become one sticky bit. `cut` means that a term lost bits, and `cut_term` is
-    this term. `both_cut` means that both terms lost bits and do not cancel each other. The first product may be
-    longer than the second if the second is then zero. A term of at most two thirds of the window's width is not
-    truncated where it can cancel.
+    The lost bits of each shifted term become one sticky bit. The output `cut` is 1 if a shifted term lost bits, and
+    `cut_term` is that term before the shift. The output `both_cut` is 1 if both shifted terms lost bits and do not
+    cancel each other. The first product's significand may be longer than the second's only if the second product is
+    zero. A term that can cancel loses no bits if its width is at most two thirds of the window's width.
     """
 
     name = "align"
@@ -109,7 +112,7 @@ class AlignPair(Step):
         return m
 
     def _product(self, m: Module, lane: int) -> data.View[data.StructLayout]:
-        """Return a product as a term. The exponent of a zero product is below all other exponents."""
+        """Return a product as a term. A zero product gets an exponent below all other exponents."""
         product = self.i[f"product{lane}"]
         term = Signal(self._term, name=f"term{lane}")
         m.d.comb += [
@@ -146,9 +149,9 @@ class AlignPair(Step):
 
 
 class AddPair(Step):
-    """Add the three terms. The result is a magnitude and a sign.
+    """Add the three aligned terms, and return the sum as magnitude and sign.
 
-    If two terms cancel and the third was truncated, the sum is the third term before truncation.
+    If two terms cancel and the third term lost bits, the sum is the third term with all its bits.
     """
 
     name = "add"
@@ -181,7 +184,7 @@ class AddPair(Step):
 
 
 def addition(fmt: FixedFormat, i: data.StructLayout) -> list[Step]:
-    """Return the stages that add `product0`, `product1` and `c` of layout `i`.
+    """Return the datapath stages that add `product0`, `product1` and `c` of layout `i`.
 
     The output of the last stage is the rounder's input.
     """

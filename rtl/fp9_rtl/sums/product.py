@@ -1,4 +1,4 @@
-"""Datapath of the `mul` unit: decode, multiply, shift subnormal products right, round once."""
+"""Build the datapath of the `mul` unit: decode, multiply, shift subnormal products, round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BELOW = 3
 
 
 def product_steps(unit: Mul) -> list[Step]:
-    """Return the stages from the operands to the rounded product."""
+    """Return the datapath stages from the operands to the rounded product."""
     facts = product_facts(unit)
     decode = DecodeOperands(unit, ())
     multiply = Multiply(unit, facts, decode.o.shape(), ())
@@ -27,7 +27,7 @@ def product_steps(unit: Mul) -> list[Step]:
 
 
 def product_facts(unit: Mul) -> SumFacts:
-    """Return the range of the products' exponents, and whether a product can be subnormal or overflow."""
+    """Return the range of product exponents, and whether a product can be subnormal or can overflow."""
     (low_a, high_a), (low_b, high_b) = (exponent_range(formats, False) for formats in (unit.a, unit.b))
     products = range(low_a + low_b, high_a + high_b + 2)
     below_normal = products.start < unit.result.min_normal_exponent
@@ -37,7 +37,7 @@ def product_facts(unit: Mul) -> SumFacts:
 class PlaceProduct(Step):
     """Extend or reduce the product's significand to the result's precision.
 
-    A product below the normal numbers is shifted right.
+    A product below the result's normal numbers is shifted right.
     """
 
     name = "place"

@@ -1,11 +1,11 @@
-"""Exact sum of scaled products and an addend (MX, NVFP4).
+"""Add scaled products and an addend exactly, for block formats such as MX and NVFP4.
 
     products in fixed point -> sum -> times the scales -> normalise -> + c -> one rounding
 
-The sum of a block times its scales is exact. It is added to the addend like a single product. Below the result's
-lowest exponent the sum is shifted right, and lost bits become sticky. The bits that remain are enough to round in
-the same way. Several blocks with their own scales are first added in fixed point (`blocks`). The addend is added
-last, so that an accumulator's loop contains only a multiply-add. `CIRCUITS` has the conditions under which scaled
+The sum of a block times its scales is exact, and is added to the addend like a single product. A scaled sum below the
+result's lowest exponent is shifted right, and its lost bits become sticky. The shifted sum keeps enough bits to be
+rounded correctly. Blocks with different scales are first added in fixed point (module `blocks`). The addend is added
+last, so that an accumulator's loop contains only a multiply-add. `CIRCUITS` lists the conditions under which scaled
 sums have hardware.
 """
 
@@ -35,7 +35,7 @@ MOST_PLACES = 1 << 8
 
 
 def has_one_block(unit: Dot) -> bool:
-    """Return whether one pair of scales applies to all products of a step."""
+    """Return whether one pair of scales applies to all products of an accumulation step."""
     return unit.products == unit.products_of_scales
 
 
@@ -153,9 +153,9 @@ CIRCUITS = (
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from products and scales to one scaled sum, or to the terms of a window.
+    """Return the datapath stages from products and scales to one scaled sum, or to the terms of an addition window.
 
-    Fields in `passed` pass through.
+    The stages forward the fields named in `passed` unchanged.
     """
     if unit.engine.window.width is not None:
         return scaled_terms(unit, i, passed)
@@ -169,8 +169,9 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages that compute result and flags from `c` and the outputs of `product_steps`. The stages round
-    once.
+    """Return the datapath stages that add the scaled products and `c`, round once, and output the result and flags.
+
+    The inputs of the stages are `c` and the outputs of `product_steps`.
     """
     if unit.engine.window.width is not None:
         return window.sum_steps(unit, i)
@@ -182,7 +183,10 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 class SumProducts(Step):
-    """Form the exact sum of the products as magnitude and sign. The products' lowest bit position is the unit."""
+    """Form the exact sum of the products as magnitude and sign.
+
+    The lowest bit of the magnitude is the products' lowest bit position.
+    """
 
     name = "sum"
 
@@ -216,7 +220,7 @@ class SumProducts(Step):
 
 
 class ScaleSum(Step):
-    """Multiply the sum by both scales. The exponent has the result's bias and is at least 1."""
+    """Multiply the sum of the products by both scales. The exponent has the result's bias and is at least 1."""
 
     name = "scale"
 

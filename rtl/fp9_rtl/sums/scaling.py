@@ -15,15 +15,15 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 
 
 def scale_names(unit: Dot) -> tuple[str, ...]:
-    """Return the names of the scale ports. The stages that form the products pass the scales on unchanged."""
+    """Return the names of the scale ports of the operands `a` and `b`."""
     return (*unit.scale_names("a"), *unit.scale_names("b"))
 
 
 class ScaledTerm:
-    """Convert an exact magnitude with `bits` bits to a normalised term. Its exponent has the result's bias.
+    """Hardware that converts an exact magnitude of `bits` bits to a normalised term with the result's exponent bias.
 
-    `first` is the range of exponents that its first bit can have. A number with an exponent below 1 is shifted
-    right to exponent 1, and lost bits become sticky.
+    `first` is the range of exponents that the first bit of the magnitude can have. A term with an exponent below 1 is
+    shifted right to exponent 1, and its lost bits become sticky.
     """
 
     def __init__(self, unit: Dot, bits: int, first: range) -> None:
@@ -54,9 +54,9 @@ class ScaledTerm:
 
 
 class ScaleFields:
-    """Decoder for scale codes. It returns exponent fields and significands, and recognises NaN and zero.
+    """Hardware that decodes scale codes to exponent fields and significands, and recognises NaN and zero.
 
-    A scale is significand * 2^(field + `offset`). The significand's first bit has weight 1.
+    The value of a scale is significand * 2^(field + `offset`). The first bit of the significand has weight 1.
     """
 
     def __init__(self, fmt: Format) -> None:
@@ -71,19 +71,19 @@ class ScaleFields:
 
     @property
     def product_bits(self) -> int:
-        """Return the number of significand bits in a product of two scales. It is 0 if the scales are powers of two."""
+        """Return the number of significand bits in a product of two scales, or 0 if scales are powers of two."""
         return 2 * self.precision if self.precision > 1 else 0
 
     def times(self, exact: Value, significands: Sequence[Value], zero: Value) -> Value:
-        """Return the magnitude multiplied by the significands of two scales. Return 0 if a scale is zero."""
+        """Return the magnitude `exact` multiplied by the significands of two scales. Return 0 if a scale is zero."""
         if self.product_bits:
             return exact * (significands[0] * significands[1])
         return exact & ~zero.replicate(len(exact)) if self._format.has_zero else exact
 
     def first_place(self, unit: Dot, bits: int) -> range:
-        """Return the range of exponents that the first bit of a scaled sum can have. The sum has `bits` bits.
+        """Return the range of exponents that the first bit of a scaled sum with `bits` bits can have.
 
-        The smallest exponent comes from two smallest scales, and the largest from two largest scales. The exponents
+        Two smallest scales give the smallest exponent, and two largest scales give the largest exponent. The exponents
         have the result's bias.
         """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
@@ -91,9 +91,8 @@ class ScaleFields:
         return range(at_zero + 2 * self.lowest_field, at_zero + 2 * self.highest_field + 1)
 
     def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:
-        """Return the exponent fields and the significands of the scale codes.
-
-        Also return whether any scale is NaN, and whether any scale is zero.
+        """Return the exponent fields and significands of the scale codes, whether a scale is NaN, and whether a scale
+        is zero.
         """
         fields, significands, nans, zeros = [], [], [], []
         for number, code in enumerate(codes):

@@ -1,4 +1,4 @@
-"""Functions that several kinds of sums use: terms, special results, signed sum, normalisation."""
+"""Shared hardware for exact and truncated sums: special results, signed sum, normalisation."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def classify(
     o: data.View[data.StructLayout],
     run: int | None = None,
 ) -> Value:
-    """Drive `inf`, `nan`, `invalid` and `subtract` of `o`. Return whether a term is minus infinity.
+    """Drive the outputs `inf`, `nan`, `invalid` and `subtract` of `o`. Return whether a term is minus infinity.
 
-    `subtract` means that the signs of the terms differ. If all terms are zeros of equal sign, the sum has this
-    sign. Any other zero sum is a cancellation. `run` is the engine's `infinity_run`.
+    The output `subtract` is 1 if the terms have different signs. A sum of zeros with equal signs keeps the sign of the
+    zeros. Any other zero sum is a cancellation. `run` is the engine's field `infinity_run`.
     """
     terms = [*products, *([] if addend is None else [addend])]
     infinite = [(term.inf & ~term.sign, term.inf & term.sign) for term in terms]
@@ -46,10 +46,10 @@ def classify(
 
 
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
-    """Return whether a positive infinity remains after all products, and whether a negative infinity remains.
+    """Return two flags: whether a positive and whether a negative infinity remains after all products.
 
-    Products are processed in order. If two infinities have opposite signs, both flags stay set. The next infinity
-    replaces both flags, unless a run of `run` products has ended in between. After such a run, both flags stay set
+    The products are processed in order. Two infinities of opposite signs set both flags. A later infinity replaces both
+    flags, unless a run of `run` products has ended in between. If both flags are set at the end of a run, they stay set
     until the last product.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
@@ -68,11 +68,11 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 
 
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
-    """Return the sum of the terms: its magnitude with `bits` bits, and whether it is negative.
+    """Return the magnitude of the terms' sum, with `bits` bits, and whether the sum is negative.
 
-    Each term is a pair of magnitude and sign. The sum is in one's complement: negative terms are inverted, the
-    carry-out is added at the lowest bit, and a negative sum is inverted. Inversion needs no increment, so a sticky
-    last bit keeps its value.
+    Each term is a pair of magnitude and sign. The adder works in one's complement: it inverts negative terms, adds the
+    carry-out at the lowest bit, and inverts a negative sum. Inversion needs no increment, so a sticky bit at the lowest
+    position keeps its value.
     """
     if len(terms) == 1:
         return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]
@@ -87,7 +87,9 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
 
 
 def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
-    """Reduce three numbers to two numbers with the same sum, with end-around carry. Return fewer numbers unchanged."""
+    """Reduce three numbers to two numbers with the same sum, with end-around carry. Return one or two numbers
+    unchanged.
+    """
     if len(rows) < 3:
         return list(rows)
     x, y, z = rows
@@ -98,9 +100,9 @@ def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
 
 
 class NormaliseSum(Step):
-    """Shift the leading 1 of a sum to the top. The bits below the result's precision become guard, round and sticky.
+    """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
-    The field `exponent` belongs to a position below the sum's first bit. `headroom` is the distance between both.
+    The input `exponent` belongs to the bit position that is `headroom` positions below the sum's first bit.
     """
 
     name = "normalise"
@@ -116,7 +118,7 @@ class NormaliseSum(Step):
         super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), beside))
 
     def rounding_bits(self, m: Module, below: Value) -> Value:
-        """Return the bits that rounding uses. `below` has all bits below the result's last place."""
+        """Return the bits that decide the rounding. `below` holds all bits below the result's last place."""
         return below
 
     def elaborate(self, platform: object) -> Module:

@@ -1,4 +1,5 @@
-"""Exact sums in fixed point. Each product has its position in one wide field; a window around it holds the addend.
+"""Add products exactly in one wide fixed-point field.
 
-`steps` is the chain of stages. A Kulisch accumulator uses the parts (`sum`) and widths (`places`) on their own.
+Each product has a bit position in the field, and a slightly wider window also holds the addend. `fixed_sum` builds the
+datapath stages. A Kulisch accumulator uses only the modules `sum` and `places`.
 """

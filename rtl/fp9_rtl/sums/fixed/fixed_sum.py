@@ -1,4 +1,4 @@
-"""Build the exact fixed-point sum as a chain of stages."""
+"""Build the datapath of an exact fixed-point sum as a chain of stages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the ports to the exact products, which are not normalised. The ports in `passed` pass
-    through.
+    """Return the datapath stages from the input ports to the exact products, without normalisation.
+
+    The stages forward the ports named in `passed` unchanged.
     """
     decode = DecodeOperands(unit, passed, normalise=False)
     multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))
@@ -24,7 +25,7 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages that compute result and flags from the products and `c`. The stages round the sum once."""
+    """Return the datapath stages that add the products and `c` exactly and round the sum once."""
     window, fmt = window_of(unit), unit.engine.result.format
     place = Place(unit, i)
     add = Add(window, place.o.shape())

@@ -1,4 +1,7 @@
-"""Bit positions of an exact fixed-point sum, and what they imply for rounding. The module `sum` shows a picture."""
+"""Bit positions of an exact fixed-point sum, and the rounding cases that can occur.
+
+The docstring of the module `sum` shows a picture of the bit positions.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ from fp9_rtl.sums.multiply import operand_offset
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Bit positions of a sum, given by their exponents. The field extends from `ulp` up to, but not including, `top`.
+    """Bit positions of a fixed-point sum, each given as the exponent of its weight.
 
-    The addend's first bit is at most at `addend_highest`. `far` means that an addend can be larger than this. `cut`
-    means that an addend can reach below `lowest`. A sticky bit below the window then collects the lost bits.
+    The products' field extends from `ulp` up to, but not including, `top`. The addend's leading bit is placed at
+    `addend_highest` or lower. The flag `far` means that an addend can be larger than the window. The flag `cut` means
+    that an addend can have bits below `lowest`, which a sticky bit then collects.
     """
 
     lowest: int
@@ -27,27 +31,29 @@ class Window:
 
     @property
     def bits(self) -> int:
-        """Return the number of bits in the window. It includes the sticky bit if there is one."""
+        """Return the width of the window in bits, including the sticky bit if the window has one."""
         return self.highest - self.lowest + 1 + self.cut
 
     @property
     def bits_below(self) -> int:
-        """Return the number of window bits below the field. It includes the sticky bit if there is one."""
+        """Return the number of window bits below the products' field, including the sticky bit if
+        the window has one.
+        """
         return self.ulp - self.lowest + self.cut
 
     @property
     def bits_above(self) -> int:
-        """Return the number of window bits above the field. Only the addend can have such bits."""
+        """Return the number of window bits above the products' field, which only the addend uses."""
         return max(self.addend_highest - self.top + 1, 0)
 
 
 def product_bias(unit: Dot) -> int:
-    """Return the bias of a product's exponent, if this exponent is the sum of the decoded operand exponents."""
+    """Return the bias of a product's exponent, where the exponent is the sum of two decoded operand exponents."""
     return operand_offset(unit.a) + operand_offset(unit.b) - 1
 
 
 def window_of(unit: Dot) -> Window:
-    """Return the window for the exact sums of a `dot`."""
+    """Return the bit positions of the exact sum in a `dot` unit."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     fmt = unit.engine.addend_format
     top = products.ulp + products.signed_bits(unit.engine.step.products) - 1
@@ -64,7 +70,7 @@ def window_of(unit: Dot) -> Window:
 
 
 def register_window(unit: Mac) -> Window:
-    """Return the bit positions of the sum in a Kulisch accumulator. This sum has no addend."""
+    """Return the bit positions of the sum in a Kulisch accumulator, which has no addend."""
     fmt = unit.engine.result.format
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     top = ulp + unit.sum_bits
@@ -72,14 +78,20 @@ def register_window(unit: Mac) -> Window:
 
 
 def register_facts(unit: Mac, window: Window) -> SumFacts:
-    """Return what the rounder of a Kulisch accumulator can omit. The sum can fill the whole register."""
+    """Return the facts for rounding a Kulisch accumulator: whether its value can be subnormal or can overflow.
+
+    The value can fill the whole register.
+    """
     fmt = unit.engine.result.format
     below_normal = window.lowest < fmt.min_normal_exponent + (not fmt.subnormals)
     return SumFacts(sum_facts(unit).products, below_normal, overflow=window.top > fmt.highest_exponent)
 
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
-    """Return what the rounder can omit. A sum is a multiple of the window's last place, or it equals the addend."""
+    """Return the facts for rounding an exact sum: whether the sum can be subnormal or can overflow.
+
+    An exact sum is a multiple of the window's lowest bit position, or equals the addend.
+    """
     result = unit.engine.result.format
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
     alone = rounds_addend(unit.engine) or unit.engine.result.flush

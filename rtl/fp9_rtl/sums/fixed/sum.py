@@ -1,25 +1,25 @@
-"""Exact sum of any number of products and an addend. The products' range is one fixed-point field.
+"""Add any number of products and an addend exactly in fixed point.
 
-Each product has its bit position in a field that holds the sum of all products. No product is sorted, aligned with
-another product or normalised. The addend has a larger exponent range. The sum of field and addend
-is computed in a slightly wider window:
+Each product is shifted to its bit position in a field that holds the sum of all products. Products are not sorted, not
+aligned with each other and not normalised. The addend has a larger exponent range than the products. A slightly wider
+window therefore holds the sum of the field and the addend:
 
     position   highest       top            ulp      lowest
                   | outside   |    field     | outside  | sticky
     products                  |xxxxxxxxxxxxxx|          |
     addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
 
-* Addend above `highest`: all its bits are at least two positions above the products' sum. This sum is then below a
-  quarter of the addend's last place, so the rounding does not depend on the distance. The addend is placed at
-  `highest` and keeps its own exponent.
-* Addend bits below `lowest`: they are below half of the products' last place. These bits move the leading bit of the
-  products' sum by at most one position. The lost bits become sticky. If the products cancel, the sum is the addend
-  alone.
+* If the addend reaches above `highest`, the products' sum is below a quarter of the addend's last place.
+  A distant addend is placed at `highest` with its exponent unchanged, because its distance does not affect rounding.
+* Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit.
+  The lost bits move the leading bit of the products' sum by at most one position.
+  If the products cancel, the result is the whole addend.
 
-Only the field is added. Signs are relative to the addend's sign, so only products are inverted. If the addend has
-no bits outside the field, the sum is in one's complement, as in `terms.signed_sum`. Otherwise it is in two's
-complement: the products' signs enter at the bottom as carries. A negative sum then borrows from the bits above the
-field. If there are none, the sum is inverted and the bits below the field are negated.
+The adder covers only the products' field. All signs are relative to the addend's sign, so the adder inverts products
+but never the addend. If all addend bits are inside the field, the adder works in one's complement, as
+`terms.signed_sum` does. If the addend has bits outside the field, the adder works in two's complement. The products'
+signs then enter as carries at the lowest bit. A negative sum in the field borrows from the addend's bits above the
+field. If the addend has no bits above the field, a negative sum is inverted and the bits below the field are negated.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from fp9_rtl.sums.terms import carry_save, classify
 def placed_product(
     m: Module, unit: Dot, product: data.View[data.StructLayout], negative: Value, bits: int, name: str
 ) -> Signal:
-    """Return a product's bits at their positions in a signal of `bits` bits. A negative product is inverted.
+    """Return a product's significand, shifted to its bit position in a signal of `bits` bits. A negative product is
+    inverted.
 
-    The lowest bit of the signal is the products' ulp. The product is first shifted by its exponent modulo a power
-    of two. This power is at least the width of the significand. A selector then moves the product to a multiple of
-    that power. A short exponent needs only the shift. Bits that would fall out on either side are 0 in every
-    product.
+    Bit 0 of the signal is the products' lowest bit position. A shifter moves the product by its exponent modulo 2^fine,
+    where 2^fine is at least the width of the significand. A selector then moves the product by a multiple of 2^fine. A
+    product with a short exponent field needs no selector. Product bits outside the signal are always 0.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -88,9 +88,9 @@ def placed_product(
 def _moved_by_less_than(
     m: Module, product: data.View[data.StructLayout], negative: Value, fine: int, dropped: int, name: str
 ) -> Value:
-    """Return a product, shifted left by its exponent modulo 2^fine. A negative product is inverted.
+    """Return a product's significand, shifted left by its exponent modulo 2^fine. A negative product is inverted.
 
-    The `dropped` lowest bits are left out, because no position uses them.
+    The lowest `dropped` bits of the shifted significand are omitted, because no bit position uses them.
     """
     moved: Value = product.significand ^ negative.replicate(len(product.significand))
     for stage in range(fine):
@@ -110,9 +110,9 @@ def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
 
 
 class Place(Step):
-    """Shift the products and the addend to their positions in the field. Reduce them to two numbers with the same sum.
+    """Shift the products and the addend to their bit positions, and reduce them to two numbers with the same sum.
 
-    Addend bits outside the field are separate outputs.
+    Addend bits outside the products' field are separate outputs.
     """
 
     name = "place"
@@ -173,9 +173,9 @@ class Place(Step):
         return total, Cat(Mux(self.o.outside, next(carries), moved[0]), moved[1:])
 
     def _place_addend(self, m: Module, addend: data.View[data.StructLayout]) -> Value:
-        """Return the addend's bits in the window, from `lowest` to its highest position.
+        """Return the addend's bits in the window, from `lowest` to `addend_highest`.
 
-        Drive `cut` with 1 if any bit below `lowest` is 1.
+        Drive the output `cut` with 1 if an addend bit below `lowest` is 1.
         """
         o, window, fmt = self.o, self._window, self._format
         highest = window.addend_highest + fmt.bias
@@ -191,9 +191,10 @@ class Place(Step):
 
 
 class Add(Step):
-    """Add the two numbers. The result has a sign and a magnitude, which begins at the window's lowest position.
+    """Add the two numbers in the products' field, then the addend's bits outside the field.
 
-    `alone` means that the products cancel and that the addend was truncated.
+    The result has a sign and a magnitude that begins at the window's lowest bit position. The output `alone` is 1 if
+    the products cancel and the addend was truncated.
     """
 
     name = "add"
@@ -233,10 +234,10 @@ class Add(Step):
 
 
 class Normalise(Step):
-    """Shift the leading 1 of a sum to the top. The bits below the result's precision become guard, round and sticky.
+    """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
-    The last bit of `sum` is the window's lowest position. If `alone` is 1, the products have cancelled, and the sum
-    is the field `addend`.
+    Bit 0 of the input `sum` is the window's lowest bit position. If `alone` is 1, the products have cancelled and the
+    sum is the field `addend`.
     """
 
     name = "normalise"

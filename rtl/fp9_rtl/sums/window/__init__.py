@@ -1,5 +1,6 @@
-"""Sums whose terms are truncated to a window of fraction bits below the largest exponent.
+"""Add terms that are truncated to a window of fraction bits below the largest exponent.
 
-`steps` is the chain of stages. The addend is added inside the window (`align`) or to the truncated sum of the
-products (`beside`). In `interleaved`, even and odd products are summed first, then the addend is added.
+`window_sum` builds the datapath stages. The module `align` adds the addend inside the window. The module `beside` adds
+the addend to the truncated sum of the products. The module `interleaved` sums even and odd products separately, then
+adds the addend.
 """

@@ -1,16 +1,17 @@
-"""Sums in a window of K fraction bits below the largest exponent. Lower bits of every term are truncated.
+"""Add terms in a window of K fraction bits below the largest exponent.
 
-Significands are not normalised before alignment. A product has two integer bits and six fraction bits. It is
-aligned at the sum of its factors' exponents. Subnormal operands have the lowest exponent of their format.
+Bits of a term below the window are truncated. Significands are not normalised before alignment. Products in the picture
+have two integer bits and six fraction bits. A product is aligned at the sum of its factors' exponents. A subnormal
+operand has the lowest exponent of its format.
 
     exponent     +1  0 | -1 ...           -K |
     product      x   x | xxxxxx              |
     product 2            xxx  xxxxx          |
     addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
 
-Truncated bits make the result inexact. Truncation toward zero has no other effect. With jam, the last kept bit
-becomes 1. With floor, a negative term that loses bits decreases by one unit of the window's last place. One row of
-the sum subtracts all these units.
+Non-zero truncated bits make the result inexact. Truncation toward zero only drops bits. Truncation with jam sets the
+last kept bit to 1 if a dropped bit is 1. Truncation with floor subtracts one unit of the window's last place for each
+negative term that loses bits. One extra row of the sum subtracts all floor units.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ from fp9_rtl.sums.terms import classify, signed_sum
 
 
 def term_names(unit: Dot) -> tuple[str, ...]:
-    """Return the names of the fields that are added to the addend: the products, or the sums of their groups."""
+    """Return the names of the fields that are added to the addend: the products, or the sums of product groups."""
     return unit.lane_names("product") if unit.engine.step.group is None else block_names(unit, unit.engine.step.group)
 
 
 def places_above(unit: Dot) -> int:
     """Return the number of bit positions that a term has above the bit position of its exponent.
 
-    A product can reach one position more than both factors together. A group's sum is aligned by its scales and can
-    reach more positions.
+    A product can need one position more than both factors together. The sum of a product group is aligned by its
+    scales, and can need more positions.
     """
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)
@@ -52,20 +53,20 @@ def places_above(unit: Dot) -> int:
 
 
 def window_bits(unit: Dot) -> int:
-    """Return the number of bits in the window: the integer bits of a term and the fraction bits that are kept."""
+    """Return the width of the addition window: the integer bits of a term plus the kept fraction bits."""
     assert unit.engine.window.width is not None
     return places_above(unit) + 1 + unit.engine.window.width
 
 
 def carry_places(unit: Dot) -> int:
-    """Return the number of bit positions above the window that the sum of all terms can reach."""
+    """Return how many bit positions above the addition window the sum of all terms can reach."""
     return len(term_names(unit)).bit_length()
 
 
 class Term(NamedTuple):
-    """A number in the window.
+    """A number that is aligned in an addition window.
 
-    `exponent` belongs to the highest bit position, and has no meaning if the number is zero.
+    The field `exponent` belongs to the highest bit position, and has no meaning if the number is zero.
     """
 
     value: Value
@@ -76,10 +77,11 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of terms. A rank is the exponent by which the window compares terms, plus the bit positions above it.
+    """Exponents by which an addition window compares its terms.
 
-    Ranks have the result's bias. `nothing` is below all exponents. `zero` is the rank of a zero. `lowest` is the
-    lowest value that the largest rank in a sum can have.
+    The rank of a term is its exponent plus the number of bit positions above the exponent. Ranks have the bias of the
+    result format. The rank `nothing` is below all exponents. The rank of a zero term is `zero`. The largest rank in a
+    sum is never less than `lowest`.
     """
 
     exponents: range
@@ -92,8 +94,9 @@ class Ranks:
 
 
 def ranks_of(unit: Dot, products: range) -> Ranks:
-    """Return the ranks for a unit whose products have exponents `products`. They include an addend inside the
-    window.
+    """Return the ranks of a unit whose products have the exponents `products`.
+
+    The ranks also cover an addend that is added inside the window.
     """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
     nothing, stop, inside = min(0, products.start - 1), products.stop, engine.window.addend is Addend.INSIDE
@@ -106,22 +109,22 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 
 def lowest_of_zeros(unit: Dot) -> int:
-    """Return the rank in `Ranks` of the exponent that the engine uses for a zero."""
+    """Return the rank that belongs to the engine's `zero_exponent`, the exponent of a zero term."""
     assert unit.engine.window.zero_exponent is not None
     return unit.engine.window.zero_exponent + unit.engine.result.format.bias + places_above(unit)
 
 
 def headroom(unit: Dot, ranks: Ranks) -> int:
-    """Return the number of bits that the sum has above the window.
+    """Return the number of sum bits above the addition window.
 
-    They hold carries. They also ensure that normalisation never shifts right.
+    The bits above the window hold carries, and ensure that normalisation never shifts right.
     """
     below = 1 - ranks.lowest if unit.engine.result.format.subnormals else 0
     return max(carry_places(unit), below)
 
 
 class Window:
-    """Logic in module `m` that aligns terms with their largest exponent and truncates them to the window's width."""
+    """Hardware that aligns terms to their largest exponent and truncates them to the window's width."""
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
         self._m, self._ranks, self._name = m, ranks, name
@@ -162,20 +165,20 @@ class Window:
 
 
 def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]:
-    """Return the products as terms of a window."""
+    """Return the products as terms of an addition window, by field name."""
     products = {name: i[name] for name in term_names(unit)}
     return {name: Term(p.significand, p.exponent, p.sign, p.zero) for name, p in products.items()}
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the number of units that floor subtracts. Each negative term that loses bits costs one unit."""
+    """Return the number of negative terms that lose bits. Floor truncation subtracts one unit for each of them."""
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 
 
 def aligned_layout(
     unit: Dot, terms: Sequence[str], window: Mapping[str, data.ShapeLike], passed: Mapping[str, data.ShapeLike]
 ) -> data.StructLayout:
-    """Return a layout with truncated terms and their signs. It also has the special results and the given fields."""
+    """Return a layout with truncated terms, their signs, the special results and the given fields."""
     return data.StructLayout(
         {
             **{name: window_bits(unit) for name in terms},
@@ -190,10 +193,10 @@ def aligned_layout(
 
 
 class AlignWindow(Step):
-    """Truncate the products to the window. An addend inside the window is truncated, too.
+    """Truncate the products to the addition window. Also truncate the addend if it is added inside the window.
 
-    `dropped` means that a lost bit was 1. `below` is the number of units that floor subtracts. Fields in `passed`
-    pass through.
+    The output `dropped` is 1 if a truncated bit was 1. The output `below` is the number of units that floor truncation
+    subtracts. The stage forwards the fields named in `passed` unchanged.
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
@@ -234,7 +237,7 @@ class AlignWindow(Step):
 
 
 class AddWindow(Step):
-    """Add the aligned terms. The result has a sign and a magnitude with `places` bits above the window."""
+    """Add the aligned terms to a sign and a magnitude with `places` bits above the addition window."""
 
     def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
         self.name = "add" if unit.engine.window.addend is Addend.INSIDE else "add_products"

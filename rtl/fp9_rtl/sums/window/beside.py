@@ -1,7 +1,8 @@
-"""Sums whose addend is outside the products' window. The addend may be truncated like the products.
+"""Add the addend outside the window, to the truncated sum of the products.
 
-The truncated sum of the products is normalised and replaces the product in a multiply-add (`adder`). The addend is
-then added exactly. The window does not depend on the addend, so an accumulator's loop contains only this addition.
+The truncated sum is normalised and replaces the product in a multiply-add (module `adder`). The multiply-add adds the
+addend exactly. An accumulator with aligned addends truncates the addend first, in the same way as the products. The
+window does not depend on the addend, so an accumulator's loop contains only the addition of the addend.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from fp9_rtl.sums.window.align import AddWindow, AlignWindow, Ranks, carry_place
 
 
 def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the products to their truncated sum `product`. Fields in `passed` pass through.
+    """Return the datapath stages from the products to their truncated sum, the field `product`.
 
-    `dropped` is another output. If the addend is also truncated at the window, the window's exponent `top` is an
-    output.
+    The stages forward the fields named in `passed` unchanged. The output `dropped` is 1 if a truncated bit was 1. If
+    the addend is truncated like the products, the output `top` is the window's exponent.
     """
     align = AlignWindow(unit, i, passed)
     add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)
@@ -31,7 +32,7 @@ def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]
 
 
 class NormaliseProducts(Step):
-    """Normalise the sum of the products, so that it is one product with a leading 1. `top` is the window's exponent."""
+    """Normalise the sum of the products to one product with a leading 1. The output `top` is the window's exponent."""
 
     name = "normalise_products"
 
@@ -66,8 +67,9 @@ class NormaliseProducts(Step):
 
 
 class CutAddend(Step):
-    """Unpack the addend and clear its bits below the window. If all products are zero and the engine gives no
-    exponent to zeros, no bit is cleared.
+    """Unpack the addend and clear its bits below the addition window.
+
+    No bit is cleared if all products are zero and the engine has no `zero_exponent`.
     """
 
     name = "cut"

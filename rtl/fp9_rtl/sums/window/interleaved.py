@@ -1,6 +1,4 @@
-"""Sums of even and of odd products, each in its own window.
-
-Both sums are added and rounded down, then the addend is added (CDNA3).
+"""Add even and odd products in separate windows, then both sums and the addend (CDNA3).
 
     even sum     xxxxxxxxxxxxxxxxxxxxxxxxxxx          toward zero, in the window below its own largest exponent
     odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx  (the same)
@@ -8,8 +6,8 @@ Both sums are added and rounded down, then the addend is added (CDNA3).
     addend           xxxxxxxxxxxxxxxxxxxxxxxx|xxx     floor at the window below the largest exponent of all
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
-Floor subtracts one unit if a negative number loses bits. These units are one row of the next sum. The products do
-not depend on the addend. An accumulator's loop therefore begins after the sum of all products.
+Floor truncation subtracts one unit from a negative number that loses bits. One extra row of the next sum subtracts the
+floor units. The products do not depend on the addend, so an accumulator's loop begins after the sum of all products.
 """
 
 from __future__ import annotations
@@ -39,19 +37,19 @@ HALVES = ("even", "odd")
 
 
 def half(unit: Dot, name: str) -> tuple[str, ...]:
-    """Return the names of the even or the odd products. `name` selects the half."""
+    """Return the names of the even or the odd products. The argument `name` is "even" or "odd"."""
     return unit.lane_names("product")[HALVES.index(name) :: 2]
 
 
 def sum_bits(unit: Dot) -> int:
-    """Return the number of bits in a sum of products in the window."""
+    """Return the number of bits in a sum of products: the window's width plus the carry bits."""
     return window_bits(unit) + carry_places(unit)
 
 
 class AlignHalves(Step):
-    """Truncate each product toward zero in the window of its half.
+    """Truncate each product toward zero, in the window of the even products or of the odd products.
 
-    `even_top` and `odd_top` are the largest exponents of the halves.
+    The output `even_top` is the largest exponent of the even products, and `odd_top` that of the odd products.
     """
 
     name = "align"
@@ -83,7 +81,10 @@ class AlignHalves(Step):
 
 
 class AddHalves(Step):
-    """Add the products of each half, then add both sums. The larger of the two exponents is `top`."""
+    """Add the even products, add the odd products, then add both sums.
+
+    The output `top` is the larger one of the exponents `even_top` and `odd_top`.
+    """
 
     name = "add"
 
@@ -135,7 +136,7 @@ class AddHalves(Step):
 
 
 class AddAddend(Step):
-    """Add the addend to the sum of all products. Floor truncates both below the larger exponent."""
+    """Add the addend to the sum of all products. Floor truncates both terms to the window below the larger exponent."""
 
     name = "add_addend"
 
@@ -186,8 +187,7 @@ class AddAddend(Step):
     ) -> tuple[Value, Value, Value]:
         """Return the addend's bits in the window, whether bits were lost, and whether floor subtracts a unit.
 
-        If the addend's leading bit is more than one position below the window, the addend counts as 0 and floor
-        subtracts nothing.
+        An addend whose leading bit is more than one position below the window counts as 0, and floor subtracts no unit.
         """
         width = self._above + 1 + self._window
         significand = Cat(addend.significand, Const(0, self._above))
@@ -197,7 +197,10 @@ class AddAddend(Step):
         return bits[-width:], cut, cut & addend.sign & (distance <= self._window + 1)
 
     def _classify(self, m: Module, addend: data.View[data.StructLayout]) -> None:
-        """Drive the special results. NaN has priority over infinity, and infinity over a finite sum."""
+        """Drive the flags for NaN, infinity and an invalid operation.
+
+        NaN has priority over infinity, and infinity has priority over a finite sum.
+        """
         i, o = self.i, self.o
         quiet = addend.nan | (i.nan & ~i.invalid)
         invalid = i.invalid | (i.inf & addend.inf & (i.sign ^ addend.sign))
@@ -210,11 +213,10 @@ class AddAddend(Step):
 
 
 class NormaliseFloor(NormaliseSum):
-    """Normalise as `NormaliseSum` does. Then floor the normalised sum after `fraction_bits` bits.
+    """Normalise the sum as `NormaliseSum` does, then floor the sum after `fraction_bits` bits.
 
-    Floor subtracts a unit from a negative sum, which means that its magnitude increases by one unit. The unit is
-    added below the rounding bits. It is not added if these bits are all 1. Rounding to nearest then rounds up in
-    either case.
+    If a negative sum loses bits, floor increases its magnitude by one unit. The unit is added to the rounding bits
+    unless they are all 1. Rounding bits of all ones already round to nearest in the upward direction.
     """
 
     def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:

@@ -1,4 +1,7 @@
-"""Terms of a window that have scales: products with power-of-two scales, and groups with any scales."""
+"""Apply scales to the terms of an addition window.
+
+Single products have power-of-two scales. Groups of products have scales of any format.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from fp9_rtl.sums.window.align import lowest_of_zeros, places_above, window_bits
 
 
 def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from products and scales to the window's terms. Fields in `passed` pass through."""
+    """Return the datapath stages from products and scales to the terms of an addition window.
+
+    The stages forward the fields named in `passed` unchanged.
+    """
     group = unit.engine.step.group
     if group is None:
         return [ScaleProducts(unit, i, passed)]
@@ -23,9 +29,9 @@ def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> li
 
 
 def _lowest(unit: Dot) -> int:
-    """Return an exponent so low that a term with it has no bit in any window.
+    """Return an exponent that is too low for a term to have a bit in any addition window.
 
-    Zeros and addends keep the window's top above this exponent.
+    The exponents of zeros and addends are high enough to keep the window's top above the returned exponent.
     """
     return min(lowest_of_zeros(unit), places_above(unit)) - window_bits(unit)
 
@@ -33,7 +39,7 @@ def _lowest(unit: Dot) -> int:
 class ScaleProducts(Step):
     """Add the scale exponents to the products' exponents.
 
-    A product that is below every window gets an exponent just below the windows.
+    A product that is too small for every addition window gets an exponent just below all windows.
     """
 
     name = "scale"

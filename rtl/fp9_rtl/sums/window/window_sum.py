@@ -1,11 +1,11 @@
-"""Build the sum of an engine with a window, as a chain of stages.
+"""Build the datapath of an accumulator with an addition window.
 
-* Addend inside the window (`align`): products and addend are truncated and added together, then rounded.
-* Addend beside the window (`beside`): the truncated sum of the products, then the addition as in a multiply-add.
-* Interleaved (`interleaved`): even and odd products separately, then their sum and the addend.
+* The module `align` truncates products and addend in one window, adds them together and rounds the sum.
+* The module `beside` sums the truncated products, then adds the addend as a multiply-add does.
+* The module `interleaved` sums even and odd products separately, then adds both sums and the addend.
 
-In the last two cases, the window of the products is formed before the addend is added. In an accumulator it comes
-before the loop.
+In `beside` and `interleaved`, the products' window does not depend on the addend. An accumulator therefore computes
+this window before its loop.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ def _has_window(unit: Dot) -> bool:
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the products to their sum, if the addend is added later. Fields in `passed` pass
-    through.
+    """Return the datapath stages from the products to their sum, or an empty list if the addend is inside the window.
+
+    The stages forward the fields named in `passed` unchanged.
     """
     if unit.engine.window.interleaved is not None:
         align = AlignHalves(unit, i, passed)
@@ -86,10 +87,10 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the stages that compute result and flags.
+    """Return the datapath stages that add the products and `c`, round once, and output the result and flags.
 
-    Their inputs are `c` and the outputs of `product_steps`. If the addend is inside the window, the inputs are `c`
-    and the products.
+    The inputs of the stages are `c` and the outputs of `product_steps`. If the addend is inside the window, the inputs
+    are `c` and the products.
     """
     if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)
@@ -104,9 +105,9 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _facts(unit: Dot) -> SumFacts:
-    """Return the facts about the sums that decide which hardware can be omitted.
+    """Return the facts about the sums that let later stages omit hardware.
 
-    With scales, a sum can be subnormal or overflow.
+    A sum of scaled products can always be subnormal and can always overflow.
     """
     facts = sum_facts(unit)
     return facts if unit.scale is None else replace(facts, below_normal=True, overflow=True)
