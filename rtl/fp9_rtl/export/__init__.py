@@ -1,6 +1,6 @@
 """Generate files for third-party designs.
 
-`verilog` writes a unit's Verilog. Its header has the specification and the ports (`header`, `port_types`).
-`interfaces` writes the unit's encodings for SystemVerilog and C. `axis` is an AXI4-Stream wrapper. `lfsr` generates
-random bits for stochastic rounding.
+`verilog` writes a unit's Verilog. `header` and `port_types` add the specification and the types of the ports.
+`interfaces` writes the unit's encodings for SystemVerilog and C. `axis` wraps a unit in AXI4-Stream ports. `lfsr`
+generates random bits for stochastic rounding.
 """

@@ -1,8 +1,9 @@
-"""AXI4-Stream wrapper of a unit with stages. It takes operands and outputs results with their `tlast` and `tuser`.
+"""Wrap a pipelined unit in AXI4-Stream ports.
 
-`tdata` holds the unit's ports in port order from bit 0. It is padded with zeros to whole bytes. `interfaces` gives
-the offset of each port. Port names follow the standard (AMBA AXI-Stream, IHI 0051): `aclk`, `aresetn` (active low,
-sampled at the rising edge of `aclk`), slave `s_axis_*`, master `m_axis_*`. `tvalid` does not wait for `tready`.
+The wrapper takes operands and outputs results, each with `tlast` and `tuser`. `tdata` holds the unit's ports in port
+order from bit 0, padded with zeros to whole bytes. The module `interfaces` gives the bit offset of each port in
+`tdata`. Port names follow the standard (AMBA AXI-Stream, IHI 0051): `aclk`, `aresetn` (active low, sampled at the
+rising edge of `aclk`), slave `s_axis_*`, master `m_axis_*`. The output `tvalid` does not wait for `tready`.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ MAX_USER_BITS = 64
 
 
 def tdata_bits(ports: tuple[Port, ...]) -> int:
-    """Return the width of `tdata` for these ports in bits, rounded up to whole bytes."""
+    """Return the width in bits of a `tdata` that holds the given ports, rounded up to whole bytes."""
     return -(-sum(port.width for port in ports) // 8) * 8
 
 
 class AxiStream(wiring.Component):
     """AXI4-Stream wrapper of a unit. The slave `s_axis_*` takes operands, and the master `m_axis_*` outputs results.
 
-    `tlast` and `tuser` pass through a separate chain of registers. This chain advances together with the unit.
-    `tuser` has `user_bits` bits; with 0 bits the port does not exist.
+    `tlast` and `tuser` pass through a separate chain of registers, which advances together with the unit. `tuser` has
+    `user_bits` bits, and does not exist if `user_bits` is 0.
     """
 
     def __init__(self, unit: Unit, user_bits: int = 0) -> None:
@@ -88,7 +89,7 @@ class AxiStream(wiring.Component):
 
 
 def stream_refusal(unit: Unit) -> str | None:
-    """Return a sentence that says why a unit has no AXI4-Stream wrapper. Return None if the unit has one."""
+    """Return a sentence that says why a unit has no AXI4-Stream wrapper, or None if the unit has one."""
     if unit.group > 1:
         return (
             f"{unit.group} operations are a block, whose results wait for the last; give a unit whose operations have "
@@ -103,8 +104,8 @@ def stream_refusal(unit: Unit) -> str | None:
 def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
     """Return the AXI4-Stream wrapper of a unit.
 
-    Raises ValueError if the unit has no stages, because it then has no handshake. Raises ValueError if `tuser` is
-    wider than `MAX_USER_BITS`.
+    Raises ValueError if the unit can have no wrapper, for example because it has no pipeline stages and thus no
+    handshake. Raises ValueError if `tuser` is wider than `MAX_USER_BITS`.
     """
     if sentence := stream_refusal(unit):
         raise ValueError(f"{unit.name}: {sentence}")
@@ -114,7 +115,10 @@ def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
 
 
 def axi_stream_verilog(unit: Unit, user_bits: int = 0) -> str:
-    """Return the Verilog of the wrapper `NAME_axis`, followed by the unit inside it. The text is deterministic."""
+    """Return the Verilog of the wrapper `NAME_axis`, followed by the modules of the unit inside the wrapper.
+
+    The text is deterministic.
+    """
     body = component_verilog(axi_stream(unit, user_bits), f"{unit.name}_axis")
     note = "// AXI4-Stream: tdata holds the ports below in their order from bit 0; aclk is clk, aresetn is not rst."
     options = f"--wrapper axis{f' --user-bits {user_bits}' if user_bits else ''} -o {unit.name}_axis.v"

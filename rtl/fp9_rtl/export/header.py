@@ -1,4 +1,4 @@
-"""Header comment of generated Verilog: the command that generates the file, the specification, and the ports."""
+"""Write the header comment of generated Verilog: command, specification and ports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from this {name}.toml:
 """
 
 _TIE = "~"
-"""Placeholder for a space between a value and its name. No line may break there."""
+"""Placeholder for a space at which no line may break: the space between a value and its name."""
 
 _LATENCY = {
     Handshake.READY: "Latency: {latency} clocks without back-pressure. Throughput: one operation per clock.",
@@ -33,10 +33,10 @@ _LATENCY = {
 
 
 def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
-    """Return the lines of the header comment.
+    """Return the lines of a generated file's header comment.
 
-    They show the command with its `options`, the specification, what the unit computes, and the ports. For each
-    port they show the width, the meaning and the bit fields.
+    The comment shows the generating command with its `options`, the specification, what the unit computes, and the
+    ports. For each port, the comment shows the width, the meaning and the bit fields.
     """
     made_by = f"{command} {unit.name}.toml {options}"
     lines = _PROVENANCE.format(name=unit.name, version=version("fp9"), command=made_by).splitlines()
@@ -51,7 +51,7 @@ def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
 
 
 def code_fields(port: Port) -> Fields | None:
-    """Return the fields of a port's codes. Return None if the port's formats have different fields."""
+    """Return the bit fields of a port's codes, or None if the port's formats have different fields."""
     if is_flags(port):
         return tuple((str(name), field.width) for name, field in flags_layout())
     return format_fields(port.formats[0]) if len(port.formats) == 1 and port.formats[0].bits == port.width else None
@@ -63,7 +63,7 @@ def is_flags(port: Port) -> bool:
 
 
 def format_fields(fmt: Format) -> Fields | None:
-    """Return the fields of a format's codes. Return None if the fields have no fixed positions."""
+    """Return the bit fields of a format's codes, or None if the fields have no fixed positions."""
     if not isinstance(fmt, FixedFormat):
         return None
     padding = (("padding", fmt.padding),)

@@ -1,8 +1,8 @@
 """Write a unit's encodings for integrators: a SystemVerilog package and a C header.
 
-Both files have the same content, derived from the specification. They contain the values of each select port, the
-flags, and the special codes of each format. They also contain each port's offset in the packed operand and result
-words. The first port is at bit 0, as in the AXI4-Stream wrapper.
+Both files contain the values of each select port, the exception flags, and the special codes of each format. Both files
+also give each port's offset in the packed operand and result words. The first port is at bit 0, as in the AXI4-Stream
+wrapper.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from fp9_rtl.export.port_types import identifier
 
 
 def c_header(unit: Unit) -> str:
-    """Return a C header with a unit's encodings. Every name begins with the unit's name. The text is deterministic."""
+    """Return a C header with a unit's encodings. Every name in the header begins with the unit's name.
+
+    The text is deterministic.
+    """
     prefix = identifier(unit.name)
     guard = f"FP9_{prefix}_H"
     lines = [*_comment(unit), "", f"#ifndef {guard}", f"#define {guard}"]
@@ -42,14 +45,17 @@ def c_header(unit: Unit) -> str:
 def sv_package(unit: Unit) -> str:
     """Return the SystemVerilog package `NAME_pkg` and the interface `NAME_if` of a unit, in one file.
 
-    The package contains the encodings and the packed words.
+    The package contains the unit's encodings and the types of the packed operand and result words.
     """
     head = header(unit, f"--sv-package {unit.name}_pkg.sv")
     return "\n".join([*head, "", _types(unit), sv_interface(unit)])
 
 
 def sv_types(unit: Unit) -> str:
-    """Return only the SystemVerilog package `NAME_pkg`, for `fp9 package`. Every supported tool can read it."""
+    """Return the SystemVerilog package `NAME_pkg` without the interface, as the command `fp9 package` writes it.
+
+    Every supported tool can read the package.
+    """
     return "\n".join([*header(unit, f"-o {unit.name}", "package"), "", _types(unit)])
 
 
@@ -74,7 +80,7 @@ def _types(unit: Unit) -> str:
 
 
 def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None = None) -> None:
-    """Write the SystemVerilog package, the C header or both. A file is written completely or not at all.
+    """Write the SystemVerilog package, the C header or both. Each file is written completely or not at all.
 
     Raises OSError if a file cannot be written.
     """
@@ -85,10 +91,10 @@ def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None 
 
 
 def sv_interface(unit: Unit) -> str:
-    """Return the SystemVerilog interface `NAME_if` of a unit. One modport is for the unit, one for the module that
-    uses it.
+    """Return the SystemVerilog interface `NAME_if` of a unit.
 
-    Icarus 11 cannot read the interface.
+    One modport is for the unit, and the other modport is for the module that uses the unit. Icarus Verilog 11 cannot
+    read the interface.
     """
     clocks, inputs, outputs = handshakes(unit)
     ports = f"({', '.join(f'input logic {name}' for name in clocks)})" if clocks else ""
@@ -125,14 +131,14 @@ def _comment(unit: Unit) -> list[str]:
 
 
 def select_ports(unit: Unit) -> list[Port]:
-    """Return the ports whose values have names, such as rounding modes."""
+    """Return the ports whose values have names, for example a port that selects the rounding mode."""
     return [port for port in (*unit.inputs, *unit.outputs) if port.choices]
 
 
 def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
-    """Return three lists of control port names. They are empty for a unit without stages.
+    """Return three lists of port names: clock, reset and enable; handshake inputs; handshake outputs.
 
-    The lists are: clock, reset and enable; handshake inputs; handshake outputs.
+    All three lists are empty for a unit without pipeline stages.
     """
     inputs = [port.name for port in unit.control_inputs]
     return (
@@ -143,9 +149,9 @@ def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
 
 
 def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
-    """Yield each port with the number of its lowest bit in the packed word.
+    """Yield each port with the index of its lowest bit in the packed word.
 
-    The first port begins at bit 0. Each port begins directly above the one before it.
+    The first port begins at bit 0. Each further port begins directly above the previous port.
     """
     lowest = 0
     for port in ports:
@@ -159,9 +165,10 @@ def port_formats(unit: Unit) -> list[Format]:
 
 
 def special_codes(fmt: Format) -> list[tuple[str, int]]:
-    """Return names and codes of a format's special values.
+    """Return the names and codes of a format's special values.
 
-    These are the largest and the smallest positive number, and infinity and NaN if the format has them.
+    The special values are the largest number, the smallest positive number, and infinity and NaN if the format has
+    them.
     """
     codes = {"MAX": fmt.max_code, "SMALLEST": fmt.smallest_code, "INF": fmt.inf_code(False), "NAN": fmt.nan_code(False)}
     return [(f"{identifier(fmt.name)}_{name}", code) for name, code in codes.items() if code is not None]

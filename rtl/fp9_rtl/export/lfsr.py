@@ -1,13 +1,13 @@
-"""Random bits for stochastic rounding, from a linear feedback shift register that outputs a new word at each step.
+"""Generate random bits for stochastic rounding with a linear feedback shift register.
 
-Its sequence is s[n + degree] = s[n] ^ s[n + tap] ^ ... A step advances by a whole word, so no bit is used twice.
-Each new bit needs one exclusive OR for each tap:
+The register outputs a new word at each step. The sequence of bits is s[n + degree] = s[n] ^ s[n + tap] ^ ... A step
+advances by a whole word, so no bit is used twice. Each new bit needs one exclusive OR for each tap:
 
     state       s[n]         ... s[n + degree - 1]           the word is its first `width` bits
     next state  s[n + width] ... s[n + width + degree - 1]
 
-All degrees are exponents of Mersenne primes. If 2^degree - 1 is prime, every irreducible polynomial is primitive.
-A step then has the full period for every width below the degree.
+All degrees are exponents of Mersenne primes. If 2^degree - 1 is prime, every irreducible polynomial of this degree is
+primitive. A register with a primitive polynomial has the full period for every word width up to the degree.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TAPS = {
 }
 """Taps for each degree, which define an irreducible polynomial over GF(2).
 
-The taps are the exponents between 0 and `degree` in x^degree + ... + 1.
+The taps are the exponents between 0 and `degree` in the polynomial x^degree + ... + 1.
 """
 
 MAX_WIDTH = max(TAPS)
@@ -47,14 +47,14 @@ MAX_WIDTH = max(TAPS)
 
 
 class Lfsr(wiring.Component):
-    """Generator of `width` random bits per step, with a period of 2^degree - 1 steps.
+    """Hardware generator of `width` random bits per step, with a period of 2^degree - 1 steps.
 
-    In a period all words occur equally often, except that the word 0 occurs once less.
+    In a period all words occur equally often, except that the word 0 occurs once less. The parameter `width` is 1 to
+    `MAX_WIDTH`. The parameter `seed` is the state after reset, taken modulo 2^degree, and must not be 0.
 
-    Parameters: `width`, 1 to `MAX_WIDTH`; `seed`, the state after reset, 1 to 2^degree - 1 (taken modulo 2^degree).
-
-    Members: `bits` is the word. `step` advances to the next word. `load` stores `state` instead of a step. The
-    state 0 would never change, so `load` replaces it by 1.
+    The output `bits` is the current word. If the input `step` is 1, the register advances to the next word. If the
+    input `load` is 1, the register stores the input `state` instead. A state of 0 would never change, so a loaded 0
+    becomes 1.
 
     For a cast, connect `bits` to the ports `random`. Connect `step` to the handshake `in_valid & in_ready`.
     """

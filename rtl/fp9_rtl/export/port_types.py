@@ -1,4 +1,4 @@
-"""SystemVerilog types for a unit's ports: enumerations for select ports, and structures for codes and flags."""
+"""Choose SystemVerilog types for a unit's ports: enumerations and packed structures."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fp9_rtl.export.text.types import Enum, Struct, Type
 
 
 def identifier(name: str) -> str:
-    """Return a name as an upper-case identifier: `f143(bias=-3)` becomes F143_BIAS_M3."""
+    """Return a name as an upper-case identifier, for example F143_BIAS_M3 for `f143(bias=-3)`."""
     return re.sub(r"\W+", "_", name.replace("-", "M")).strip("_").upper()
 
 
 def port_types(unit: Unit) -> dict[str, Type]:
-    """Return the SystemVerilog types of a unit's ports by port name.
+    """Return the SystemVerilog types of a unit's ports, by port name.
 
-    Ports with the same choices share a type. A port that carries a plain number has no type.
+    Ports with the same choices share one enumeration type. A port that carries a plain number has no type.
     """
     types: dict[str, Type] = {}
     choosing: defaultdict[tuple[tuple[str, ...], int], list[str]] = defaultdict(list)
@@ -37,9 +37,7 @@ def port_types(unit: Unit) -> dict[str, Type]:
 
 
 def _shared(ports: Sequence[str]) -> str:
-    """Return the longest common ending of the ports' names. Return the first name if the names have no common
-    ending.
-    """
+    """Return the longest common ending of the port names, or the first name if the port names have no common ending."""
     words = ports[0].split("_")
     ends = ("_".join(words[start:]) for start in range(len(words)))
     return next((end for end in ends if all(f"_{port}".endswith(f"_{end}") for port in ports)), ports[0])

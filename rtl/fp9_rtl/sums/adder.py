@@ -116,7 +116,7 @@ class Align(Step):
         quiet = product.nan | addend.nan
         m.d.comb += [
             o.addend_alone.eq(product.zero & ~addend.zero),
-            # A zero product leaves the addend's sign alone; two zeros of opposite sign cancel.
+            # If the product is zero, the sum keeps the addend's sign; two zeros of opposite sign cancel.
             o.subtract.eq(opposite & ~o.addend_alone),
             o.sign.eq(Mux(product.inf | (product_larger & ~addend.inf), product.sign, addend.sign)),
             o.inf.eq(product.inf | addend.inf),
@@ -149,7 +149,7 @@ class Add(Step):
             borrow.eq(subtract & (larger < smaller) if self._turns else 0),
             self.o.sign.eq(self.i.sign ^ (borrow & ~self.i.inf)),
         ]
-        # larger - smaller = larger + ~smaller + 1; one less and inverted, it is smaller - larger.
+        # larger - smaller = larger + ~smaller + 1. The inverse of larger + ~smaller is smaller - larger.
         inverted = smaller ^ subtract.replicate(len(smaller))
         total = Signal(len(self.o.sum))
         m.d.comb += [

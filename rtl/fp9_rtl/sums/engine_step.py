@@ -117,7 +117,7 @@ def _chunk_steps(unit: Dot) -> list[Step]:
         first = _windowed_products(step, terms, ("c",))
         return [*first, *sum_steps(step, first[-1].o.shape() if first else terms)]
 
-    # Scaled products, which are those of a single step, come to it as one term.
+    # Scaled products belong to a single step and enter the step as one term.
     products = _exact_products(unit, ("c",)) if unit.scale is None else product_steps(step, ("c",))
     return [*products, *chunk_steps(unit, products[-1].o.shape(), steps_of_one)]
 

@@ -64,7 +64,7 @@ class AlignPair(Step):
         self._format = fmt
         products = [i[f"product{lane}"].shape for lane in range(2)]
         exponents = [product["exponent"].shape for product in products]
-        # The exponent of zero stands below all others.
+        # The exponent of a zero term is below all other exponents.
         start = min(e.start for e in exponents)
         self._below = 0 if start > 0 else start - 1
         highest = max(*(e.stop for e in exponents), 1 << fmt.exponent_bits)

@@ -210,7 +210,7 @@ class SumProducts(Step):
         m.d.comb += [
             o.sum.eq(magnitude),
             o.sign.eq(Mux(special.inf, infinite_sign, negative)),
-            # Zeros of one sign keep it, any other zero is a cancellation.
+            # Zeros of equal sign keep the sign; any other zero sum is a cancellation.
             o.zero_sign.eq(Mux(special.subtract, self._rounding.cancels_to_minus, products[0].sign)),
             o.nan.eq(special.nan & ~special.invalid),
         ]

@@ -57,7 +57,7 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
         if place % run == 0:
             cancelled = cancelled | (positive & negative)
         kept = cancelled | ~(plus | minus)
-        # As signals: each is read several times, and expressions of them would double with every product.
+        # Signals keep the netlist small: nested expressions would double in size with every product.
         stands = Signal(name=f"positive{place}"), Signal(name=f"negative{place}")
         m.d.comb += [
             stands[0].eq(Mux(kept, positive, plus | (positive & ~negative))),
@@ -123,7 +123,7 @@ class NormaliseSum(Step):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The shift stops at exponent 1, that of subnormal numbers.
+        # The shift stops at exponent 1, the exponent of subnormal numbers.
         limit = self.i.exponent + (self._headroom - 1) if self._stops else None
         normalised, shift = shift_left_normalising(m, self.i.sum, limit, only_last=Const(0))
         o = self.o

@@ -1,7 +1,8 @@
-"""Write a circuit as readable Verilog: a module for each step, expressions instead of nets, names from the source.
+"""Write a circuit as readable Verilog, with modules and names from the Python source.
 
-Yosys gives the circuit as operations on words (`circuit`). `hierarchy` divides it into its original modules. For
-SystemVerilog, `types` and `bundles` group nets that cross module boundaries together. `writer` then processes each
-module. It chooses its `ports` and the names of its values (`module`, `uses`, `naming`, `signals`, `source`). It
-writes the text (`reading`, `cells`, `expressions`, `cases`, `statements`, `heads`) in a `dialect`.
+`circuits` reads the circuit from Yosys as operations on words. `hierarchy` divides the circuit into its original
+modules. For SystemVerilog, `types` and `bundles` group nets that cross module boundaries together. `writer` then writes
+each module. The ports and names of a module come from `ports`, `module`, `uses`, `naming`, `signals` and `source`. The
+text comes from `reading`, `cell_expressions`, `expressions`, `cases`, `statements` and `heads`. `dialect` has the
+keywords of Verilog and SystemVerilog.
 """

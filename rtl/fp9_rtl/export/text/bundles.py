@@ -14,9 +14,10 @@ from fp9_rtl.export.text.signals import Sources, clean
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Fields of one structure, lowest first.
+    """Fields of one structure that cross a module boundary together, lowest field first.
 
-    `place` is the module that drives the structure. `name` is its name in the source of this module.
+    `place` is the module that drives the structure. `name` is the name of the structure in the Python source of this
+    module.
     """
 
     place: str
@@ -32,7 +33,8 @@ class Bundle:
     def stems(self) -> tuple[str, str]:
         """Return two candidates for the name of the structure's type.
 
-        The first is the structure's name without numbers. The second has the module's name before it.
+        The first candidate is the structure's name without numbers. The second candidate is the module's name followed
+        by the first candidate.
         """
         stem = re.sub("^[io]_|[0-9_]*$", "", clean(self.name.rpartition(".")[2]) or "fields")
         return stem, f"{self.place}_{stem}"
@@ -44,17 +46,17 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Crossing:
-    """The bundles that cross the boundary of a module. `taken` enter the module, and `given` leave the module."""
+    """The bundles that cross the boundary of a module: `taken` enter the module, and `given` leave the module."""
 
     taken: tuple[Bundle, ...] = ()
     given: tuple[Bundle, ...] = ()
 
 
 def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
-    """Return the bundles that enter and leave each module.
+    """Return the bundles of fields that enter and leave each module.
 
-    If a module uses several fields of a bundle, all fields of the bundle enter the module. `typed` contains words
-    that have their own type. A bundle contains such a word only if it has no other bits.
+    If a module uses several fields of a bundle, all fields of the bundle enter the module. `typed` contains the words
+    that have their own SystemVerilog type. A bundle contains a typed word only if the bundle has no other bits.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []

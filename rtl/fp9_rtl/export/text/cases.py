@@ -1,4 +1,4 @@
-"""Find selections that depend on the value of one word. They are written as `case` statements."""
+"""Find selections by the value of one word, which are written as `case` statements."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MIN_LABELS = 2
 
 @dataclass(frozen=True)
 class Case:
-    """A selection by the word `subject`.
+    """A selection by the value of the word `subject`.
 
-    `arms` has the result for some values of the word. `otherwise` is the result for all other values.
+    `arms` holds the result for some values of the word. `otherwise` is the result for all other values.
     """
 
     subject: Bits
@@ -25,7 +25,7 @@ class Case:
 
 
 def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
-    """Return a `$pmux` cell as a case. Return None if the conditions of the cell test more than one word."""
+    """Return a `$pmux` cell as a case, or None if the conditions of the cell test more than one word."""
     if cell.kind != "$pmux":
         return None
     found = [(list(_labels(condition, driver)), value) for condition, value in arms(cell)]
@@ -49,8 +49,9 @@ def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
 class Update:
     """The next value of a register.
 
-    `arms` contains conditions and values. The first true condition selects the next value. If no condition is true,
-    the register keeps its value if `holds`. Otherwise the next value is `otherwise`.
+    `arms` holds pairs of a condition and a value. The first true condition selects the next value. If no condition is
+    true and `holds` is True, the register keeps its value. If no condition is true and `holds` is False, the next value
+    is `otherwise`.
     """
 
     arms: tuple[tuple[Bits, Bits], ...]
@@ -59,7 +60,7 @@ class Update:
 
 
 def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
-    """Return the conditions under which a register changes, and its new values.
+    """Return the conditions under which a register changes, and the new values of the register.
 
     The conditions come from the multiplexers in front of the register, if these multiplexers drive nothing else.
     """
@@ -77,7 +78,7 @@ def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell],
 def _labels(condition: Bit, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Bits, str]]:
     """Yield each word that a condition tests, with the tested value.
 
-    If a condition is not a comparison, its net counts as a word that must be 1.
+    The net of a condition that is not a comparison counts as a one-bit word that must be 1.
     """
     cell = driver.get(condition)
     if cell is None:

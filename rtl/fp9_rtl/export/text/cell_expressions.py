@@ -1,4 +1,4 @@
-"""Convert cells to Verilog expressions that have exactly the width of the cell's output."""
+"""Convert each cell to a Verilog expression that has exactly the width of the cell's output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _JOINED = {"&", "|", "^", "+"}
 
 
 def expression(cell: Cell, read: Read) -> Expression:
-    """Return a cell's value as an expression. Raises NotImplementedError for an unsupported kind of cell."""
+    """Return a cell's value as a Verilog expression. Raises NotImplementedError for an unsupported kind of cell."""
     inputs = cell.inputs
     if cell.kind == "$mux":
         return _choice([(read(inputs["S"]), read(inputs["B"]))], read(inputs["A"]))
@@ -58,7 +58,7 @@ def expression(cell: Cell, read: Read) -> Expression:
 
 
 def arms(cell: Cell) -> Sequence[tuple[int | str, Bits]]:
-    """Return the conditions of a `$pmux` cell, each with the value that it selects."""
+    """Return the conditions of a `$pmux` cell, each with the value that the condition selects."""
     width = len(cell.output)
     values = cell.inputs["B"]
     return [(bit, values[i * width : (i + 1) * width]) for i, bit in enumerate(cell.inputs["S"])]
@@ -75,7 +75,9 @@ def _choice(arms: list[tuple[Expression, Expression]], otherwise: Expression) ->
 
 
 def _not(value: Expression) -> Expression:
-    """Return the inverse of an expression. Use an opposite operator instead of `~` if Verilog has one."""
+    """Return the inverse of a Verilog expression. Use an opposite operator, such as `!=` for `==`, instead of `~` if
+    possible.
+    """
     if isinstance(value, Binary) and value.operator in _OPPOSITES:
         return Binary(_OPPOSITES[value.operator], value.operands)
     if isinstance(value, Unary) and value.operator == "~":
@@ -104,10 +106,10 @@ class _Bare(Expression):
 
 
 def joined(parts: Sequence[Expression]) -> Expression:
-    """Return the concatenation of values. The first value becomes the lowest bits. Adjacent constants are merged."""
+    """Return the Verilog concatenation of several values. The first value has the lowest bits."""
     return parts[0] if len(parts) == 1 else Concatenation(tuple(reversed(parts)))
 
 
 def fixed(bits: Bits) -> Expression:
-    """Return a constant. `bits` begins with the lowest bit. Undefined bits become 0."""
+    """Return the Verilog constant of some constant bits, given from the lowest bit. Undefined bits become 0."""
     return constant("".join("1" if bit == "1" else "0" for bit in reversed(bits)))

@@ -11,7 +11,7 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass(frozen=True)
 class Dialect:
-    """Keywords of a Verilog dialect. They declare nets, variables and ports, and begin blocks."""
+    """Keywords of a Verilog dialect that declare nets, variables and ports, or that begin a block."""
 
     net: str
     variable: str
@@ -32,14 +32,14 @@ class Dialect:
         return _declared(self.variable_output if signal.is_register else self.output, signal)
 
     def defined(self, signal: Signal) -> str:
-        """Return the declaration of a signal that is assigned once, up to the `=`."""
+        """Return the declaration of a signal that has only one assignment, up to the equals sign."""
         declared = self.value(signal)
-        # A value in the declaration of a variable is no assignment, but what it holds at first.
+        # A value in the declaration of a variable is only an initial value, so the assignment is separate.
         return declared if self is PLAIN else f"{declared};\n{INDENT}assign {signal.name}"
 
     def choosing(self, block: Sequence[str]) -> str:
-        """Return the keyword that begins a combinational block."""
-        # Icarus 11 takes no slices in a block that finds out by itself what it reads.
+        """Return the keyword that begins the combinational block with the lines `block`."""
+        # Icarus Verilog 11 rejects slices in an `always_comb` block.
         sliced = any("[" in line or "." in line for line in block)
         return PLAIN.combinational if sliced else self.combinational
 

@@ -1,4 +1,4 @@
-"""Find the modules of a circuit, called steps, and the bits that pass between them.
+"""Find the modules of a circuit, called steps, and the bits that pass between the modules.
 
 Equal adjacent modules are merged into one step.
 """
@@ -19,15 +19,16 @@ _CLOCKING = ("CLK", "ARST")
 End = Path | str
 """The source or target of an edge: the path of a module, or the name of a circuit port."""
 Passing = Mapping[tuple[End, End], set[int]]
-"""Nets that pass between modules. Each key is a pair of driver and target. Both are a module or a circuit port."""
+"""Nets that pass between modules. Each key is a pair of driver and target, which are modules or circuit ports."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A Verilog module. One entry can represent several equal modules with the same parent.
+    """A Verilog module, or several equal Verilog modules with the same parent.
 
-    `path` leads to the module from the top. `names` are the instance names of all modules that it represents. `kept`
-    is the number of register bits in each of them. `computes` is False for a module that only contains other steps.
+    `path` leads from the top to the first of the equal modules. `names` holds the instance names of all equal modules.
+    `kept` is the number of register bits in each module. `computes` is False for a module that only contains other
+    modules.
     """
 
     path: Path
@@ -39,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Edge:
-    """Bits that pass from a source to a target. The source and the target are steps or circuit ports."""
+    """A connection of `bits` bits from a source to a target. The source and the target are steps or circuit ports."""
 
     source: End
     target: End
@@ -48,7 +49,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Steps:
-    """The modules below the top module, parents first, and the bits that pass between them.
+    """The modules of a circuit, parents first, and the bits that pass between the modules.
 
     The edges also connect the ports of the circuit and the top module.
     """
@@ -62,7 +63,7 @@ class Steps:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Steps:
-        """Return the steps from the result of `to_dict`. The result may have been stored as JSON."""
+        """Return the steps from the result of `to_dict`, which may have been stored as JSON."""
         steps = (
             Step(**{**step, "path": tuple(step["path"]), "names": tuple(step["names"])}) for step in record["steps"]
         )
@@ -75,8 +76,9 @@ def _end(end: Sequence[str]) -> End:
 
 
 def steps(circuit: Circuit, top: Part, named: Mapping[Path, str]) -> Steps:
-    """Return the steps of a circuit. `named` maps each module's path to its Verilog module. The result is
-    deterministic.
+    """Return the steps of a circuit. `named` maps the path of each module to its Verilog name.
+
+    The result is deterministic.
     """
     parts = {part.path: part for part in top.walk(children_first=False)}
     passing = _passing(circuit)
@@ -119,16 +121,15 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 
 
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
-    """Return the representative of each module.
+    """Return, for each module, the first equal module with the same parent.
 
-    The representative is the first equal module with the same parent. Two modules are not merged if an input of one
-    depends on the other.
+    Equal modules are merged only if no input of one module depends on another of the equal modules.
     """
     feeds = _feeds(passing)
     first: dict[Path, Path] = {(): ()}
     for path in sorted(paths, key=len)[1:]:
         holder = first[path[:-1]]
-        if holder != path[:-1]:  # equal modules name what they hold alike
+        if holder != path[:-1]:  # equal modules use equal names for their submodules
             first[path] = first[(*holder, path[-1])]
             continue
         beside = (p for p in first if p and p[:-1] == holder and first[p] == p and named[p] == named[path])
@@ -137,7 +138,7 @@ def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) 
 
 
 def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
-    """Return a function of two modules. It returns whether an input of the second module depends on the first module.
+    """Return a function that tells whether an input of a second module depends on a first module.
 
     The dependence may lead through other modules.
     """

@@ -1,4 +1,4 @@
-"""Verilog expressions as trees. An expression can be written on one line or on several lines."""
+"""Verilog expressions as trees, which can be written on one line or on several lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INDENT = "  "
 
 
 class Expression:
-    """A value in Verilog. If it is `atomic`, it needs no parentheses inside another expression."""
+    """A value in Verilog. An `atomic` expression needs no parentheses inside another expression."""
 
     atomic = True
 
@@ -20,13 +20,14 @@ class Expression:
         raise NotImplementedError
 
     def inner(self) -> str:
-        """Return the expression on one line, in parentheses if it needs them as an operand."""
+        """Return the expression on one line, in parentheses if an operand needs parentheses."""
         return self.flat() if self.atomic else f"({self.flat()})"
 
     def lines(self, indent: str, first: int, last: int = 1) -> list[str]:
-        """Return the expression on as few lines as fit. Lines after the first begin with `indent`.
+        """Return the expression on as few lines as fit. Every line except the first begins with `indent`.
 
-        `first` is the number of columns used before the first line. `last` is the number used after the last line.
+        `first` is the number of columns used before the first line. `last` is the number of columns used after the last
+        line.
         """
         flat = self.flat()
         return [flat] if len(flat) + first + last <= WIDTH else self._broken(indent)
@@ -85,8 +86,9 @@ class Binary(Expression):
 
 @dataclass(frozen=True)
 class Choice(Expression):
-    """A conditional expression. The first true condition selects the value. If no condition is true, the value is
-    `otherwise`.
+    """A conditional expression. The first true condition selects the value.
+
+    If no condition is true, the value is `otherwise`.
     """
 
     arms: tuple[tuple[Expression, Expression], ...]
@@ -114,7 +116,7 @@ class Choice(Expression):
 
 @dataclass(frozen=True)
 class Concatenation(Expression):
-    """A concatenation of values. The first operand has the highest bits."""
+    """A concatenation of several values, in which the first operand has the highest bits."""
 
     operands: tuple[Expression, ...]
 
@@ -153,7 +155,7 @@ def _wrapped(before: str, lines: Sequence[str], after: str) -> list[str]:
 
 
 def constant(bits: str) -> Atom:
-    """Return a Verilog constant. `bits` begins with the highest bit."""
+    """Return a Verilog constant. The text `bits` begins with the highest bit."""
     width, value = len(bits), int(bits, 2)
     if width == 1:
         return Atom(f"1'b{bits}")

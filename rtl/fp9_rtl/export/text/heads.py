@@ -1,4 +1,4 @@
-"""Write the comment at the head of a module: its docstring, and the bit fields of its ports."""
+"""Write the comment above a Verilog module: its docstring and the bit fields of its ports."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _WIDTH = 110
 
 
 def head(doc: str, ports: Sequence[Signal], types: Types) -> list[str]:
-    """Return the comment lines: the docstring, then the inputs, then the outputs.
+    """Return the lines of a module's comment: the docstring, then the inputs, then the outputs.
 
-    Fields of one structure are listed together.
+    All fields of a structure are listed together.
     """
     lines = doc.splitlines()
     for title, kind in (("Inputs", "input"), ("Outputs", "output")):

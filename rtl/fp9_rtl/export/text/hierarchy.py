@@ -1,4 +1,7 @@
-"""Divide a circuit into the modules of its source. Every net that crosses a module boundary becomes a port."""
+"""Divide a circuit into the modules of its Python source.
+
+Every net that crosses the boundary of a module becomes a port.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ from fp9_rtl.export.text.signals import Sources
 
 @dataclass
 class Part:
-    """A module of the circuit, with its cells and names. `children` maps names to submodules.
+    """A module of the circuit, with its cells and source names. `children` maps names to submodules.
 
-    `entering` and `leaving` are the nets that cross its boundary.
+    `entering` and `leaving` are the nets that cross the boundary of the module.
     """
 
     path: Path
@@ -44,7 +47,7 @@ class Part:
         return Sources(self.wires)
 
     def walk(self, children_first: bool = True) -> Iterator[Part]:
-        """Yield the module and all modules below it."""
+        """Yield the module and all modules below it in the hierarchy."""
         if not children_first:
             yield self
         for child in self.children.values():
@@ -54,8 +57,9 @@ class Part:
 
 
 def parts(circuit: Circuit, order: Iterable[Path]) -> Part:
-    """Return the top module of a circuit, with its submodules in the given order. Modules without a cell are
-    left out.
+    """Return the top module of a circuit, with its submodules in the given order.
+
+    Modules that contain no cell are left out.
     """
     top = Part(())
     every: dict[Path, Part] = {(): top}
@@ -102,7 +106,7 @@ def _common(a: Path, b: Path) -> int:
 def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circuit, dict[Path, str]]:
     """Return the circuit and its docstrings without wrapper modules.
 
-    A wrapper contains nothing but one submodule with the wrapper's own name.
+    A wrapper module contains nothing but one submodule of the same name.
     """
     inside: defaultdict[Path, set[str]] = defaultdict(set)
     for cell in circuit.cells:
@@ -123,7 +127,7 @@ def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circui
 
 
 def flattened(circuit: Circuit) -> Circuit:
-    """Return the circuit as one module. Names of submodules become prefixes of signal names."""
+    """Return the circuit as one module, in which submodule names become prefixes of signal names."""
     wires = [replace(wire, path=(), name="_".join((*wire.path, wire.name))) for wire in circuit.wires]
     return Circuit([replace(cell, path=()) for cell in circuit.cells], wires, circuit.ports)
 
@@ -131,8 +135,8 @@ def flattened(circuit: Circuit) -> Circuit:
 def split_structures(circuit: Circuit) -> None:
     """Split registers and multiplexers that hold a whole structure into one cell for each field.
 
-    Only fields that have a name in the source are split. A multiplexer is split if it drives only one cell, which
-    is split.
+    Only fields that have a name in the Python source become separate cells. A multiplexer is split if it drives only
+    one cell and this cell is split.
     """
     fields = _fields(circuit.wires)
     read = readers(circuit)
@@ -173,7 +177,7 @@ def _behind(
 
 
 Fields = dict[int, dict[int, Wire]]
-"""For each net of a module, the wires that contain it, by wire number.
+"""For each net of a module, the wires that contain the net, by wire number.
 
 Wires that consist of other wires are left out.
 """
@@ -190,9 +194,9 @@ def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
 
 
 def _cuts(output: Bits, fields: Fields) -> list[Sequence[int]]:
-    """Return the bit positions of an output, grouped by field.
+    """Return the bit positions of a cell's output, grouped by field.
 
-    Return an empty list if all positions belong to the same field, or if no position belongs to a field.
+    Return an empty list if all bit positions belong to the same field, or if no bit position belongs to a field.
     """
     place = {bit: i for i, bit in enumerate(output)}
     holding = {number: wire for bit in nets(output) for number, wire in fields.get(bit, {}).items()}

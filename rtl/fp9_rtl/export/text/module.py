@@ -1,4 +1,4 @@
-"""Decide which values of a module get a name, and which are written inline."""
+"""Decide which values of a module get a name, and which values are written inline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.export.text.uses import Uses
 
 
 class Module:
-    """A module to be written, with its `ports`, its named `values`, and the signals that its submodules drive."""
+    """A module to be written as Verilog: its `ports`, its named `values`, and the signals that its submodules drive."""
 
     def __init__(self, part: Part, children: Mapping[str, Module], types: Types | None) -> None:
         self.part, self.children, self._types = part, children, types
@@ -32,7 +32,7 @@ class Module:
 
     @property
     def pins(self) -> list[Signal]:
-        """Return the ports. A port that is a structure is replaced by its members."""
+        """Return the ports of the module. A port that is a structure is replaced by its members."""
         return [*members(self.ports)]
 
     @property
@@ -41,7 +41,7 @@ class Module:
         return {id(signal) for results in self.results.values() for signal in members(results)}
 
     def settle(self, ports: Sequence[Signal]) -> None:
-        """Add these ports. Then decide which values get a name, and choose the names."""
+        """Add the given ports, decide which values of the module get a name, and choose the names."""
         self.ports += ports
         for port in self.ports:
             if port.kind == "input":
@@ -55,10 +55,9 @@ class Module:
         self._gather(groups)
 
     def divide(self, loops: set[int]) -> None:
-        """Split each signal in `loops` into one signal for each of its values.
+        """Split each signal in `loops` into one signal for each of its values. `loops` holds the `id` of each signal.
 
-        This removes a cycle that only exists because several values share a signal. `loops` has the `id` of each
-        signal.
+        The split removes dependency cycles that exist only because several values share a signal.
         """
         home = self.reading.home
         for cell in self.part.cells:
@@ -103,7 +102,7 @@ class Module:
         return self._value(Signal(self.names.give(name), port.bits))
 
     def _name(self, cell: Cell, groups: defaultdict[str, list[tuple[int, Cell]]], driven: set[int]) -> None:
-        """Choose the name of a cell's value. It comes from an output, from the Python source, or from the operands."""
+        """Choose the name of a cell's value from an output, the Python source or the names of the operands."""
         self._name_in(cell, groups, driven)
         if cell.kind == "$dff":
             update = self.uses.updates[id(cell)]
@@ -130,7 +129,7 @@ class Module:
         self.reading.home[id(cell)] = self._value(Signal(given, cell.output, is_register=alone))
 
     def _gather(self, groups: Mapping[str, Sequence[tuple[int, Cell]]]) -> None:
-        """Combine values into one signal if they are adjacent bits of the same source name."""
+        """Combine values that are adjacent bits of the same source name into one signal."""
         for name, members in groups.items():
             run: list[tuple[int, Cell]] = []
             runs = [run]
@@ -149,7 +148,7 @@ class Module:
 
 
 def members(signals: Sequence[Signal]) -> Iterator[Signal]:
-    """Yield the signals. A structure is replaced by its members."""
+    """Yield the signals, but replace each structure by its members."""
     for signal in signals:
         yield from signal.members or (signal,)
 

@@ -1,4 +1,4 @@
-"""Choose names for values. A name comes from the Python source, or is made of the names of the operands."""
+"""Choose names for values, from the Python source or from the names of the operands."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _LONGEST_NAME = 40
 def said(cell: Cell, word: Callable[[Bits], str], case: Case | None, follows: str | None) -> str:
     """Return a name for a cell's value.
 
-    A local name in the source has priority. Next comes `follows`, for the next value of a register. Otherwise the
-    name is made of the names of the operands.
+    A local name in the Python source has priority. The second choice is `follows`, the name for the next value of a
+    register. The third choice combines the names of the operands.
     """
     name = source.value_name(cell.source, cell.kind) or follows or _of_operands(cell, word)
     subject = word(case.subject) if case else ""

@@ -1,4 +1,4 @@
-"""Choose the ports of a module: one for each source name, or one for a whole structure if it has a type."""
+"""Choose the ports of a module: one port per source name or per typed structure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fp9_rtl.export.text.types import Types
 def ports(
     part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types, typed: bool
 ) -> list[Signal]:
-    """Return ports for the nets that enter and leave a module. `typed` groups structures into one port.
+    """Return ports for the nets that enter and leave a module. With `typed`, a whole structure becomes one port.
 
-    `lent` gives names to nets that have no name in this module. Its first entries have priority.
+    `lent` gives names to nets that have no name in this module. The first entries of `lent` have priority.
     """
     sources = part.sources
     found: list[Signal] = []
@@ -35,7 +35,7 @@ def ports(
         runs.sort(key=lambda run: place.get(run[2][0], len(place)))
         made = named_runs(runs, names, kind)
         for (name, low, _), port in zip(runs, made, strict=True):
-            if port.name == name and port.low == low:  # all that is left of the field, not a part of its parts
+            if port.name == name and port.low == low:  # the port covers the whole field, not only some of its bits
                 port.origin = _origin(sources, name)
         found += made
     shorten(found, names, sources)

@@ -1,4 +1,4 @@
-"""Write the bits that a module uses: as the name of a signal, or as the expression that drives them."""
+"""Write the bits that a module uses, as the name of a signal or as a Verilog expression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from fp9_rtl.export.text.types import Enum
 
 
 class Reading:
-    """The names by which a module can refer to each bit. `driver` maps each bit to the cell that drives it."""
+    """The signal names by which a module can refer to each bit. `driver` maps each bit to the cell
+    that drives the bit.
+    """
 
     def __init__(self, driver: Mapping[Bit, Cell]) -> None:
         self._driver = driver
@@ -25,8 +27,9 @@ class Reading:
         """The bits that have been read: the `id` of the signal, and the index of the bit."""
 
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
-        """From now on, write the names of these signals instead of expressions. If `bits` is given, do so only for
-        these bits.
+        """Register signals, so that their names are written instead of expressions.
+
+        If `bits` is given, only these bits of the signals are registered.
         """
         for signal in signals:
             for place, bit in enumerate(signal.bits):
@@ -34,18 +37,19 @@ class Reading:
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """From now on, write a structure's name where all its bits are used together."""
+        """Register a structure, so that its name is written where all its bits are used together."""
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 
     def forget(self, signals: Collection[int]) -> None:
-        """From now on, do not write the names of these signals. `signals` has the `id` of each signal."""
+        """Remove signals, so that their names are no longer written. `signals` holds the `id` of each signal."""
         for bit, at in self._at.items():
             self._at[bit] = [known for known in at if id(known[0]) not in signals]
 
     def word(self, bits: Bits) -> str:
-        """Return a signal's name or a number that can be part of another name. Return an empty text if the bits have
-        neither.
+        """Return a signal's name or a number that can be part of another name.
+
+        Return an empty text if the bits are neither a signal nor a constant.
         """
         if all(isinstance(bit, str) for bit in bits):
             return str(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2))
@@ -58,8 +62,8 @@ class Reading:
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
         """Return the expression that defines a signal.
 
-        The cells in `inside` drive bits of the signal, and their values are written as expressions. All other bits
-        are written as in `read`.
+        The cells in `inside` drive bits of the signal, and their values are written as expressions. All other bits are
+        written in the same way as by `read`.
         """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []
@@ -75,7 +79,7 @@ class Reading:
         return verilog.joined(parts)
 
     def read(self, bits: Bits) -> Expression:
-        """Return the expression for these bits in this module."""
+        """Return the Verilog expression for some bits inside the module."""
         parts: list[Expression] = []
         start = 0
         while start < len(bits):
@@ -85,9 +89,9 @@ class Reading:
         return verilog.joined(parts)
 
     def choice(self, bits: Bits) -> tuple[Expression, Enum | None]:
-        """Return two values for a word that is compared with constants: its expression, and its enumeration type.
+        """Return the expression and the enumeration type of a word that is compared with constants.
 
-        The second value is None if the word is not a whole signal of an enumeration type.
+        The type is None if the word is not a whole signal of an enumeration type.
         """
         signal = self._whole(bits)
         return self.read(bits), signal.type if signal and isinstance(signal.type, Enum) else None
@@ -104,7 +108,7 @@ class Reading:
         return verilog.expression(cell, self._operand)
 
     def _operand(self, bits: Bits) -> Expression:
-        """Return the expression for an operand. A one-bit enumeration is compared with its label for 1."""
+        """Return the expression for an operand. A one-bit enumeration is compared with the label of the value 1."""
         if len(bits) == 1 and isinstance(bits[0], int):
             subject, named = self.choice(bits)
             label = named and named.label(("1",))
@@ -112,8 +116,8 @@ class Reading:
         return self.read(bits)
 
     def _part(self, bits: Bits, start: int) -> tuple[Expression, int]:
-        """Return an expression for as many bits from index `start` as possible. Also return the index after the last
-        bit.
+        """Return an expression for as many bits from index `start` as possible, and the index after the last of these
+        bits.
         """
         bit = bits[start]
         if isinstance(bit, str):

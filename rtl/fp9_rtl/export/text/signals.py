@@ -16,10 +16,10 @@ from fp9_rtl.export.text.types import Struct, Type
 
 @dataclass(eq=False)
 class Signal:
-    """A named vector. `low` is the index of its lowest bit. `kind` is input, output or value.
+    """A named vector of bits. `low` is the index of the lowest bit. `kind` is input, output or value.
 
-    A signal whose `type` is a structure may have its fields as `members`. The `whole` of each member is this
-    signal.
+    A signal whose `type` is a structure can have its fields as `members`. The attribute `whole` of each member is the
+    signal of the structure.
     """
 
     name: str
@@ -34,29 +34,30 @@ class Signal:
     members: tuple[Signal, ...] = ()
 
     def take(self, type: Type | None) -> None:
-        """Set the type. If it is not None, the index of the lowest bit becomes 0."""
+        """Set the type of the signal. If the type is not None, the index of the lowest bit becomes 0."""
         self.type = type
         self.low = 0 if type else self.low
 
     @property
     def range(self) -> str:
-        """Return the type's name, or the index range of a vector without a type. Return an empty text for a single
-        bit.
+        """Return the name of the signal's type, or the index range of a vector without a type.
+
+        Return an empty text for a single bit without a type.
         """
         return self.places if self.type is None else self.type.name
 
     @property
     def places(self) -> str:
-        """Return the index range of the vector. Return an empty text for a single bit."""
+        """Return the index range of the vector, or an empty text for a single bit."""
         return "" if len(self.bits) == 1 and not self.low else f"[{self.low + len(self.bits) - 1}:{self.low}]"
 
     @property
     def word(self) -> str:
-        """Return the signal's name in the form that can be part of another name."""
+        """Return the signal's name in a form that can be part of another name."""
         return self.name.replace(".", "_")
 
     def part(self, first: int, count: int) -> str:
-        """Return the text for `count` bits from index `first`, as a slice or as fields."""
+        """Return the Verilog text for `count` bits of the signal from index `first`, as a slice or as fields."""
         if count == len(self.bits):
             return self.name
         if isinstance(self.type, Struct):
@@ -67,7 +68,7 @@ class Signal:
 
 
 def structure(whole: Signal, struct: Struct) -> Signal:
-    """Give a signal the type `struct`, make its fields members of the signal, and return the signal."""
+    """Give a signal the type `struct`, make the structure's fields members of the signal, and return the signal."""
     members, low = [], 0
     for field, width in struct.fields:
         members.append(Signal(f"{whole.name}.{field}", whole.bits[low : low + width], whole.kind, whole=whole))
@@ -77,16 +78,16 @@ def structure(whole: Signal, struct: Struct) -> Signal:
 
 
 class Names:
-    """The names used in one module. Each name is unique."""
+    """The names that are used in one module. Each name is unique."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*VERILOG, *taken}
 
     def give(self, wanted: str) -> str:
-        """Reserve a unique name that is like the wanted name, and return it.
+        """Reserve a unique name that is similar to the wanted name, and return the unique name.
 
-        If the wanted name is taken, a number is appended. If its first character is not a letter, a word is placed
-        before it.
+        If the wanted name is taken, a number is appended. If the wanted name does not begin with a letter, a word is
+        placed before the name.
         """
         wanted = wanted if wanted[:1].isalpha() else f"value_{wanted.lstrip('_')}"
         name = next(n for n in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(2))) if self.free(n))
@@ -98,14 +99,14 @@ class Names:
         return name not in self._taken
 
     def rename(self, old: str, new: str) -> None:
-        """Release the name `old`, and reserve the name `new`, which must be unused."""
+        """Release the name `old`, and reserve the unused name `new`."""
         self._taken.remove(old)
         self._taken.add(new)
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def clean(name: str) -> str | None:
-    """Return a source name as a Verilog name. Return None for a name that Amaranth generated."""
+    """Return a source name as a Verilog name, or None for a name that Amaranth generated."""
     if name.startswith(("port$", "$")):
         return None
     name = re.sub(r"\$\d+$", "", name.replace(".", "_"))
@@ -118,7 +119,7 @@ def clean(name: str) -> str | None:
 def _field(name: str) -> tuple[str, str] | None:
     """Return the structure and the field that a source name denotes.
 
-    Return None if the structure is a module's whole interface.
+    Return None if the structure is the whole interface of a module.
     """
     parent, _, field = name.rpartition(".")
     called = clean(field)
@@ -136,7 +137,7 @@ def _short_field(field: str, name: str, wire: Wire) -> str:
 
 
 def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[str | None, Wire]]:
-    """Shorten names that contain the `i` or `o` of a submodule's interface: `align_o_smaller` becomes `align_smaller`.
+    """Remove the `i` or `o` of a submodule's interface from names, so that `align_o_smaller` becomes `align_smaller`.
 
     A name is not shortened if the short name would be ambiguous, as with `add_i_nan` and `add_o_nan`.
     """
@@ -151,8 +152,9 @@ def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[
 
 
 class Sources:
-    """Source names in one module. Each name denotes a single field. Names of packed structures are stored
-    separately.
+    """Source names in one module. Each name denotes a single field.
+
+    Names of packed structures are stored separately.
     """
 
     def __init__(self, wires: Sequence[Wire]) -> None:
@@ -171,13 +173,13 @@ class Sources:
                     self._holding[bit].append(number)
 
     def holding(self, bit: Bit) -> Iterator[tuple[str, Bits]]:
-        """Yield the source names that include this bit, each with its bits."""
+        """Yield the source names that include the given bit, each with all bits of the name."""
         return (self.wires[number] for number in self._holding.get(bit, ()))
 
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
         """Yield the source names that contain `bits` without gaps.
 
-        Each name comes with its bits and the index at which `bits` begins.
+        Each source name comes with its bits and the index at which `bits` begins.
         """
         for name, held in self.holding(bits[0]):
             place = held.index(bits[0])
@@ -185,17 +187,18 @@ class Sources:
                 yield name, held, place
 
     def within(self, bits: Bits) -> Iterator[str]:
-        """Yield the source names whose bits are exactly the lowest bits in `bits`. The name with the most bits comes
-        first.
+        """Yield the source names whose bits are exactly the lowest bits in `bits`.
+
+        The source name with the most bits comes first.
         """
         found = [(n, held) for n, held in self.holding(bits[0]) if held == bits[: len(held)]]
         return (name for name, _ in sorted(found, key=lambda found: -len(found[1])))
 
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
-        """Yield the wanted bits as runs of adjacent bits. Each run has a source name, its index in this name, and its
-        bits.
+        """Yield the wanted bits as runs of adjacent bits.
 
-        Names that begin with `first` have priority.
+        Each run comes with a source name, the index of the run in this name, and the bits of the run. Names that begin
+        with `first` have priority.
         """
         left = set(wanted)
         holding = sorted({number for bit in left for number in self._holding.get(bit, ())})
@@ -223,7 +226,10 @@ def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
 
 
 def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -> list[Signal]:
-    """Return a signal for each run. If several runs have the same name, the index range is appended to the name."""
+    """Return one signal for each run of bits.
+
+    If several runs have the same name, the index range of each run is appended to its name.
+    """
     shared = {name for name, group in itertools.groupby(sorted(name for name, _, _ in runs)) if len(list(group)) > 1}
     signals = []
     for name, low, bits in runs:
@@ -235,7 +241,7 @@ def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -
 
 
 def shorten(signals: Sequence[Signal], names: Names, sources: Sources) -> None:
-    """Remove the prefixes `i_` and `o_` from ports, unless another value of the module has the short name."""
+    """Remove the prefixes `i_` and `o_` from port names, unless another value of the module has the short name."""
     short = Counter(signal.name[2:] for signal in signals if signal.name[:2] in ("i_", "o_"))
     short.update(name for name, _ in sources.wires)
     for signal in signals:

@@ -34,7 +34,7 @@ _CALLS = {"$mux": "Mux", "$reduce_or": "any", "$reduce_and": "all", "$reduce_xor
 
 
 def value_name(place: Place | None, kind: str) -> str | None:
-    """Return the local name that the source gives to a cell's value. Return None if there is no name."""
+    """Return the local name that the Python source gives to a cell's value, or None if there is no name."""
     for target, value in _assignments(place[0]).get(place[1], ()) if place else ():
         if _outermost(value, kind):
             return target.strip("_")
@@ -42,7 +42,7 @@ def value_name(place: Place | None, kind: str) -> str | None:
 
 
 def comment(place: Place | None) -> str | None:
-    """Return the comment at the end of a source line, or the comment above the line. The result is one line."""
+    """Return the comment at the end of a source line, or the comment above the line, as one line of text."""
     lines = _lines(place[0]) if place else ()
     if place is None or not 0 < place[1] <= len(lines):
         return None
@@ -67,9 +67,9 @@ def _lines(file: str) -> tuple[str, ...]:
 
 @functools.cache
 def _assignments(file: str) -> dict[int, list[tuple[str, ast.expr]]]:
-    """Return the assigned names with their values, grouped by line, innermost first.
+    """Return the assigned names with their values, grouped by source line, innermost first.
 
-    A function counts as the name of the value that it returns.
+    The name of a function counts as the name of the value that the function returns.
     """
     found: dict[int, list[tuple[str, ast.expr]]] = {}
     for node in ast.walk(ast.parse("\n".join(_lines(file)))):
@@ -111,7 +111,7 @@ def _outermost(value: ast.expr, kind: str) -> bool:
 
 
 def context_name(place: Place | None) -> str | None:
-    """Return the name that a line assigns. The cell may be only a part of the assigned expression."""
+    """Return the name that a source line assigns. A cell of this line may be only a part of the assigned expression."""
     found = _assignments(place[0]).get(place[1]) if place else None
     if found:
         return found[0][0].strip("_")

@@ -16,8 +16,9 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass
 class Definition:
-    """The definition of a signal. `reads` has the signals in the expression, and `comment` comes from the Python
-    source.
+    """The definition of a signal in Verilog.
+
+    `reads` holds the signals in the expression. `comment` is a comment from the Python source.
     """
 
     signal: Signal
@@ -28,7 +29,7 @@ class Definition:
 
 
 def body(module: Module, dialect: Dialect) -> list[str]:
-    """Return the text lines of a module that follow its ports, without `endmodule`."""
+    """Return the text lines of a module between its ports and `endmodule`."""
     definitions = _acyclic(module, dialect)
     instances = [line for name in module.children for line in _instance(module, name)]
     registers = _registers(module, dialect)
@@ -44,9 +45,9 @@ def body(module: Module, dialect: Dialect) -> list[str]:
 
 
 def _acyclic(module: Module, dialect: Dialect) -> list[Definition]:
-    """Return definitions without cycles.
+    """Return the definitions of a module's signals, without dependency cycles.
 
-    A signal that holds several values and depends on itself is divided.
+    A signal that holds several values and depends on itself is divided into several signals.
     """
     while True:
         definitions = _definitions(module, dialect)
@@ -85,7 +86,7 @@ def _definitions(module: Module, dialect: Dialect) -> list[Definition]:
 def _loops(definitions: Sequence[Definition]) -> set[int]:
     """Return the signals that hold several values and depend on themselves.
 
-    Any other loop is a real loop of the circuit.
+    A dependency cycle without such signals is a real loop of the circuit.
     """
     left = {id(d.signal): d for d in definitions}
     while True:
@@ -102,7 +103,7 @@ def _is_part(definition: Definition) -> bool:
 
 
 def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
-    """Sort the definitions so that each signal is defined before it is used. Otherwise keep their order."""
+    """Sort the definitions so that each signal is defined before it is used. Keep the order where possible."""
     by_signal = {id(d.signal): d for d in definitions}
     ordered: list[Definition] = []
     done: set[int] = set()
@@ -122,7 +123,7 @@ def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
 def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signal]:
     """Return the signals that must be declared before all definitions.
 
-    These are registers, outputs of submodules, and signals that are read before their definition.
+    These signals are registers, outputs of submodules, and signals that are read before their definition.
     """
     defined = {id(d.signal): number for number, d in enumerate(ordered)}
     late = {
@@ -198,7 +199,7 @@ def _instance(module: Module, name: str) -> list[str]:
 
 
 def _registers(module: Module, dialect: Dialect) -> list[str]:
-    """Return the clocked blocks. Registers that change under the same conditions share a block."""
+    """Return the clocked blocks. Registers that change under the same conditions share a clocked block."""
     groups: defaultdict[tuple[object, ...], list[Cell]] = defaultdict(list)
     for cell in module.part.cells:
         if cell.kind == "$dff":
@@ -251,7 +252,7 @@ def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[B
 
 
 def _unused(module: Module, dialect: Dialect) -> list[str]:
-    """Return a wire that reads all unused bits, so that lint tools do not report them."""
+    """Return a Verilog wire that reads all unused bits, so that lint tools do not report unused bits."""
     parts: list[str] = []
     for signal in (*module.pins, *members(module.values)):
         if signal.kind == "output":

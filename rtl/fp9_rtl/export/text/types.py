@@ -1,4 +1,4 @@
-"""SystemVerilog types: enumerations for select ports, and structures for fields."""
+"""SystemVerilog types: enumerations for select ports, and packed structures for fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Fields = tuple[tuple[str, int], ...]
 
 
 def bits_of(fields: Fields) -> str:
-    """Return the fields as text with their bit ranges, highest first: `sign [7], exponent [6:3], fraction [2:0]`."""
+    """Return the fields as text with bit ranges, highest first: `sign [7], exponent [6:3], fraction [2:0]`."""
     said, low = [], 0
     for name, width in fields:
         said.append(f"{name} [{low}]" if width == 1 else f"{name} [{low + width - 1}:{low}]")
@@ -24,9 +24,9 @@ def bits_of(fields: Fields) -> str:
 
 @dataclass(frozen=True)
 class Enum:
-    """An enumeration of the values 0, 1, ... of a vector.
+    """A SystemVerilog enumeration of the values 0, 1, ... of a vector.
 
-    `choices` says what each value selects. `labels` has the label of each value.
+    `choices` says what each value selects. `labels` holds the label of each value.
     """
 
     name: str
@@ -35,14 +35,14 @@ class Enum:
     labels: tuple[str, ...]
 
     def label(self, bits: Bits) -> str | None:
-        """Return the label of a constant. Return None if a bit is not constant or the value has no label."""
+        """Return the label of a constant, or None if a bit is not constant or the value has no label."""
         if len(bits) != self.width or not all(isinstance(bit, str) for bit in bits):
             return None
         value = int("".join(map(str, reversed(bits))), 2)
         return self.labels[value] if value < len(self.labels) else None
 
     def declaration(self) -> str:
-        """Return the type's declaration."""
+        """Return the SystemVerilog declaration of the enumeration type."""
         values = (constant(f"{value:0{self.width}b}").flat() for value in range(len(self.labels)))
         lines = [f"{INDENT}{label} = {value}" for label, value in zip(self.labels, values, strict=True)]
         return "\n".join([f"typedef enum {_logic(self.width)} {{", ",\n".join(lines), f"}} {self.name};"])
@@ -50,18 +50,18 @@ class Enum:
 
 @dataclass(frozen=True)
 class Struct:
-    """A packed structure. `fields` has names and widths, lowest first."""
+    """A SystemVerilog packed structure. `fields` holds names and widths, lowest field first."""
 
     name: str
     fields: Fields
 
     def declaration(self) -> str:
-        """Return the type's declaration."""
+        """Return the SystemVerilog declaration of the structure type."""
         lines = [f"{INDENT}{_logic(width)} {field};" for field, width in reversed(self.fields)]
         return "\n".join(["typedef struct packed {", *lines, f"}} {self.name};"])
 
     def parts(self, first: int, count: int) -> list[str]:
-        """Return the fields, or slices of fields, that cover `count` bits from bit `first`. The highest comes first."""
+        """Return the fields, or slices of fields, that cover `count` bits from bit `first`, highest first."""
         found = []
         low = 0
         for field, width in self.fields:
@@ -77,7 +77,10 @@ Type = Enum | Struct
 
 
 class Types:
-    """The types of one circuit. All their names begin with `prefix`. `ports` maps port names to types."""
+    """The SystemVerilog types of one circuit. The name of each type begins with `prefix`.
+
+    `ports` maps port names to types.
+    """
 
     def __init__(self, prefix: str, ports: Mapping[str, Type]) -> None:
         self._prefix, self._ports = prefix, ports
@@ -85,8 +88,9 @@ class Types:
         self._structs: dict[Fields, Struct] = {port.fields: port for port in ports.values() if isinstance(port, Struct)}
 
     def find(self, circuit: Circuit) -> None:
-        """Assign types to the ports of a circuit. A register gets a type if all values that it stores have
-        this type.
+        """Assign types to the ports and registers of a circuit.
+
+        A register gets a type if all values that the register stores have this type.
         """
         self._of = {port.bits: self._ports[port.name] for port in circuit.ports if port.name in self._ports}
         driver = {cell.output: cell for cell in circuit.cells}
@@ -101,8 +105,8 @@ class Types:
             left = [cell for cell in left if cell not in found]
 
     def _taken(self, register: Cell, alone: Mapping[Bits, Cell]) -> Type | None:
-        """Return the type of a register, if all values that the register stores have this type. Return None
-        otherwise.
+        """Return the type of a register if all values that the register stores have this type.
+        Return None otherwise.
         """
         found: set[Type | None] = set()
         value = register.inputs["D"]
@@ -115,16 +119,17 @@ class Types:
 
     @property
     def typed(self) -> Collection[Bits]:
-        """Return each word that has a type. A word is all bits of a port or register."""
+        """Return the words that have a type. A word consists of all bits of a port or register."""
         return self._of
 
     def of(self, bits: Bits) -> Type | None:
-        """Return the type of a word. Return None if these bits are not a port or register with a type."""
+        """Return the type of a word, or None if the bits are not a port or register with a type."""
         return self._of.get(bits)
 
     def struct(self, stems: Sequence[str], fields: Sequence[tuple[str, int]]) -> Struct:
-        """Return the structure with these fields. A new structure is named after the first of the `stems` that is
-        unused.
+        """Return the structure type with the given fields.
+
+        The name of a new structure type contains the first of the `stems` that is unused.
         """
         key = tuple(fields)
         if key not in self._structs:

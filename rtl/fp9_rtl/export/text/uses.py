@@ -13,14 +13,14 @@ from fp9_rtl.export.text.signals import Signal, Sources
 _NAMED_LEAVES, _UNNAMED_LEAVES = 5, 16
 """Maximum number of operands in an inline expression.
 
-The first limit is for values with a name in the source, the second for other values.
+The first limit is for values with a name in the source, and the second limit is for other values.
 """
 
 
 class Uses:
-    """The cells of a module, prepared for writing.
+    """The cells of a module, prepared for writing as Verilog.
 
-    Selections are converted to cases, and registers get their next values. `inner` are the ports of its submodules.
+    Selections are converted to cases, and registers get their next values. `inner` holds the ports of the submodules.
     """
 
     def __init__(self, part: Part, sources: Sources, inner: Sequence[Signal]) -> None:
@@ -35,7 +35,7 @@ class Uses:
         self.updates: dict[int, Update] = {id(c): update_of(c, self.driver, self._is_alone) for c in registers}
 
     def named(self, outputs: Iterable[Signal]) -> Iterator[Cell]:
-        """Yield the cells whose values get a name, registers first. `outputs` are the outputs of the module."""
+        """Yield the cells whose values get a name, registers first. `outputs` holds the outputs of the module."""
         references = self._references(outputs)
         leaves: dict[int, int] = {}
         for cell in sorted(self._part.cells, key=lambda cell: cell.kind != "$dff"):
@@ -47,7 +47,7 @@ class Uses:
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return how often each cell's value is used. A use of only some bits counts twice."""
+        """Return how often each cell's value is used. A use of only some bits of a value counts twice."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)
@@ -82,7 +82,7 @@ class Uses:
     def _is_inline(self, cell: Cell, references: int, leaves: dict[int, int]) -> bool:
         """Return whether a value is written inline.
 
-        A value is written inline if it is short and used once, or if it inverts a named bit.
+        A value is written inline if it is short and used only once, or if it inverts a named bit.
         """
         below = 0
         for bits in self._reads(cell):
@@ -104,8 +104,9 @@ class Uses:
 
 
 def _runs(bits: Bits, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Cell, Bits]]:
-    """Yield runs of adjacent bits that the same cell drives. Each run comes with this cell. Bits without a driver
-    are left out.
+    """Yield runs of adjacent bits that the same cell drives, each with the driving cell.
+
+    Bits without a driver are left out.
     """
     start = 0
     while start < len(bits):

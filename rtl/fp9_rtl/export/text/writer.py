@@ -1,4 +1,4 @@
-"""Write the text of a whole circuit. Each distinct module is written once, the top module last."""
+"""Write the text of a whole circuit. Each distinct module is written once, the top module first."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from fp9_rtl.export.text.types import Types
 
 
 class Writer:
-    """Writer for a flat circuit, as plain Verilog or SystemVerilog."""
+    """Writer that converts a flat circuit to modules in plain Verilog or SystemVerilog."""
 
     def __init__(
         self, words: Mapping[str, Any], name: str, docs: Mapping[Path, str], types: Types, flat: bool = False
     ) -> None:
-        """Read a circuit. `words` is its module in Yosys' JSON.
+        """Read a circuit from `words`, a module in Yosys' JSON.
 
-        `docs` has the docstrings of the source modules, in output order. `types` has the types of the circuit's
-        ports. New types are added to it. `flat` writes a single module.
+        `docs` holds the docstrings of the source modules, in output order. `types` holds the types of the circuit's
+        ports, and receives new types. With `flat`, the circuit is written as a single module.
         """
         circuit = read_circuit(words)
         fold(circuit)
@@ -48,10 +48,9 @@ class Writer:
         self._lent = (Sources(self._circuit.wires), Sources(unnamed))
 
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
-        """Return a dictionary of module names and texts, parents first. Return the steps of the circuit as second
-        value.
+        """Return a dictionary from module names to texts, parents first, and the steps of the circuit.
 
-        `system` writes SystemVerilog with types. The result is deterministic.
+        With `system`, the text is SystemVerilog with types. The result is deterministic.
         """
         top = parts(self._circuit, self._docs)
         texts, named = _Texts(self._circuit, self._name, self._docs, self._types, self._lent, system).write(top)
@@ -73,9 +72,7 @@ class _Texts:
         self._typed = system
 
     def write(self, top: Part) -> tuple[dict[str, str], dict[Path, str]]:
-        """Return two dictionaries: the texts by module name, and the Verilog module name for each module of the
-        source.
-        """
+        """Return two dictionaries: from module names to texts, and from paths in the source to module names."""
         modules: dict[Path, Module] = {}
         crossing = bundle(top, self._types.typed) if self._typed else {}
         for part in top.walk():
@@ -110,9 +107,9 @@ class _Texts:
         return "\n".join([",\n".join(declared), ");", *lines])
 
     def _named(self, modules: Mapping[Path, Module], bodies: Mapping[Path, str]) -> dict[Path, str]:
-        """Return a name for each module.
+        """Return a Verilog name for each module.
 
-        Modules with equal text and equal submodules share one name. It is made from the common part of their paths.
+        Modules with equal text and equal submodules share one name, which is made from the common part of their paths.
         """
         groups: defaultdict[tuple[object, ...], list[Path]] = defaultdict(list)
         key: dict[Path, tuple[object, ...]] = {}
@@ -137,13 +134,13 @@ def _common(group: Sequence[Path]) -> Path:
 def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
     """Remove each name in a path that the next name begins with: `decode`, `decode_a` becomes `decode_a`.
 
-    If two paths would become equal, `one` is appended to this path.
+    If the short path equals another path, the name `one` is appended to the short path.
     """
     names = tuple(n for n, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{n}_"))
     return names if names == path or names not in others else (*names, "one")
 
 
 def common_start(sequences: Iterable[Sequence[str]]) -> list[str]:
-    """Return the longest common start of the sequences. Their items are names or letters."""
+    """Return the longest common start of several sequences of names or letters."""
     columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
     return [column[0] for column in columns]

@@ -59,10 +59,10 @@ def window_of(unit: Dot) -> Window:
     top = products.ulp + products.signed_bits(unit.engine.step.products) - 1
     precision = fmt.precision
     quantum = fmt.lowest_exponent - fmt.fraction_bits
-    # A far addend is a normal number, and remains one if the products take its leading bit.
+    # A far addend is a normal number, and stays normal if the products borrow its leading bit.
     addend_highest = max(min(top + precision + 1, fmt.highest_exponent), fmt.lowest_exponent + 1)
-    # Guard and sticky below the last place of a sum that is no less than half the products' last place; where all
-    # products are above the result's range, a place of the addend.
+    # The window has guard and sticky bits below the last place of a sum that is at least half the products' last
+    # place. If all products are above the result's range, the lowest position is a position of the addend.
     lowest = min(max(products.ulp - precision - 1, min(products.ulp, quantum)), addend_highest)
     far, cut = addend_highest < fmt.highest_exponent, quantum < lowest
     carries = not far and addend_highest >= top

@@ -88,7 +88,7 @@ class CutAddend(Step):
         fmt, i, o = self._format, self.i, self.o
         addend = unpack_addend(m, fmt, i.c)
         places = fmt.fraction_bits
-        # The place in the significand of the window's last place.
+        # Index in the addend's significand of the window's last place.
         last = i.top - self._below - addend.exponent + places
         first_kept = Signal.like(last)
         below = Signal(places + 1)

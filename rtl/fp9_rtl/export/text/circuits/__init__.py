@@ -1,1 +1,1 @@
-"""Read circuits from Yosys, find equal modules, and compute digests."""
+"""Read circuits from Yosys, simplify the circuits, and compute their digests."""

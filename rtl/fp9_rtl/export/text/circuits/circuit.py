@@ -1,6 +1,6 @@
-"""Read a circuit from Yosys as operations on words.
+"""Read a circuit from Yosys as operations on words of several bits.
 
-Operands are extended to the result's width. Duplicate cells and unread cells are removed.
+Operands are extended to the width of the result. Duplicate cells and unread cells are removed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ SHARED = {"$dff": ("CLK", "ARST"), "$mux": ("S",), "$pmux": ("S",)}
 
 @dataclass(eq=False, slots=True)
 class Cell:
-    """One operation. `inputs` maps port names to bits. `output` holds bits that no other cell drives.
+    """One operation of a circuit. `inputs` maps port names to bits. `output` holds the bits that the cell drives.
 
-    `signed` is True for a comparison of signed numbers. A register with asynchronous reset has the input `ARST`,
-    active at level `reset_by`. The input `RESET` holds its reset value.
+    `signed` is True for a comparison of signed numbers. A register with asynchronous reset has the input `ARST`, which
+    is active at level `reset_by`. The input `RESET` holds the reset value of the register.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class Cell:
     reset_by: int = 1
 
     def places(self, kept: Sequence[int]) -> Cell:
-        """Return a copy of this bitwise cell with only the bit positions in `kept`."""
+        """Return a copy of a bitwise cell with only the bit positions in `kept`."""
         shared = SHARED.get(self.kind, ())
         width = len(self.output)
         inputs = {
@@ -56,7 +56,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A name in the source, with the module that contains it and the bits that it names."""
+    """A name in the Python source, with the module that contains the name and the bits that it denotes."""
 
     path: Path
     name: str
@@ -76,7 +76,7 @@ class Port:
 class Circuit:
     """The cells, source names and ports of a circuit. Ports are in their original order.
 
-    Each cell comes after the cells that drive its inputs, except registers.
+    Each cell comes after the cells that drive its inputs, unless the driving cell is a register.
     """
 
     cells: list[Cell]
@@ -85,7 +85,7 @@ class Circuit:
 
 
 def read_circuit(module: Mapping[str, Any]) -> Circuit:
-    """Return the circuit of a flat module, given in Yosys' JSON. Raises NotImplementedError for an unsupported cell."""
+    """Return the circuit of a flat module in Yosys' JSON. Raises NotImplementedError for an unsupported cell."""
     ports = [Port(n, p["direction"] == "input", tuple(p["bits"])) for n, p in module["ports"].items()]
     used = [bit for wire in module["netnames"].values() for bit in wire["bits"] if isinstance(bit, int)]
     free = _Free(max(used, default=0) + 1)
@@ -115,7 +115,9 @@ def _wire(name: str, wire: Mapping[str, Any]) -> Wire:
 
 
 def _module_name(name: str) -> str:
-    """Return a submodule's name without the number that Amaranth appends. The first unnamed submodule is `U0`."""
+    """Return a submodule's name without the number that Amaranth appends. The first unnamed
+    submodule is called `U0`.
+    """
     return re.sub(r"^U\$", "U", re.sub(r"(?<!^U)\$\d+$", "", name))
 
 
@@ -129,7 +131,7 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
         path = tuple(map(_module_name, re.findall(r"\\([\w$]+)\.", place[1])))
     source = re.match(r"(.*?):(\d+)", cell["attributes"].get("src", "").partition("|")[0])
     parameters = cell["parameters"]
-    shifts = kind in ("$shl", "$sshl")  # the distance is a number of its own
+    shifts = kind in ("$shl", "$sshl")  # the shift distance is a separate number
     signs = [int(parameters[name], 2) for name in ("A_SIGNED", "B_SIGNED")[: 2 - shifts] if name in parameters]
     signed = bool(signs) and all(signs)
     made = Cell(kind, ports, output, path, (source[1], int(source[2])) if source else None)
@@ -160,7 +162,7 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
 
 
 def _compare_less(cell: Cell) -> None:
-    """Shorten a comparison: remove each bit position at which both operands have the same constant."""
+    """Shorten a comparison by removing each bit position at which both operands have the same constant."""
     pairs = list(zip(cell.inputs["A"], cell.inputs["B"], strict=True))
     kept = [(a, b) for a, b in pairs if a != b or isinstance(a, int)] or pairs[:1]
     cell.inputs = {"A": tuple(a for a, _ in kept), "B": tuple(b for _, b in kept)}
@@ -176,7 +178,7 @@ def _as_gate(cell: Cell) -> None:
 
 
 def extended(bits: Bits, width: int, signed: bool) -> Bits:
-    """Return the lowest `width` bits of a number. A shorter number is extended with its sign or with 0."""
+    """Return the lowest `width` bits of a number. A shorter number is extended with its sign bit or with 0."""
     sign = bits[-1] if signed else "0"
     return (bits + (sign,) * (width - len(bits)))[:width]
 
@@ -184,8 +186,8 @@ def extended(bits: Bits, width: int, signed: bool) -> Bits:
 def _place(cells: Iterable[Cell]) -> None:
     """Assign each cell that an optimisation created to a module.
 
-    The cell goes to the module that uses its output. If no module does, the cell goes to the module that drives its
-    inputs.
+    The cell belongs to the module that uses its output. If no module uses the output, the cell belongs to the module
+    that drives its inputs.
     """
     lost = [cell for cell in cells if cell.path == ("?",)]
     if not lost:
@@ -231,7 +233,7 @@ def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
 
 
 def _trim(circuit: Circuit) -> None:
-    """Remove all cells that no circuit output depends on. Also remove such bits from the other cells."""
+    """Remove all cells, and all bits of cells, that no circuit output depends on."""
     driver = {bit: (cell, i) for cell in circuit.cells for i, bit in enumerate(cell.output)}
     live: set[int] = set()
     pending = [bit for port in circuit.ports if not port.is_input for bit in nets(port.bits)]
@@ -299,20 +301,18 @@ def _merge(circuit: Circuit) -> None:
         else:
             same.update(zip(cell.output, first.output, strict=True))
     circuit.cells = kept
-    _rename(circuit, same)  # registers read what comes after them, too
+    _rename(circuit, same)  # registers also read cells that come later
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace each bit that is a key of `same` by the bit that has an equal value. Then remove unread cells and
-    duplicate cells.
-    """
+    """Replace each bit that is a key of `same` by its equal bit, then remove unread and duplicate cells."""
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)
 
 
 def readers_first(cells: Sequence[Cell]) -> Iterator[Cell]:
-    """Yield all registers. Then yield the other cells from the outputs of the circuit to its inputs."""
+    """Yield all registers, then the other cells in order from the circuit's outputs to its inputs."""
     yield from (cell for cell in cells if cell.kind == "$dff")
     yield from (cell for cell in reversed(cells) if cell.kind != "$dff")
 

@@ -1,8 +1,8 @@
 """Compute digests of circuits and of Verilog texts.
 
-Two circuits have the same digest if they have the same form. This means that their ports have the same names and
-are driven by equal cells with equal connections. The names of nets and modules do not matter. Nor do the order of
-the netlist and unread cells. The canonical digest also ignores the operand order of commutative cells.
+Two circuits have the same digest if ports of the same names are driven by equal cells with equal connections. The names
+of nets and modules, the order of the netlist, and unread cells do not change the digest. The canonical digest also
+ignores the operand order of commutative cells.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _OUTPUTS = ("Y", "Q")
 
 
 def digest(words: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a circuit's form. `words` is a flat module in Yosys' JSON."""
+    """Return the SHA-256 of a circuit's cells and connections. `words` is a flat module in Yosys' JSON."""
     return hashlib.sha256("\n".join(_Walk(words).lines()).encode()).hexdigest()
 
 
@@ -27,10 +27,10 @@ def code_digest(text: str) -> str:
 
 
 class _Walk:
-    """Traversal from the outputs to the inputs that numbers the cells.
+    """Traversal of a circuit from the outputs to the inputs, which numbers the cells.
 
-    A cell gets its number after all of its drivers. A register gets its number when it is first reached, and its
-    inputs are traversed later.
+    A cell gets its number after all cells that drive the cell. A register gets its number when it is first reached, and
+    its inputs are traversed later.
     """
 
     def __init__(self, words: Mapping[str, Any]) -> None:
@@ -47,7 +47,7 @@ class _Walk:
         self._count = 0
 
     def lines(self) -> Iterator[str]:
-        """Yield the circuit as lines of text. Each output, each register and each cell has one line."""
+        """Yield the circuit as text, with one line for each output, each register and each cell."""
         for name, port in self._ports.items():
             if port["direction"] == "output":
                 yield from self._behind(port["bits"])
@@ -101,19 +101,17 @@ _SIGNED = ("A_SIGNED", "B_SIGNED", "A_WIDTH", "B_WIDTH")
 
 
 def canonical_digest(words: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a circuit's form. It does not depend on the operand order of commutative cells.
+    """Return the SHA-256 of a circuit, independent of the operand order of commutative cells.
 
-    A register is represented by its reset value and by a term. The term is a digest of the cells that drive the
-    register. All terms are recomputed once for each clock cycle, 2 n + 1 times for n registers. Moore proved for
-    finite automata that two circuits that agree in so many cycles agree in every cycle.
+    A register is represented by its reset value and by a term, which is a digest of the cells that drive the register.
+    All terms are recomputed once for each clock cycle, 2 n + 1 times for n registers. Moore proved for finite automata
+    that two circuits that agree in so many cycles agree in every cycle.
     """
     return _Terms(words).digest()
 
 
 class _Terms:
-    """Compute a term for every bit. The term is a digest of the logic that computes this bit from inputs and
-    registers.
-    """
+    """Compute a term for every bit: a digest of the logic that computes the bit from inputs and registers."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._ports = dict(sorted(words["ports"].items()))
@@ -136,7 +134,7 @@ class _Terms:
     def digest(self) -> str:
         """Return the digest of the outputs.
 
-        The terms are recomputed until all registers have different terms, or until no term changes.
+        For n registers, the terms are recomputed 2 n + 1 times, or until no term changes.
         """
         held = {id(cell): _hash("register", self._start(cell)) for cell in self._registers}
         clocks = 2 * len(self._registers) + 1

@@ -1,4 +1,7 @@
-"""Remove trivial operations before a circuit is written: `x & 1`, `1 ? a : b`, `s ? a : a`, `(a | b) | a`."""
+"""Remove trivial operations from a circuit.
+
+Examples of trivial operations are `x & 1`, `1 ? a : b`, `s ? a : a` and `(a | b) | a`.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def fold(circuit: Circuit) -> None:
-    """Remove each cell whose value is a constant or one of its inputs. The circuit's function does not change.
+    """Remove each cell whose value is a constant or equals one of its inputs. The circuit's function does not change.
 
-    A cell is removed only if all its bits are trivial. This keeps words whole.
+    A cell is removed only if all its bits are trivial, so that words of several bits stay whole.
     """
     same: dict[Bit, Bit] = {}
     joined: dict[Bit, tuple[str, frozenset[Bit]]] = {}
@@ -39,9 +42,9 @@ def fold(circuit: Circuit) -> None:
 
 
 def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits | None:
-    """Return the value of a trivial cell as constants and nets. Return None for any other cell.
+    """Return the value of a trivial cell as constants and nets, or None for any other cell.
 
-    This also removes redundant inputs from the cell.
+    The function also removes redundant inputs from the cell.
     """
     inputs = cell.inputs
     if cell.kind in _IDENTITY:
@@ -88,8 +91,9 @@ def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozen
 
 
 def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
-    """Return the operands of the AND or OR that drives `bit`. If an operand comes from another cell of this kind,
-    that cell's operands are included.
+    """Return the operands of the AND or OR that drives `bit`.
+
+    If an operand comes from another cell of the same kind, the operands of this cell are included.
     """
     made_by, operands = joined.get(bit, ("", frozenset()))
     return operands if made_by == kind else frozenset()
@@ -103,9 +107,9 @@ def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
 
 
 def _selected(cell: Cell) -> Bits | None:
-    """Return the value of a `$pmux` cell that selects between equal values. Return None otherwise.
+    """Return the value of a `$pmux` cell that selects between equal values, and None for any other `$pmux` cell.
 
-    If a condition is constant 0, this condition is removed from the cell. An undefined default may have any value.
+    Conditions that are constant 0 are removed from the cell. An undefined default may have any value.
     """
     width, inputs = len(cell.output), cell.inputs
     held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
@@ -121,9 +125,9 @@ def _selected(cell: Cell) -> Bits | None:
 
 
 def _reduced(cell: Cell) -> Bits | None:
-    """Return the value of a trivial reduction. Return None for any other reduction.
+    """Return the value of a trivial reduction, and None for any other reduction.
 
-    This also removes operands that cannot change the result.
+    The function also removes operands that cannot change the result.
     """
     bits = cell.inputs["A"]
     neutral, deciding = ("1", "0") if cell.kind == "$reduce_and" else ("0", "1")
@@ -144,8 +148,8 @@ def _reduced(cell: Cell) -> Bits | None:
 
 
 def _compared(cell: Cell) -> Bits | None:
-    """Return the value of a trivial comparison of an unsigned number with a constant. Return None for any other
-    comparison.
+    """Return the value of a trivial comparison of an unsigned number with a constant. Return None for other
+    comparisons.
 
     A comparison is trivial if its result is constant, or if the result equals the only unknown bit of the number.
     """
