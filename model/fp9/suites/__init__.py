@@ -1,12 +1,11 @@
-"""Inputs for a unit's golden vectors: the smoke, corner, random and full suites.
+"""Test inputs of a unit: the smoke, corner, random and full suites.
 
 Every suite is derived from the unit's specification alone.
 
-* `corner` is systematic and follows the coverage models of floating-point verification (IBM FPgen). The modules
-  `casts`, `sums` and `codes` each serve one group of unit kinds.
-* `smoke` selects a few hundred corner operations that hit every class of operation (module `smoke`).
-* `random` holds random operations. In half of the sums, product and addend have close exponents.
-* `full` holds every input if there are at most `FULL_LIMIT`. Otherwise it holds the corner and random suites.
+* `corner` is systematic and follows the coverage models of floating-point verification (IBM FPgen).
+* `smoke` selects a few hundred corner-case operations that hit every class of operation.
+* `random` holds random operations, half of which have a product and an addend with close exponents.
+* `full` holds every input if there are at most `FULL_LIMIT` inputs, and otherwise the corner and random suites.
 """
 
 from __future__ import annotations
@@ -35,14 +34,15 @@ _SPECIAL = 0.125
 FULL_LIMIT = 1 << 20
 """Maximum number of operations of an exhaustive suite."""
 DRAWN_BITS = 1 << 30
-"""Maximum number of random input bits in a suite. It limits the memory that the computation of results needs."""
+"""Maximum number of random input bits in a suite. The limit bounds the memory that computing the results needs."""
 
 
 def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
-    """Return the columns of a suite. Each column has shape (n,). Equal arguments give equal columns.
+    """Return the input columns of a test suite, each of shape (n,).
 
-    `count` is the number of random operations. The other suites have a fixed size. Raises ValueError for an unknown
-    suite, for a count below 1 or above `most_drawn`, and for a count if the suite takes none.
+    Equal arguments give equal columns. `count` is the number of random operations. The smoke and corner suites have a
+    fixed size. Raises ValueError for an unknown suite, and for a count outside 1 to `most_drawn`. Raises ValueError
+    for a count if the suite has a fixed size.
     """
     if suite not in SUITES:
         raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")
@@ -63,9 +63,9 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 
 
 def most_drawn(unit: Unit) -> int:
-    """Return the maximum number of random operations in a suite.
+    """Return the maximum number of random operations in a suite of the unit.
 
-    A sweep can run more operations because it does not store them.
+    A sweep can run more operations, because a sweep does not store its operations.
     """
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 
@@ -80,7 +80,7 @@ def _uniform(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random sums. In half of the operations the addend has an exponent near the product's exponent.
+    """Return random dot products, half of which have an addend near the product.
 
     In exact sums of several products, seven of eight operations have only finite factors.
     """
@@ -98,9 +98,10 @@ def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random accumulations. Three of four operations add to the accumulator.
+    """Return random operations of an accumulator.
 
-    Units with chunks use `random_chunks`. Units with a fixed-point register use `random_kulisch`.
+    Units with chunks use `random_chunks`, and units with a fixed-point register use `random_kulisch`. In all other
+    units, three of four operations add to the accumulator.
     """
     if unit.engine.step.exact:
         return random_kulisch(unit, count, rng)
@@ -116,13 +117,13 @@ random: Hook[[int, np.random.Generator], Inputs] = Hook(
     {Dot: _random_sums, Mac: _random_accumulations, Quantiser: quantiser_random, MultiFpu: multi_random},
     otherwise=_uniform,
 )
-"""Return the columns of random operations. Each has shape (n,)."""
+"""Return the columns of random operations, each of shape (n,)."""
 
 
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     """Return every input of a stateless unit with at most `FULL_LIMIT` inputs.
 
-    For other units, return the corner suite and `count` random operations.
+    Larger units and units with state get the corner suite and `count` random operations.
     """
     bits = sum(port.width for port in unit.inputs)
     if unit.has_state or 1 << bits > FULL_LIMIT:

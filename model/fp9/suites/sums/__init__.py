@@ -1,1 +1,1 @@
-"""Corner operations of sums: one product and an addend, several products, scaled products. One file per corner case."""
+"""Corner-case operations of sums, with one module for each corner case."""

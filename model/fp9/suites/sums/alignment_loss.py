@@ -1,14 +1,15 @@
-"""Corner operations of windows: a single bit below the window's last bit.
+"""Corner-case operations with a single bit below the last bit of the alignment window.
 
-The bit belongs to a product, to the addend, or to the sum of products. If the bit is discarded, only the flag
-`inexact` changes. Any other discarded bit would set the same flag, so everything else is exact. A large term sets
-the window's position. All other products are zeros with a random second factor. In some operations the bit is
-inside the window, and nothing is lost. In other operations a further term cancels the large term.
+The bit belongs to a product, to the addend, or to the sum of products. If the window discards the bit, only the flag
+`inexact` changes. Every other bit is inside the window, because any discarded bit sets the flag. A large term sets the
+window's position. Lanes without a product multiply zero by a random factor. In some operations the bit is inside the
+window, and the sum is exact. In some operations a further term cancels the large term.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
 
-If products are summed first, carries can produce the bit. The two products below have a sum with only two 1 bits.
+If the products are summed first, carries can produce the discarded bit. The figure shows two products whose sum has
+exactly two 1 bits.
 
     addend       1 x x x x x x x |
     product                    1 | 0 1 1
@@ -42,26 +43,26 @@ _DEEPEST, _ABOVE = 8, 4
 
 
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose window discards a bit of a product, for every pair of formats.
+    """Yield operations whose window discards one bit of a product, for every pair of operand formats.
 
-    The unit must sum several products in a window that is no wider than the result. Such a window discards every
-    bit that the result cannot hold. A wider window is followed by a rounding, which other families test. Windows
-    that sum even and odd products separately are also included.
+    The unit must sum several products in a window that is no wider than the result. Windows that sum even and odd
+    products separately are included. Wider windows are excluded, because other corner cases test the rounding that
+    follows a wider window.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose window discards a bit of the addend, if addends may have more bits than the result."""
+    """Yield operations whose window discards one bit of the addend, if the addend format is wider than the result."""
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations that discard a bit of the sum of products.
+    """Yield operations whose window discards one bit of the sum of products.
 
-    The products must have a window of their own, to which the addend is added later.
+    The engine must sum the products in a separate window, before the addend is added.
     """
     engine = unit.engine
     if (
@@ -80,13 +81,12 @@ def _is_narrow(unit: Dot) -> bool:
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations in which the lowest bit of one product is near the window's last bit, above or below it.
+    """Return operations in which the lowest bit of one product is near the window's last bit.
 
-    The lane of this product changes from operation to operation. Half of these products are powers of two. The
-    large term is the addend or, if possible, a product. In half of the operations with a large product, the addend
-    cancels the large product. If products with even and odd index have separate windows, the large term is always a
-    product that shares the window of the tested product. In this case the distance between the two products is
-    random in half of the operations.
+    The lane of the tested product changes from operation to operation. Half of the tested products are powers of two.
+    The large term is the addend or another product. In half of the operations with a large product, the addend cancels
+    the large product. If even and odd products have separate windows, the large product is in the window of the tested
+    product. With separate windows, the distance of the two products is random in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
@@ -119,9 +119,9 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
 
 
 def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations with one product and an addend with exactly two 1 bits.
+    """Return operations with one product and an addend that has exactly two 1 bits.
 
-    The addend's exponent ranges from far below the product's exponent to just above it.
+    The addend's exponent ranges from far below to just above the product's exponent.
     """
     formats, rows, addends = (a.format, b.format), np.arange(_COUNT), fixed(unit.engine.addend_format)
     assert unit.engine.window.width is not None
@@ -136,9 +136,10 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 
 
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return operations in which the sum of two products has exactly two 1 bits. The lanes of the products are random.
+    """Return operations in which the sum of two products has exactly two 1 bits.
 
-    The addend's last bit takes every position from just below the lower 1 bit to a window width above it.
+    The two products are in random lanes. The addend's last bit takes every position from just below the lower 1 bit to
+    a window width above the lower 1 bit.
     """
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)
@@ -162,10 +163,10 @@ class _Pairs(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def _sums_of_two_bits(a: Format, b: Format, window: int) -> _Pairs:
-    """Return pairs of products whose sum is 2^i + 2^j.
+    """Return pairs of products whose sum is 2^i + 2^j, with i > j.
 
-    The first product is positive and has every size. The second has either sign. The exponent i exceeds the first
-    product's exponent by at most two. The exponent j is lower than i by at most `window`.
+    The first product is positive and takes every size. The second product has either sign. The exponent i exceeds the
+    first product's exponent by at most two. The exponent j is lower than i by at most `window`.
     """
     x, y, products = by_size(a, b)
     sizes, first = np.unique(products, return_index=True)

@@ -1,6 +1,6 @@
-"""Corner operations of scaled sums in which a single bit far below the result's last bit decides the result.
+"""Corner-case operations in which a bit far below the result's last bit decides the result.
 
-A sum of products extends from several of the largest products down to the smallest product. Most of this range is
+A sum of products extends from several of the largest products down to the smallest product. Most bits of the sum are
 below the last bit of the result, where single bits rarely matter.
 
     alone   addend     1 x x x x x x x |
@@ -27,9 +27,9 @@ _COUNT = 1500
 
 
 def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if scales are powers of two.
+    """Yield operations in which a single bit far below the result decides the result.
 
-    A scale with a fraction would turn single bits into several.
+    Scales must be powers of two, because a scale with a fraction would turn single bits into several bits.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.products < 2:
         return
@@ -39,10 +39,10 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 
 
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return sums of an addend and two powers of two. Only the lower power of two is discarded by rounding.
+    """Return sums of an addend and two powers of two, of which rounding discards only the lower power.
 
-    The higher power of two is one product, or the sum of all products but one. Every bit position of the addend is
-    used for the higher power of two. The exponent difference between the two powers takes every value.
+    The higher power of two is one product, or the sum of all products but one. The higher power of two takes every bit
+    position of the addend. The exponent difference between the two powers of two takes every value.
     """
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)
@@ -67,10 +67,11 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield sums near a tie. The products are a power of two, half its last bit, and two much smaller powers of two.
+    """Yield sums that differ slightly from a rounding tie.
 
-    The addend cancels the two smaller products, and its lower bits exceed them slightly. In half of the operations
-    the addend is reduced by half the lowest power of two. Formats with too narrow a range yield nothing.
+    The products are a power of two, half an ulp of the power, and two much smaller powers of two. The addend cancels
+    the two smaller products and slightly exceeds their sum. In half of the operations the addend is reduced by half
+    the lowest power of two. Operand formats with a narrow range yield no operations.
     """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits

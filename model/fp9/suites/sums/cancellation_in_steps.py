@@ -1,8 +1,7 @@
-"""Corner operations of several steps in which two products cancel, in one step or across two steps.
+"""Corner-case operations in which two products cancel within one step or across two steps.
 
-The other lanes hold products whose exponents differ by up to eight. After the cancellation, only these products
-remain. Each step rounds or truncates its result before the next step adds to it. If the cancellation takes two
-steps, only the bits that fit into the first result remain.
+The exponents of the remaining products differ by at most eight. The accumulator rounds or truncates the partial sum
+after each step. A cancellation across two steps therefore keeps only the bits that fit into the first partial sum.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _APART = 8
 
 
 def cancellation_in_steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if one operation has several steps."""
+    """Yield operations with cancelling products, for units that sum one operation in several steps."""
     if unit.products > unit.engine.step.products:
         yield from (_left(unit, a, b, rng) for a, b in operand_pairs(unit))
 

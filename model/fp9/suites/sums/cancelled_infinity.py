@@ -1,8 +1,8 @@
-"""Corner operations of an infinite product and a finite product with opposite bits.
+"""Corner-case operations of an infinite product and a finite product with opposite bits.
 
-A circuit may add an infinity as if it were a number, the power of two above the largest number. The circuit then
-ignores this sum. If another product cancels the bits, the sum is zero. Errors in the handling of a zero sum then
-become visible.
+A circuit may add an infinity like a number, namely the power of two above the largest number. The circuit then ignores
+the sum and returns infinity. The ignored sum is zero if a finite product cancels the bits of the infinity. Errors in
+the handling of a zero sum then become visible.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _COUNT = 200
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats with an infinity.
+    """Yield operations with a cancelled infinity for every pair of operand formats that has an infinity.
 
-    Yields nothing unless a chunk is one step of several products. The other factor's format must contain a number y
-    and also 2y.
+    A chunk must be one step of several products. The format of the second factor must contain a number y and the
+    number 2y.
     """
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
@@ -38,10 +38,11 @@ def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[I
 
 
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with infinity times a finite y in one lane, and a finite product that cancels these bits.
+    """Return operations with an infinite product and a finite product that cancels the infinity's bits.
 
-    The finite product is -2y times the highest power of two of the format. `place` is the index of the infinite
-    factor. The other lanes hold zeros of either sign. Addends are of every class.
+    The infinite product is infinity times a finite y, in a random lane. The finite product is -2y times the format's
+    highest power of two. `place` is the index of the infinite factor: 0 for a, 1 for b. Lanes without a product hold
+    zeros of either sign. Addends are of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)

@@ -1,11 +1,13 @@
-"""Corner operations in which products of one sign just carry to a bit near the smallest normal number.
+"""Corner-case operations whose carry decides whether the sum is normal or subnormal.
+
+All products have the same sign. The sum of the products just carries to a bit near the smallest normal number.
 
     product       1 0 1 . 1 0
     product       1 1 0 . 1 0
     product         1 1 . 0 1
     sum         1 0 0 0 . 0 1
 
-The carry decides whether the sum is normal or subnormal, and which of its bits remain.
+The carry also decides which bits of the sum remain.
 """
 
 from __future__ import annotations
@@ -30,16 +32,16 @@ _FIRST, _APART = 2, 2
 """Distance from the sum's leading bit down to the largest product, and maximum distance to the other products below."""
 
 _NOT_ZERO = 6
-"""Maximum mean number of products of a step that are not zero: more of them would exceed the power of two."""
+"""Maximum mean number of non-zero products in a step. More products would exceed the power of two."""
 
 _BEYOND = 1 / 8
 """Maximum amount by which the sum exceeds a power of two, relative to that power."""
 
 
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats with products around the smallest normal result.
+    """Yield operations whose sum carries to a bit near the smallest normal result.
 
-    Yields nothing for units with one product or with scales.
+    Units with one product or with scales yield no operations.
     """
     lowest = fixed(unit.engine.result.format).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:
@@ -50,9 +52,9 @@ def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generator) -> Inputs:
-    """Return operations whose products carry within one step. The products of other steps are zero.
+    """Return operations whose products carry within one step.
 
-    Addends are zero or of any class.
+    The products of all other steps are zero. Addends are zero or of any class.
     """
     formats, width, rows = (a.format, b.format), unit.engine.step.products, np.arange(_COUNT)
     leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)

@@ -1,18 +1,18 @@
-"""Corner operations of exact sums: units with several products, and fixed-point registers.
+"""Corner-case operations of exact sums and of fixed-point (Kulisch) registers.
 
-Operands are finite, because a single special operand would decide the whole sum. The families for units with
-several products are:
+Operands are finite, because a single infinity or NaN would decide the whole sum. The cases for units with several
+products are:
 
 - products that cancel, fully or except for the last bit, with addends from far above to far below them,
 - sums of the smallest products,
 - addends that negate the rounded sum.
 
-The families for the register are:
+The cases for a fixed-point register are:
 
 - a 1 at every bit position with a borrow and a carry,
 - ties at every bit position,
 - special products and the operations after them,
-- sums of the largest product beyond the register's range.
+- sums of the largest product beyond the range.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ COUNT = 4000
 
 
 def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random finite factors, as columns of all ports except the addend and the operation."""
+    """Return random finite factors, as columns of all ports except the addend and the operation code."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name not in ("c", "op")}
     columns |= drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -56,7 +56,7 @@ def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return the corner operations of exact sums of several products and an addend."""
+    """Return the corner-case operations of exact sums of several products and an addend."""
     cancelling = _cancelling(unit, rng)
     small = smallest_factors(unit, COUNT, rng)
     drawn = finite_factors(unit, COUNT, rng)
@@ -84,7 +84,7 @@ def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def smallest_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return factors of both signs, chosen from the smallest numbers of their formats."""
+    """Return random factors of both signs from the smallest numbers of the operand formats."""
     columns = finite_factors(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         kept = sign_bits(formats)[chosen_formats(columns, operand, formats, count)] | 3
@@ -115,7 +115,11 @@ def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np
 
 
 def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return long random sums. Few products are special, and some negate the previous product."""
+    """Return long random sums for a fixed-point register.
+
+    One percent of the operations have random factors of any class, and a fifth of the products negate the previous
+    product.
+    """
     columns = {"op": rng.choice(len(unit.operations), count, p=(0.9, 0.05, 0.02, 0.03)).astype(np.uint8)}
     columns |= finite_factors(unit, count, rng)
     rare = rng.random(count) < 0.01
@@ -132,7 +136,10 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return the corner sequences of a fixed-point register, as pairs of operations. Each sequence begins with LOAD."""
+    """Return corner-case sequences of a fixed-point register.
+
+    Each sequence begins with LOAD and has an even number of operations.
+    """
     parts = [
         _places(unit),
         _specials(unit, rng),
@@ -144,13 +151,13 @@ def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 Product = tuple[int, int, int, int]
-"""Codes of a and b, and the indices of their formats."""
+"""Codes of a and b, and the indices of the formats of a and b."""
 
 
 def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
-    """Return operations that have the same product in the first `lanes` lanes. The other lanes are zero.
+    """Return operations that have the same product in each of the first `lanes` lanes.
 
-    A row without a product has zeros in all lanes.
+    All further lanes are zero. A row without a product has zeros in all lanes.
     """
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
@@ -164,12 +171,12 @@ def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int
 
 
 def negated(unit: Mac, product: Product) -> Product:
-    """Return the negated product: the sign of a is inverted."""
+    """Return the negated product, with the sign of factor a inverted."""
     return product[0] ^ int(sign_bits(unit.a)[product[2]]), *product[1:]
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
-    """Return a power-of-two product for every exponent for which there is one."""
+    """Return a dictionary from exponents to power-of-two products."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
@@ -179,7 +186,7 @@ def power_products(unit: Mac) -> dict[int, Product]:
     return found
 
 
-@functools.lru_cache(maxsize=64)  # a format of 16 bits has 32,768 codes to look at, for every power of the other one
+@functools.lru_cache(maxsize=64)  # a 16-bit format has 32,768 codes to search
 def _powers_of_two(fmt: Format) -> list[int]:
     return [
         code
@@ -189,10 +196,10 @@ def _powers_of_two(fmt: Format) -> list[int]:
 
 
 def _places(unit: Mac) -> Inputs:
-    """Return sequences for every bit position of the register, with both signs.
+    """Return sequences that set every bit position of a fixed-point register, with both signs.
 
-    Each sequence starts with a power of two. The smallest product is added or subtracted. The subtraction makes a
-    borrow ripple through the register. A product of half the result's last bit makes a tie.
+    Each sequence loads a power of two, and adds or subtracts the smallest product. The subtraction makes a borrow
+    ripple through the register. A product of half the result's last bit makes a tie.
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]
@@ -209,11 +216,11 @@ def _places(unit: Mac) -> Inputs:
 
 
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return sequences for the products of every pair of operand classes.
+    """Return sequences with the product of every pair of operand classes.
 
-    The sequence loads the product, holds it, adds another product, adds the negated product, and clears the register.
-    In the first lane, the product is the only one of the operation. In other lanes, the product occurs with and
-    without finite products in the remaining lanes.
+    A sequence loads the product, holds the sum, adds another product, adds the negated product, and clears the
+    register. If the tested product is in the first lane, all other lanes are zero. If the tested product is in a later
+    lane, a third of the sequences have finite products in the remaining lanes.
     """
     first = _in_first_lane(unit, rng)
     parts = [first]
@@ -240,7 +247,10 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return zero products with every pattern of signs. They are loaded, accumulated, and added after CLEAR."""
+    """Return zero products with every pattern of signs.
+
+    The zero products are loaded, accumulated, and accumulated again after CLEAR.
+    """
     lanes = unit.products
     patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
     parts = [sequence(unit, [(MacOp.LOAD, None)] * 4) for _ in patterns]
@@ -300,9 +310,9 @@ def _largest_step(unit: Mac) -> Fraction:
 
 
 def _lowest_sum(unit: Mac) -> Inputs:
-    """Return a sequence that reaches the register's lowest sum, holds it and leaves it.
+    """Return a sequence that reaches the register's lowest sum, holds the sum and leaves it.
 
-    The register cannot hold the negation of this sum.
+    The register cannot hold the negation of its lowest sum.
     """
     steps, lacks = divmod(_end(unit), _largest_step(unit))
     largest, powers = negated(unit, _largest(unit)), power_products(unit)

@@ -1,7 +1,7 @@
-"""Corner operations of chunks with several steps: bits that one step discards, and their effect on later steps.
+"""Corner-case operations of chunks in which an early step discards bits.
 
-In one step the products are next to the window's last bit or the rounding position. The other steps add nothing,
-or cancel the large term. Thus the last bits of this step decide the result. The discarded bits decide the flags.
+The products of one step are next to the window's last bit or the rounding position. All other steps add nothing or
+cancel the large term. The last kept bits of the step then decide the result, and the discarded bits decide the flags.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Codes = NDArray[np.int64]
 
 
 def loss_before_last_step_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if a chunk has several steps."""
+    """Yield operations in which an early step discards bits, for engines with several steps in a chunk."""
     if unit.engine.steps_of_chunk > 1:
         for a, b in operand_pairs(unit):
             yield from (_behind(unit, a, b, end, rng) for end in _ends(unit.engine))
@@ -42,10 +42,10 @@ def _ends(engine: Engine) -> list[int]:
 
 
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with one step from `_step`. Most other steps add nothing.
+    """Return operations in which one step of a chunk discards bits and most other steps add nothing.
 
-    Other steps cancel the large product, or also come from `_step`. Addends are zero, random codes, or the negated
-    sum, exactly or within one ulp.
+    Some steps cancel the large product, and some steps discard bits as well. Addends are zero, random codes, or the
+    negated sum, exactly or within one ulp.
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]
@@ -70,8 +70,8 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
 def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> tuple[_Codes, _Codes]:
     """Return the factors of the products of one step, shape (n, products).
 
-    The first product is large. The second product is zero or cancels the first. All others are near the position
-    `end` bits below the first product, and half of them are zero.
+    The first product is large. The second product is zero or cancels the first product. Half of the further products
+    are zero, and half are near the position `end` bits below the first product.
     """
     shape, sign = (_COUNT, unit.engine.step.products), 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]

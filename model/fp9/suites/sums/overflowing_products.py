@@ -1,7 +1,8 @@
-"""Corner operations whose products exceed the largest result.
+"""Corner-case operations whose products exceed the largest result.
 
-A narrow result, such as FP16 with e5m2 factors, cannot hold the largest products. Such products affect a finite
-result only if they cancel. A circuit needs extra bits for these products, and few other operations use the bits.
+A narrow result format, such as FP16 with e5m2 factors, cannot hold the largest products. The largest products give a
+finite result only if the products cancel. A circuit needs extra bits for the largest products, and few other
+operations use the extra bits.
 """
 
 from __future__ import annotations
@@ -22,12 +23,11 @@ _COUNT = 1000
 
 
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats whose products can exceed the largest result.
+    """Yield operations whose products can exceed the largest result, for every such pair of operand formats.
 
     The largest product must exceed the largest result by more bits than the result has. Some bits of the sum then
-    never appear in a finite result. Units with one product are excluded, because no other product can cancel the
-    product. Units with one pair of formats are excluded too. The random operations of other families cover their
-    sums.
+    never appear in a finite result. Units with one product yield no operations, because no second product can cancel
+    the first. Units with one pair of operand formats yield no operations, because other corner cases cover their sums.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]
@@ -41,9 +41,10 @@ def _highest(a: Operand, b: Operand) -> int:
 
 
 def _beyond(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return products of random signs with exponents at or above the largest result's exponent, nearly equal.
+    """Return products of random signs at or above the largest result's exponent.
 
-    Addends are random codes, zero, or opposite to the sum except for a remainder.
+    The exponents of the products differ by at most one. Addends are random codes, zero, or cancel the sum except for a
+    remainder.
     """
     result, formats, shape = fixed(unit.engine.output), (a.format, b.format), (_COUNT, unit.products)
     exponents = several_products.by_exponent(*formats)[2]

@@ -1,7 +1,7 @@
-"""Families of operations with one product and an addend, after IBM FPgen's coverage models of sums.
+"""Corner-case operations with one product and an addend.
 
-Each function returns codes of a, b and c, shape (n,) each, for one pair of operand formats and a result format. The
-families combine the properties that decide a sum:
+The cases follow IBM FPgen's coverage models of sums. Each function returns the codes of a, b and c, shape (n,) each,
+for one pair of operand formats and a result format. The functions combine the properties that decide a sum:
 
 - the classes of all operands,
 - exponent difference and fraction,
@@ -45,9 +45,9 @@ _END_PRODUCTS = 64
 
 
 def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return all classes of a, combined with all classes of b and random classes of c.
+    """Return operands that combine every class of a with every class of b, and random classes of c.
 
-    If `count` allows, return all combinations of the three classes.
+    A large enough `count` gives all combinations of the three classes.
     """
     x, y = crossed(classes(a), classes(b))
     pairs, few = _grid(rng, count, len(x), len(classes(result)))
@@ -57,17 +57,14 @@ def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.r
 
 
 def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
-    """Return every combination of an infinite or NaN a, an infinite or NaN b, and a class of c."""
+    """Return all combinations of an infinite or NaN a, an infinite or NaN b, and every class of c."""
     specials = ([code for code in classes(fmt) if not np.isfinite(fmt.to_float(code))] for fmt in (a, b))
     x, y, z = crossed(*specials, classes(result))
     return x, y, z
 
 
 def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends at every exponent difference, from far below to far above the product.
-
-    The addends have walking fractions and both signs.
-    """
+    """Return addends at every exponent difference from the product, with walking fractions and both signs."""
     p, fractions = result.fraction_bits, walking_fractions(result)
     distance, which, negative = _grid(rng, count, 2 * p + 25, len(fractions), 2)
     x, y = _factors(a, b, count, rng)
@@ -75,7 +72,10 @@ def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 
 
 def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends that negate the product up to a remainder. A third of the products are among the smallest."""
+    """Return addends that cancel the product except for a remainder.
+
+    One third of the products have factors near the smallest number.
+    """
     x, y = _factors(a, b, count, rng)
     small = np.arange(count) % 3 == 0
     x, y = (np.where(small, rng.choice(_lowest(f, 16), count), drawn) for f, drawn in ((a, x), (b, y)))
@@ -83,7 +83,7 @@ def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 
 
 def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Return addends that negate the products up to a remainder. The remainder has every length and either sign."""
+    """Return addends that cancel the products except for a remainder of every length and either sign."""
     length, pattern, above = _grid(rng, len(products), result.fraction_bits + 4, 4, 2)
     top = np.where(length > 0, 1 << np.maximum(length - 1, 0), 0)
     drawn = rng.integers(0, np.maximum(top, 1))
@@ -99,11 +99,11 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 
 
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Return addends for which product plus addend is at or next to a number, midpoint or quarter point.
+    """Return addends that put the sum at or next to a number, a midpoint or a quarter point.
 
-    These sums have walking fractions and both signs. In half of the operations, the exponent difference of sum and
-    product takes every value, from full cancellation to a product that is rounded away. In the other half, the
-    product's lowest bit is the result's last bit, the guard bit, or one of the two bits below.
+    The sums have walking fractions and both signs. Half of the sums take every exponent difference from the product,
+    from full cancellation to a negligible product. For the other half of the sums, the product's lowest bit is the
+    last bit of the sum, the guard bit, or one of the next two bits.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
@@ -116,9 +116,9 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 
 
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is at, next to or between the smallest numbers, or the largest numbers.
+    """Return operations whose sum is near the smallest or the largest numbers of the result format.
 
-    Both signs occur. The product has the same size as the sum, or the nearest size that a product can have.
+    Both signs occur. Products for large sums are large, and products for small sums are small.
     """
     all_x, all_y = crossed(*(signed_magnitudes(fmt) for fmt in (a, b)))
     products = product(all_x, all_y, a, b)
@@ -143,7 +143,7 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
 
 
 def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is at or near a number whose code differs in one bit from zero, infinity or NaN."""
+    """Return operations whose sum is at or near a code that differs in one bit from zero, infinity or NaN."""
     codes = beside_special(result)
     which, negative, below = _grid(rng, count, len(codes), 2, result.fraction_bits + 6)
     sums = decode(codes.astype(result.dtype), result).astype(np.float64)[which] * np.where(negative, -1, 1)
@@ -158,7 +158,7 @@ def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: in
 
 @functools.lru_cache(maxsize=16)
 def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
-    """Return the magnitudes of both factors and the products, for all non-zero products in rising order."""
+    """Return positive factors and their products, in rising order of the products."""
     x, y = crossed(crossed_magnitudes(a), crossed_magnitudes(b))
     products = product(x, y, a, b)
     order = np.argsort(products, kind="stable")
@@ -166,10 +166,10 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 
 
 def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
-    """Return the magnitudes of the factors of small products that are at least `least`.
+    """Return the magnitudes of factors with a small product that is not below `least`.
 
-    With operands of at most 8 bits, these products are the smallest of this kind. A wider operand is rounded up for
-    the other.
+    The product is the smallest possible if both operands have at most 8 bits. Otherwise the wider operand is rounded
+    up to reach `least`.
     """
     x, y, sizes = by_size(a, b)
     at = np.minimum(np.searchsorted(sizes, least), len(sizes) - 1)
@@ -184,7 +184,7 @@ def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return addends with the product's significand and the opposite sign, at every exponent difference.
 
-    If a shifter ignores a bit of the shift distance, the two terms wrongly cancel.
+    Product and addend wrongly cancel if the circuit's shifter ignores a bit of the shift distance.
     """
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)
@@ -196,7 +196,7 @@ def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random
 def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return the smallest products with the smallest addends, and the largest products with the largest addends.
 
-    Addends have walking fractions. All signs occur.
+    The addends have walking fractions, and all signs occur.
     """
     fractions = walking_fractions(result)
     first = np.arange(3)[:, None] << result.fraction_bits | fractions
@@ -214,9 +214,9 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 def addends(
     a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Triple:
-    """Return walking addends at every exponent, with zero, unit, smallest and random products.
+    """Return addends with walking fractions at every exponent, and zero, unit, smallest and random products.
 
-    The pairs of formats divide the addends among themselves. A call returns the share of pair `number` of `pairs`.
+    The calls for all pairs of operand formats share the addends: one call returns share `number` of `pairs`.
     """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes
@@ -244,16 +244,17 @@ ADDENDS_SHARE = 0.2
 
 
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
-    """Return about `count` NaN addends with every walking payload, and products of every class.
+    """Return NaN addends with walking-bit payloads, combined with products of every class.
 
-    The pairs of formats divide the payloads among themselves. A call returns the share of pair `number` of `pairs`.
+    The calls for all pairs of operand formats together return about `count` operations. One call returns share
+    `number` of `pairs`.
     """
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
     factors = classes(a), classes(b)[:: max(1, len(classes(b)) // 4)]
     x, y, z = crossed(*factors, payloads)
     wanted = len(z) // max(len(payloads), count // pairs)
-    # A step that shares a factor with the number of payloads would leave some of them out, however many are taken.
+    # A step with a common factor with the number of payloads would never select some payloads.
     steps = (step for step in range(1, math.prod(map(len, factors)) + 1) if math.gcd(step, len(payloads)) == 1)
     kept = slice(None, None, min(steps, key=lambda step: abs(step - wanted)))
     return x[kept], y[kept], z[kept]
@@ -269,7 +270,10 @@ def crossed(*axes: Any) -> tuple[Codes, ...]:
 
 
 def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
-    """Return `count` points of a grid. All points occur equally often. A remainder is sampled without repetition."""
+    """Return `count` points of a grid, in which all points occur equally often.
+
+    Points of the last, incomplete round are sampled without repetition.
+    """
     total = int(np.prod(sizes))
     rest = rng.permutation(total)[: count % total]
     points = np.concatenate([np.tile(np.arange(total), count // total), rest])
@@ -277,7 +281,7 @@ def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np
 
 
 def product(x: Codes, y: Codes, a: Format, b: Format) -> Floats:
-    """Return the exact products of codes."""
+    """Return the exact product of each pair of codes, in float64."""
     return decode(x, a).astype(np.float64) * decode(y, b).astype(np.float64)
 
 
@@ -286,9 +290,9 @@ def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tupl
 
 
 def _moved(codes: Codes, steps: Codes, result: FixedFormat) -> NDArray[np.uint32]:
-    """Return the codes `steps` codes further from zero, clipped to zero and the largest number.
+    """Return the codes moved by `steps` codes away from zero.
 
-    Infinities and NaN stay unchanged.
+    The result is clipped to zero and the largest number. Infinities and NaN stay unchanged.
     """
     magnitudes = codes.astype(np.int64) & result.magnitude_mask
     inside = magnitudes <= result.max_code

@@ -1,8 +1,8 @@
-"""Corner operations of scaled sums: the addend cancels large products, and a small product remains.
+"""Corner-case operations in which large products cancel and one small product remains.
 
-The bits of an exact sum range from several of the largest products down to the smallest product. Scales move this
-range to any exponent. After the cancellation, the small product alone decides the result. If the addend is far
-larger, the small product decides the rounding.
+The bits of an exact sum range from several of the largest products down to the smallest product. Scales move the sum
+to any exponent. After the addend cancels the large products, the small product alone decides the result. If the addend
+is far larger than the products, the small product decides the rounding.
 
     products     x x x x x
                                x x x
@@ -35,9 +35,10 @@ _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
 
 
 def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if several products are summed exactly and scales are powers of two.
+    """Yield operations in which a small product decides the result of an exact sum.
 
-    A scale with a fraction would turn single bits into several.
+    The unit must sum several products exactly and have power-of-two scales. A scale with a fraction would turn single
+    bits into several bits.
     """
     scaled = unit.scale is not None and unit.scale.precision == 1
     if scaled and unit.products > 1 and unit.engine.window.width is None:
@@ -52,9 +53,10 @@ def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 def _products(
     a: Format, b: Format, products: int, rng: np.random.Generator
 ) -> tuple[Codes, Codes, NDArray[np.float64], NDArray[np.float64]]:
-    """Return the factors of several large products and one small product in a random lane, shape (n, products).
+    """Return the factors of several large products and one small product, shape (n, products).
 
-    Also return the sum of the large products and the small product.
+    The small product is in a random lane. The function also returns the sum of the large products, and the small
+    product.
     """
     rows, lane = np.arange(_COUNT), rng.integers(0, products, _COUNT)
     x, y = _large(a, b, products, rng)
@@ -66,7 +68,9 @@ def _products(
 
 
 def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the factors of large products, shape (n, products). Four kinds of operations occur:
+    """Return the factors of large products, shape (n, products).
+
+    Four kinds of operations occur:
 
     - no large products,
     - products near a random exponent,
@@ -99,8 +103,8 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the sum of both scale exponents for each operation.
 
-    In half of the operations, the scales move the small product to the subnormal results or below. A non-zero
-    addend absorbs such a product. In the other operations the exponents are random.
+    In half of the operations, the scales move the small product to the subnormal results or below. In the other half,
+    the exponents are random.
     """
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent
@@ -110,7 +114,7 @@ def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> N
 
 
 def _addends(unit: Dot, large: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return addends that negate the large products exactly or within one ulp, zeros, and random codes.
+    """Return zeros, random codes, and addends that cancel the large products exactly or within one ulp.
 
     Operations without large products have random addends.
     """

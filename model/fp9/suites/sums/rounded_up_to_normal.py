@@ -1,7 +1,7 @@
-"""Corner operations whose sum is rounded up to the smallest normal number and still raises underflow.
+"""Corner-case operations whose sum underflows and rounds up to the smallest normal number.
 
-Two products have opposite signs, in any lanes. The larger product is a power of two, which scales move to the
-smallest normal number. The smaller product is below the last bit of the larger one, at any distance.
+Two products have opposite signs, in any lanes. The larger product is a power of two, which scales move to the smallest
+normal number. The smaller product is any distance below the last bit of the larger product.
 
     product     1 0 0 0 0 |
     product   -           |   x x
@@ -27,10 +27,10 @@ _COUNT = 200
 
 
 def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats whose products have a wide exponent range.
+    """Yield operations whose sum rounds up to the smallest normal number and raises underflow.
 
-    The exponent range must exceed the result's precision. Yields nothing unless the unit has exact sums,
-    power-of-two scales and no flushing.
+    The exponent range of the products must exceed the result's precision. The unit must have exact sums, power-of-two
+    scales and no flushing.
     """
     engine = unit.engine
     if engine.chunk.length or engine.window.width is not None or engine.result.flush:

@@ -1,4 +1,4 @@
-"""Columns of scales (one, powers of two, or any size), and addends adapted to them."""
+"""Columns of block scales, and addends adapted to the scales."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from fp9.suites.columns import Inputs, fixed
 from fp9.units import Dot
 
 _REACH = 150
-"""Maximum absolute sum of an operation's scale exponents, large enough to leave FP32's range at both ends."""
+"""Maximum absolute sum of an operation's scale exponents. The value is large enough to leave FP32's range at both
+ends.
+"""
 
 _NEAR, _APART = 4, 0.25
 """Maximum exponent difference between block scales of an operand, and share of block scales without this limit."""
@@ -23,9 +25,9 @@ _RARE = 1 / 32
 
 
 def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random scales that move products from below the smallest results to above the largest results.
+    """Return random scales that move products from below the smallest to above the largest result.
 
-    A unit without scales gives no columns.
+    A unit without scales gets no columns.
     """
     if unit.scale is None:
         return {}
@@ -47,7 +49,7 @@ def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def scales_of_one(unit: Dot, count: int) -> Inputs:
-    """Return scales of 1. A unit without scales gives no columns."""
+    """Return scale columns with the value 1, or nothing for a unit without scales."""
     if unit.scale is None:
         return {}
     one = np.uint32(unit.scale.code_of(Fraction(1)))
@@ -55,7 +57,10 @@ def scales_of_one(unit: Dot, count: int) -> Inputs:
 
 
 def reach_of_scales(unit: Dot) -> tuple[int, int]:
-    """Return the lowest and the highest possible sum of both scale exponents. The scales must be powers of two."""
+    """Return the lowest and the highest possible sum of both scale exponents.
+
+    The scales must be powers of two.
+    """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
     one = fmt.code_of(Fraction(1))
@@ -63,10 +68,10 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 
 
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
-    """Return power-of-two scales. In each operation, the exponents of both scales add up to the given exponent.
+    """Return power-of-two scales whose two exponents add up to the given exponent.
 
-    The first scale is random, but the second scale must be able to complete the sum. If no scales have the given
-    sum, the nearest possible sum is used. All blocks of an operand have equal scales.
+    The first scale is random, within the range in which the second scale can complete the sum. The nearest possible
+    sum replaces an impossible sum. All blocks of an operand have equal scales.
     """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
@@ -77,18 +82,18 @@ def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator)
 
 
 def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the scales of further blocks. Most are near the first block's scale, so that block sums overlap.
+    """Return scales of further blocks, most of which are near the first block's scale.
 
-    The other scales are random codes.
+    Nearby scales make block sums overlap. The remaining scales are random codes.
     """
     near = np.clip(codes + (rng.integers(-_NEAR, _NEAR + 1, codes.size) << (fmt.precision - 1)), 0, fmt.max_code)
     return np.where(rng.random(codes.size) < _APART, rng.integers(0, 1 << fmt.bits, codes.size), near)
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Add scales to operations without scales, and move the addends by the exponent of the scales.
+    """Return the operations with added scales, and with addends multiplied to match the scales.
 
-    In a third of the operations the scales are 1, in a third powers of two, and in a third random.
+    One third of the scales are 1, one third are powers of two, and one third are random.
     """
     if unit.scale is None:
         return columns
@@ -112,10 +117,10 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the addends times a power of two.
+    """Return the addends multiplied by a power of two, to match the scaled products.
 
-    This power of two is the largest that does not exceed the product of the first scales. The addend's exponent is
-    limited to the format's range. Zeros and special codes stay unchanged.
+    The power of two is the largest that does not exceed the product of the first scales. The addend's exponent is
+    limited to the format's range. Zeros, subnormals and special codes stay unchanged.
     """
     if unit.scale is None:
         return c

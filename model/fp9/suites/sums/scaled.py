@@ -1,8 +1,7 @@
-"""Corner operations of scaled sums: few bits, at every position to which scales can move them.
+"""Corner-case operations of scaled dot products.
 
-Without scales, the range of the products keeps their sum near the addend's exponents. With scales, the leading 1
-of the sum can be at any position. The leading 1 after adding the addend can also be at any position. Special and
-extreme scales are combined with each other.
+The generators put single bits at every position to which scales can move a product. The generators also combine
+special scales with extreme scales.
 """
 
 from __future__ import annotations
@@ -29,11 +28,14 @@ COUNT = 3000
 """Number of operations for each pair of formats."""
 
 _AROUND = 60
-"""Maximum distance of an addend from a product in binades. At this distance the smaller term is fully rounded away."""
+"""Maximum exponent difference of addend and product. At this difference, rounding discards the smaller term."""
 
 
 def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return the operations of `_lone_bits`, `_borrowed` and `_tiny` for every pair of formats."""
+    """Return the corner-case operations of a scaled dot product for every pair of operand formats.
+
+    The operations come from the functions `_lone_bits`, `_borrowed` and `_tiny`.
+    """
     pairs = [*itertools.product(range(len(unit.a)), range(len(unit.b)))]
     parts = [_lone_bits(unit, first, second, rng) for first, second in pairs]
     parts += [part for pair in pairs for part in _borrowed(unit, *pair, rng)]
@@ -41,10 +43,11 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations with all pairs of special and extreme scales in one block.
+    """Yield operations that combine all special and extreme scales of both operands in one block.
 
-    These scales are NaN, 1, and the lowest and the highest number of the format. Zero is included. The operands are
-    random. Addends are near the operands' products or random. Units without scales yield nothing.
+    The scales of the block are code 0, the smallest number, 1, the largest number and NaN. All factors are random.
+    Half of the addends have an exponent near the first product's exponent, and half are random. Units without scales
+    yield no operations.
     """
     if unit.scale is None:
         return
@@ -69,9 +72,10 @@ def _ends(scale: Format) -> list[int]:
 
 
 def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield `_lone_bits` and `_borrowed` for positions below the smallest normal result, as far as scales reach.
+    """Yield operations whose scaled sum lies below the smallest normal result.
 
-    Yields nothing unless scales are powers of two and the sum is rounded before the addend is added.
+    The operations come from `_lone_bits` and `_borrowed`. Engines without chunks yield no operations, nor do scales
+    that have a fraction.
     """
     scale = unit.scale
     if unit.engine.chunk.length is None or scale is None or scale.precision > 1:
@@ -90,10 +94,11 @@ def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
 
 
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
-    """Return one or two power-of-two products with every exponent difference. The other lanes are zero.
+    """Return operations with one or two power-of-two products, and zeros in the remaining lanes.
 
-    The addend is zero, or negates one product or both, exactly or within one ulp. The sum of both scale exponents
-    is in `reach`.
+    The exponent difference of the two products takes every value. The addend is zero, cancels one or both products
+    exactly or within one ulp, or is a distant multiple of the first product. `reach` is the range of the sum of both
+    scale exponents.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])
@@ -118,11 +123,11 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
 def _borrowed(
     unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None
 ) -> Iterator[Inputs]:
-    """Yield sums in which all products but one add up to a power of two, and the last product borrows from it.
+    """Yield sums in which one product borrows from the sum of all other products.
 
-    The power of two is above every product. The borrow ripples through all bits between. The addend is chosen as in
-    `_lone_bits`, so that often only the borrowed bit remains. Yields nothing for two products, or if blocks have
-    separate scales.
+    The sum of the other products is a power of two above every product. The borrow ripples through all bits between
+    the sum and the borrowing product. The addend often cancels every bit except the borrowed bit. Units with two
+    products, or with a separate scale for each block, yield no operations.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []
@@ -143,9 +148,10 @@ def _borrowed(
 
 @functools.lru_cache(maxsize=16)
 def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
-    """Return sets of `lanes` positive products whose sum is a power of two above the largest product, as factors.
+    """Return sets of `lanes` positive products whose sum is a power of two above the largest product.
 
-    There is one set for each such power of two. In a set, all products but one are equal.
+    A set lists the two factors of each product, and all products of a set except one are equal. Each power of two has
+    at most one set.
     """
     x, y, sizes = by_size(a, b)
     found = []
@@ -164,9 +170,10 @@ def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[
 
 
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
-    """Return the columns of all ports. Scales and addends come from `columns`. Operands have shape (n, products).
+    """Return the columns of all input ports for operands a and b of shape (n, products).
 
-    `pair` holds the indices of the two operand formats. Every second operation has an extra bias.
+    `pair` holds the indices of the two operand formats. `columns` provides the scales and the addends. Every second
+    operation has an extra bias.
     """
     biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))
@@ -178,7 +185,7 @@ def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[
 
 @functools.lru_cache(maxsize=16)
 def powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the factors x and y of all power-of-two products, and their exponents in rising order."""
+    """Return one pair of factors for each power-of-two product, and the exponents of the products in rising order."""
     x, y, exponents = by_exponent(a, b)
     of_power = np.flatnonzero(np.abs(product(x, y, a, b)) == np.exp2(exponents.astype(np.float64)))
     _, first = np.unique(exponents[of_power], return_index=True)

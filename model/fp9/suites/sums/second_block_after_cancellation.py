@@ -1,6 +1,6 @@
-"""Corner operations of several scaled blocks: the addend cancels one block, and another block remains.
+"""Corner-case operations in which the addend cancels one scaled block and leaves another.
 
-The remaining block is lower by any number of bits.
+The remaining block is smaller than the cancelled block by any number of bits.
 
     one block    x x x x x x
     another                          x x x
@@ -30,17 +30,20 @@ _FEW, _SOME = 3, 16
 
 
 def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if there are several blocks."""
+    """Yield operations in which the addend cancels one of several scaled blocks.
+
+    Units with a single block yield no operations.
+    """
     if unit.scale is not None and unit.products > unit.products_of_scales:
         pairs = itertools.product(range(len(unit.a)), range(len(unit.b)))
         yield from (_apart(unit, *pair, rng) for pair in pairs)
 
 
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return two random blocks of a few products each. All other blocks are zero.
+    """Return operations with a few products in two random blocks, and zeros in all other blocks.
 
-    The scales come from a random sample. They are chosen to bring the distance between the two block sums close to
-    a random number of bits.
+    The two block sums differ by about a random number of bits. The scales with the best distance are chosen from a
+    random sample.
     """
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]

@@ -1,6 +1,6 @@
-"""Corner operations for units with several products. Some use one lane, and others let lanes interact.
+"""Corner-case operations for units with several products.
 
-The cases with interactions are:
+Some cases use a single lane, and some cases combine lanes. The cases that combine lanes are:
 
 - products that cancel fully or except for one bit,
 - products with every exponent difference to the largest product,
@@ -8,8 +8,8 @@ The cases with interactions are:
 - zeros of every sign,
 - several infinities and NaN in one operation.
 
-The addends are near the sum. Further operations have few terms: the addend alone, one product and the addend, two
-products, or one special operand.
+The addends are near the sum of the products. Operations with few terms have the addend alone, one product and the
+addend, two products, or one special operand.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ _ALONE, _BESIDE_LOWEST, _BESIDE_OTHERS = range(3)
 def placed(
     products: int, a: Format, b: Format, triple: Triple, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any], Codes]:
-    """Return the operands a and b, shape (n, products). Each operation's product is in a random lane.
+    """Return the operands a and b, shape (n, products), and the addends.
 
-    The other lanes hold zeros of either sign, the smallest numbers, or operands of other operations.
+    The product of each operation is in a random lane. All other lanes hold zeros, the smallest numbers, or operands of
+    other operations.
     """
     x, y, c = triple
     count = len(c)
@@ -68,9 +69,10 @@ def placed(
 def families(
     a: Format, b: Format, engine: Engine, result: FixedFormat, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
-    """Yield the columns of all cases in which lanes interact. Together they have about `count` operations.
+    """Yield the operands and addends of all corner cases in which lanes interact.
 
-    Each item consists of a and b, shape (n, products), and c in the result's format.
+    All items together have about `count` operations. Each item holds a and b, shape (n, products), and c in the result
+    format.
     """
     products = engine.step.products
     for family in (_opposed, _staggered, _equal):
@@ -98,7 +100,7 @@ Lanes = tuple[NDArray[Any], NDArray[Any]]
 def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
     """Return two lanes whose products have opposite signs and equal or adjacent magnitudes.
 
-    The other lanes are zero or hold the smallest product.
+    All other lanes are zero or hold the smallest product.
     """
     x = rng.choice([0, a.smallest_code], (count, products))
     y = np.full((count, products), b.smallest_code)
@@ -116,7 +118,7 @@ def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Gen
 
 
 def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return a large product in one lane, and smaller products of all sizes in the other lanes."""
+    """Return a large product in one lane, and products of all sizes in all other lanes."""
     rows, first = np.arange(count), rng.integers(0, products, count)
     parts = []
     for fmt in (a, b):
@@ -128,7 +130,7 @@ def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.G
 
 
 def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return equal magnitudes in all lanes, with equal signs, one opposite sign, or random signs."""
+    """Return products of equal magnitude in all lanes, with equal, single opposite or random signs."""
     magnitudes = [fmt.ordered_magnitudes()[1:] for fmt in (a, b)]
     largest = rng.random(count) < 0.25
     x, y = (np.where(largest, order[-1], rng.choice(order, count)) for order in magnitudes)
@@ -139,7 +141,7 @@ def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Gener
 
 
 def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return products that are all zero. Their signs are equal, equal except for one, or random."""
+    """Return products that are all zero, with equal signs, one deviating sign, or random signs."""
     of_a = rng.integers(0, 2, (count, products)).astype(np.bool_)
     x, y = (
         np.where(here, 0, rng.choice(finite(fmt), of_a.shape)) & (1 << (fmt.bits - 1)) - 1
@@ -155,14 +157,17 @@ def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 
 
 def _has_negative_zero(fmt: Format) -> np.bool_:
-    """Return whether the code with only the sign bit is a zero. In other formats it is a NaN or the lowest integer."""
+    """Return whether the code with only the sign bit set is a zero.
+
+    In formats without a negative zero, this code is a NaN or the lowest integer.
+    """
     return np.bool_(fmt.kind_of(1 << (fmt.bits - 1)) is Kind.ZERO)
 
 
 def _single_bits(result: FixedFormat) -> Codes:
-    """Return codes of both signs with a single 1 bit or a single 0 bit, and masks.
+    """Return codes of both signs with a single 1 bit, a single 0 bit, or a mask of ones.
 
-    Each code occurs four times, once for each sign pattern of `zeros`.
+    Each code occurs four times, once for each sign pattern of the function `zeros`.
     """
     ones = 1 << np.arange(result.bits - 1)
     magnitudes = np.concatenate(
@@ -173,7 +178,7 @@ def _single_bits(result: FixedFormat) -> Codes:
 
 @functools.lru_cache(maxsize=16)
 def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Return the factors x and y of all non-zero products, and the exponents of the products in rising order."""
+    """Return the factors and the exponents of all non-zero products, in rising order of exponents."""
     x, y = (axis.reshape(-1) for axis in np.meshgrid(*(crossed_magnitudes(fmt) for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
     order = np.argsort(exponents, kind="stable")
@@ -181,7 +186,7 @@ def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArr
 
 
 def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
-    """Return random factors whose product has the given exponent.
+    """Return random factors whose product has the wanted exponent.
 
     If no product has such a low exponent, return the smallest factors.
     """
@@ -210,7 +215,7 @@ def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 def _powers_around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends that are powers of two, zero, or differ from a power of two in a single bit.
+    """Return addends that are zero, powers of two, or close to a power of two.
 
     The addend's exponent is near the largest product's exponent or random.
     """
@@ -225,10 +230,10 @@ def _powers_around(
 
 
 def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return two products in random lanes. The other lanes are zero.
+    """Return two products in random lanes, and zeros in all other lanes.
 
     Every exponent difference occurs, until the smaller product is lost. In every third operation, a third product
-    cancels the larger product exactly or nearly. The smaller product then decides the result.
+    cancels the larger product, so that the smaller product decides the result.
     """
     x, y = _lone(a, b, engine.step.products, count, rng)
     rows, sign = np.arange(count), 1 << (a.bits - 1)
@@ -249,8 +254,6 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
     """Return equal products in many lanes and one smaller product at any lower position.
 
     The sum of the equal products has a long carry.
-
-    At the lowest position the smaller product is fully lost.
     """
     x, y = _equal(a, b, engine.step.products, count, rng)
     negative = (x >> (a.bits - 1) & 1)[:, :1]
@@ -265,7 +268,7 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
 
 
 def _reach(engine: Engine) -> int:
-    """Return a distance of two products, in bits, beyond which the smaller one sets only a sticky bit."""
+    """Return the exponent difference beyond which the smaller of two products sets only the sticky bit."""
     return 3 + (fixed(engine.result.format).fraction_bits if engine.window.width is None else engine.window.width)
 
 
@@ -280,9 +283,9 @@ def _magnitude(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> Lanes:
-    """Return every infinity and NaN of each factor with every class of the other factor. Every lane is used.
+    """Return every infinity and NaN of one factor, combined with every class of the other factor.
 
-    The other lanes are zero. In a third of the operations they are finite.
+    Every lane is tested. Lanes without the special product are zero, or finite in a third of the operations.
     """
     parts = []
     for mine, fmt, its in ((0, a, b), (1, b, a)):
@@ -307,9 +310,9 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends near the products, addends that nearly negate their sum, and addends for a rounding boundary.
+    """Return addends near the products, addends that nearly cancel the sum, and addends for a rounding boundary.
 
-    In the last case the sum of products and addend is at or next to the boundary.
+    Addends for a rounding boundary put the total at or next to the boundary.
     """
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)
@@ -319,7 +322,10 @@ def _meeting(
 def _around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends of either sign, from far below the largest product to above the sum. A few are zero."""
+    """Return addends of either sign, from far below the largest product to above the sum.
+
+    One tenth of the addends are zero.
+    """
     largest = np.abs(product(x, y, a, b)).max(axis=1)
     p, count = result.fraction_bits, len(x)
     difference = rng.integers(-2 * p - 4, p + 4, count)

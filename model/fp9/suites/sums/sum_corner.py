@@ -1,6 +1,7 @@
-"""Corner operations of sums: the cases of module `product_and_addend`, applied to a unit's ports.
+"""Corner-case operations of sums, as columns of a unit's input ports.
 
-Every case is used for every pair of operand formats. Every code of each operand is also multiplied by 1.
+The operations apply the cases of module `product_and_addend` to every pair of operand formats. Every code of each
+operand is also multiplied by 1.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ _NANS = 1500
 
 
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
-    """Return the corner operations of every pair of formats, and every code in all formats.
+    """Return the corner-case operations of a sum for every pair of operand formats.
 
-    If extra biases are ports, some combinations of biases occur. `part` is the number of operations relative to a
-    unit without state. If a unit has several products, a case for one product uses a random lane. The cases of
-    module `several_products` use all lanes.
+    Every code of every operand format occurs. Units with extra bias ports get some combinations of biases. `part` is
+    the number of operations relative to a unit without state. If a unit has several products, cases for one product
+    use a random lane.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -104,10 +105,10 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 
 
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Yield further corner operations: opposite terms, sums next to special codes, and special operands.
+    """Yield operations with opposite terms, sums next to special codes, and special operands.
 
-    The opposite terms are product and addend, or two products. They have every exponent difference. Special
-    operands are in one lane.
+    The opposite terms are product and addend, or two products, at every exponent difference. Only one lane has special
+    operands.
     """
     products, formats, result = unit.products, (a.format, b.format), fixed(unit.engine.output)
     if (specials := product_and_addend.special_cross(*formats, result))[0].size:
@@ -129,7 +130,10 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
-    """Return the addends. Half of them get random bits or ones below the result's last bit if the format allows it."""
+    """Return the addends, half of which get random bits or ones below the result's last bit.
+
+    Only addend formats that are wider than the result have bits below the result's last bit.
+    """
     if unit.engine.addend_format == unit.engine.output:
         return c
     below = (1 << fixed(unit.engine.output).padding) - 1
@@ -146,7 +150,7 @@ def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) ->
 
 @dataclass(frozen=True)
 class Operand:
-    """Selection of an operand: its format, the format's index, and the extra bias.
+    """Choice of an operand's format, format index and extra bias.
 
     If the bias is None, the operations use all biases in turn.
     """
@@ -157,9 +161,9 @@ class Operand:
 
 
 def operand_pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
-    """Yield the operands of every pair of formats. With bias ports, some pairs of extra biases occur too.
+    """Yield the operands for every pair of formats.
 
-    The extreme biases are included.
+    Units with bias ports get several pairs of extra biases, including the extreme biases.
     """
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))
@@ -177,9 +181,9 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
-    """Return every code of each operand, multiplied by 1, and every pair of significands.
+    """Return products of every operand code with 1, and products of significands of 1 to 2.
 
-    The addend is zero. The calls for the pairs of formats divide the codes of a format among themselves.
+    The addend is zero. The calls for all pairs of formats divide the codes of a format among themselves.
     """
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
@@ -196,9 +200,10 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 
 
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
-    """Return the columns of all ports for the given operands, shape (n, products), and addends, shape (n,).
+    """Return the columns of all input ports for given operands and addends.
 
-    Select ports also take values beyond the last choice, which select the last choice.
+    Operands have shape (n, products), and addends have shape (n,). Select ports also take unused values, which select
+    the last choice.
     """
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
@@ -216,7 +221,7 @@ def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Cod
 
 
 def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return addends with random exponents near the exponent of the first product."""
+    """Return random addends with exponents near the exponent of the first product."""
     result, count = fixed(unit.engine.output), len(columns["c"])
     difference = rng.integers(-result.fraction_bits - 3, 2 * result.fraction_bits, count)
     fraction = rng.integers(0, 1 << result.fraction_bits, count)
@@ -226,7 +231,7 @@ def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArra
 
 
 def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: Dot) -> NDArray[np.float64]:
-    """Return approximate operand values without extra biases, which suffice to position an addend."""
+    """Return approximate operand values, without extra biases, to position an addend."""
     codes = columns[unit.lane_names(operand)[0]]
     tables = code_tables(formats)
     chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))

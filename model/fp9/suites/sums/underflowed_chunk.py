@@ -1,16 +1,16 @@
 """Chunks whose partial sum rounds to zero but is inexact, added to an addend of every class.
 
-A chunk of one step is rounded before it is added to the total. A window may replace the discarded bits of a product
-by a 1 in the last bit (jamming). If the large products cancel, two such small products with opposite signs also add
-up to zero. The sum is nevertheless inexact.
+The accumulator rounds a chunk of one step before the chunk is added to the total. A jamming window replaces the
+discarded bits of a product by a 1 in the window's last bit. If the large products cancel, two small products with
+opposite signs also add up to zero, although their exact sum is not zero.
 
     product      x x x x x |
     product    - x x x x x |
     product              1 | x x x
     product    -         1 |   x x x
 
-Scales can also move a sum below the smallest result, so that it rounds to zero. In both cases the result must be
-the addend.
+Scales can also move a sum below the smallest result, so that the sum rounds to zero. If a chunk rounds to zero, the
+result must be the addend.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _BEFORE = 2
 
 
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of formats, if a chunk is one step. One of two conditions must also hold:
+    """Yield operations whose chunk rounds to zero but is inexact, for every pair of operand formats.
 
-    - the window jams, and products can be below its last bit,
-    - there is no window, and scales are powers of two.
+    A chunk must be one step. With a window, the window must jam, and products must reach below the window's last bit.
+    Without a window, scales must be powers of two.
     """
     engine = unit.engine
     if engine.steps_of_chunk != 1:
@@ -54,9 +54,9 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return two products that cancel, and two products of opposite signs below the window of the first two.
+    """Return two large products that cancel, and two small products of opposite signs below the window.
 
-    All lanes are random.
+    The four products are in random lanes.
     """
     formats, sign = (a.format, b.format), 1 << (a.format.bits - 1)
     exponents = by_exponent(*formats)[2]
@@ -74,7 +74,10 @@ def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generat
 
 
 def _too_small(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return products whose sum is below the normal numbers after scaling. Half of the products are zero."""
+    """Return products whose scaled sum is below the normal numbers.
+
+    Half of the products are zero.
+    """
     formats, result = (a.format, b.format), fixed(unit.engine.result.format)
     exponents, shape = by_exponent(*formats)[2], (_COUNT, unit.products)
     wanted = rng.integers(exponents[0], exponents[-1] + 1, shape)

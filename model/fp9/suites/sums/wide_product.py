@@ -1,4 +1,7 @@
-"""Corner operations of one product with walking significands. The operands have the result's format."""
+"""Corner-case operations of one product with walking significands.
+
+The operands have the same wide format as the result.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ from fp9.suites.sums.product_and_addend import (
 
 
 def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
-    """Return the corner operations of one product whose operands and addend have the same wide format.
+    """Return the corner-case operations of one product whose operands and addend have the same wide format.
 
-    Half of the `operations` have walking significands or selected last product bits, because a circuit multiplies
-    and shifts all these bits.
+    Half of the `operations` have walking significands or selected last product bits, because a circuit multiplies and
+    shifts all bits of a product.
     """
     share = operations // 16
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
@@ -38,9 +41,10 @@ def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> 
 
 
 def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products of walking significands with all exponents. In a third of them, one factor is a power of two.
+    """Return products of walking significands with all exponents.
 
-    The addends are near the product, nearly negate it, or lead to rounding boundaries.
+    One factor is a power of two in a third of the products. The addends are near the product, nearly cancel the
+    product, or lead to a rounding boundary.
     """
     walking, p = walking_fractions(fmt), fmt.fraction_bits
     x, y = rng.choice(walking, count), np.where(rng.random(count) < 1 / 3, 0, rng.choice(walking, count))
@@ -59,9 +63,9 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products whose last bits are a tie or zero, or differ from a tie or zero in a single bit.
+    """Return products whose last bits are zero, a tie, or a power of two away from zero or a tie.
 
-    The number of these last bits varies from 2 upwards. The addend's last bit is just above these bits.
+    The number of these last bits varies from 2 upwards. The addend's last bit is just above the product's last bits.
     """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     length = rng.integers(2, 2 * p + 3, count)
@@ -93,9 +97,9 @@ def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
 
 
 def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products that are very close to their rounded value. The addend negates the rounded value.
+    """Return products that are very close to a rounded value, and addends that cancel the rounded value.
 
-    Thus only low bits remain.
+    Only low bits of the product remain in the sum.
     """
     one = 1 << fmt.fraction_bits
     drawn = rng.integers(0, one, (2, 128 * count)) + (fmt.bias + rng.integers(-8, 9, (2, 128 * count))) * one
@@ -108,7 +112,10 @@ def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) 
 
 
 def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products and addends at the ends of the number range. A third of the addends nearly negate the product."""
+    """Return products and addends at the ends of the number range.
+
+    One third of the addends nearly cancel the product.
+    """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     x = rng.choice(finite(fmt), count)
     high = rng.integers(0, 2, count)
@@ -124,9 +131,9 @@ def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations in which one operand is the largest number, or differs in one bit from a special code.
+    """Return operations with one operand that is the largest number or differs in one bit from a special code.
 
-    The other operands are chosen so that neither product nor sum is infinite or NaN.
+    All other operands are chosen to keep product and sum finite.
     """
     p, bias = fmt.fraction_bits, fmt.bias
     codes = rng.choice(beside_special(fmt), count)
@@ -142,9 +149,9 @@ def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> T
 
 
 def _walking(fmt: FixedFormat, count: int, rng: np.random.Generator) -> list[Triple]:
-    """Return operations in which all operands have walking-bit codes of one exponent, for every exponent.
+    """Return operations whose operands have walking-bit codes of any exponent.
 
-    Further operations use 0 or 1 as factors.
+    In further operations, the factors are zero or one with either sign.
     """
     codes = walking_codes(fmt).astype(np.uint32)
     x, y, z = (rng.choice(codes, count) for _ in range(3))
