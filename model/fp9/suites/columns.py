@@ -1,4 +1,4 @@
-"""Columns of operations (one array per input port), and helper functions for all suites."""
+"""Helper functions for the input columns of all test suites."""
 
 from __future__ import annotations
 
@@ -20,57 +20,63 @@ Triple = tuple[Codes, Codes, Codes]
 
 
 def fixed(fmt: Format) -> FixedFormat:
-    """Return `fmt` with the type of a fixed-field format. Every cast source and every sum has such a format."""
+    """Return `fmt` with the type of a fixed-field format.
+
+    Every cast source and every result of a sum has a fixed-field format.
+    """
     assert isinstance(fmt, FixedFormat), f"{fmt.name} has its fields at changing places"
     return fmt
 
 
 def every_value(port: Port) -> list[int]:
-    """Return all values of a port, including select values beyond the last choice."""
+    """Return all values of an input port, including unused select values."""
     if port.signed and port.name.endswith("_bias"):
         return [bias & ((1 << port.width) - 1) for bias in HFP8_BIASES]
     return list(range(1 << port.width))
 
 
 def drawn_port(port: Port, count: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return uniformly random values of a port, including select values beyond the last choice."""
+    """Return uniformly random values of an input port, including unused select values."""
     if port.signed and port.name.endswith("_bias"):
         return rng.choice(every_value(port), count).astype(np.uint8)
     return rng.integers(0, 1 << port.width, count, dtype=np.uint64).astype(np.uint32)
 
 
 def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
-    """Return `count` values of a port. All values occur in turn, repeatedly."""
+    """Return `count` values of an input port, in a cycle through all possible values."""
     return np.resize(np.roll(np.array(every_value(port), dtype=np.uint32), -offset), count)
 
 
 def sign_bits(formats: Sequence[Format]) -> NDArray[np.uint32]:
-    """Return the sign bit of each format's codes.
+    """Return a mask of the sign bit for each format.
 
-    To make an ordinary number from a special code, clear or invert the bit below the sign.
+    Clearing or inverting the bit below the sign turns a special code into an ordinary number.
     """
     return np.array([1 << (fmt.bits - 1) for fmt in formats], dtype=np.uint32)
 
 
 def chosen_formats(columns: Inputs, operand: str, formats: Sequence[Format], count: int) -> NDArray[np.intp]:
-    """Return the index of the selected operand format for each of `count` operations, shape (count,)."""
+    """Return the index of the selected operand format for each operation, shape (count,)."""
     selects = columns.get(f"{operand}_format", np.zeros(count, np.uint8))
     return np.minimum(selects, len(formats) - 1).astype(np.intp)
 
 
 def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
-    """Return the columns of operations given as rows. A row has one value per input port."""
+    """Return the input columns of operations that are given as rows.
+
+    Each row has one value for each input port.
+    """
     table = np.array(rows, dtype=np.uint32).reshape(-1, len(unit.inputs))
     return {port.name: table[:, i] for i, port in enumerate(unit.inputs)}
 
 
 def concatenated(parts: Sequence[Inputs]) -> Inputs:
-    """Return the operations of all parts in one set of columns."""
+    """Return the operations of all parts in one set of input columns."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return one index for each distinct non-zero number. Among equal numbers, the index is random."""
+    """Return one random index for each distinct non-zero number."""
     order = rng.permutation(len(numbers))
     found, first = np.unique(numbers[order], return_index=True)
     drawn: NDArray[np.int64] = order[first[found != 0]]
@@ -78,7 +84,7 @@ def one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray
 
 
 def walking_fractions(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return fraction patterns: a walking one, a walking zero, and masks with ones from the top or the bottom."""
+    """Return fraction patterns: a walking one, a walking zero, and masks of leading or trailing ones."""
     full = (1 << fmt.fraction_bits) - 1
     ones = [1 << i for i in range(fmt.fraction_bits)]
     return np.unique(
@@ -102,9 +108,10 @@ def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def classes(fmt: Format) -> tuple[int, ...]:
-    """Return one code of each class, with both signs.
+    """Return one code of each operand class, with both signs.
 
-    The classes are zero, smallest, around the smallest normal number, one, largest, infinity and NaN.
+    The classes are zero, the smallest number, numbers around the smallest normal number, one, the largest number,
+    infinity and NaN.
     """
     magnitudes = [0, fmt.smallest_code, fmt.max_code]
     normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])
@@ -118,22 +125,22 @@ def classes(fmt: Format) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=64)
 def finite(fmt: Format) -> NDArray[np.uint32]:
-    """Return the codes of finite non-zero numbers."""
+    """Return the codes of all finite non-zero numbers of a format."""
     return np.array([c for c in range(1 << fmt.bits) if fmt.kind_of(c) is Kind.FINITE], dtype=np.uint32)
 
 
 FEW_BITS = 8
-"""Maximum width of formats whose codes are all crossed. Suites cross only some codes of wider formats."""
+"""Maximum width of formats whose codes are all combined. Suites combine only some codes of wider formats."""
 
 _CROSSED = 512
 
 
 @functools.lru_cache(maxsize=64)
 def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return codes of positive magnitudes, in ascending order, to combine with the magnitudes of another operand.
+    """Return positive magnitudes in ascending order, to combine with the magnitudes of another operand.
 
-    For a format of at most 8 bits these are all magnitudes. For a wider format they are the 16 smallest, the 16
-    largest, and walking fractions at evenly spaced exponents.
+    A format of at most 8 bits gives all magnitudes. A wider format gives the 16 smallest, the 16 largest, and walking
+    fractions at evenly spaced exponents.
     """
     every = fmt.ordered_magnitudes()[1:]
     if fmt.bits <= FEW_BITS:
@@ -147,7 +154,10 @@ def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def special_codes(fmt: Format) -> NDArray[Any]:
-    """Return the codes of infinities and NaN. Formats wider than 8 bits have only some NaN payloads."""
+    """Return the codes of a format's infinities and NaN.
+
+    Formats wider than 8 bits give only some NaN payloads.
+    """
     codes = np.arange(1 << fmt.bits)
     special = codes[~np.isfinite(fmt.table)]
     if fmt.bits <= FEW_BITS:
@@ -157,7 +167,10 @@ def special_codes(fmt: Format) -> NDArray[Any]:
 
 
 def signed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return `crossed_magnitudes` with both signs. For a format of at most 8 bits, return all finite codes."""
+    """Return the magnitudes of `crossed_magnitudes` with both signs.
+
+    A format of at most 8 bits gives all finite codes.
+    """
     if fmt.bits <= FEW_BITS:
         return finite(fmt)
     magnitudes = crossed_magnitudes(fmt)
@@ -166,9 +179,9 @@ def signed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def crossed_codes(fmt: Format) -> NDArray[Any]:
-    """Return codes to use one by one.
+    """Return operand codes that a suite tests one by one.
 
-    Up to 8 bits these are all codes of the format. Wider formats have walking fractions at every exponent.
+    A format of at most 8 bits gives all codes. A wider format gives walking fractions at every exponent.
     """
     return np.arange(1 << fmt.bits) if fmt.bits <= FEW_BITS else np.unique(walking_codes(fixed(fmt)))
 
@@ -176,7 +189,10 @@ def crossed_codes(fmt: Format) -> NDArray[Any]:
 def addend(
     result: FixedFormat, product: NDArray[np.float64], difference: Codes, fraction: Codes, negative: Codes
 ) -> NDArray[np.uint32]:
-    """Return codes of addends whose exponent exceeds the product's by `difference`, clipped to the result format."""
+    """Return addends whose exponent exceeds the product's exponent by `difference`.
+
+    The exponent is clipped to the range of the result format.
+    """
     finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
     field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias
     field = np.clip(field, 0, (1 << result.exponent_bits) - 1)

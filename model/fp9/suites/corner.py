@@ -1,4 +1,4 @@
-"""The corner suite: systematic operations for each kind of unit."""
+"""Corner suites: systematic operations for each kind of unit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Mul, MultiFpu, Quanti
 from fp9.units.hooks import Hook
 
 _SPECIAL = 1 / 16
-"""Share of operands that are not read and hold zero, infinity, NaN or an end of the 16-bit format's range."""
+"""Share of unread operands that hold zero, infinity, NaN or an end of the 16-bit format's range."""
 
 
 def _every_code(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
@@ -67,7 +67,7 @@ def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 Family = Callable[[Any, np.random.Generator], Iterator[Inputs]]
-"""A function that yields the columns of one corner case, or nothing if the unit does not have the case."""
+"""Function that yields the columns of one corner case, or nothing if the unit does not have the case."""
 
 DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
     (
@@ -87,7 +87,7 @@ DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
 )
 """Corner cases of dot products. The cases of a group share one stream of random numbers.
 
-A new case belongs in a new group. The operations of the existing cases then stay the same.
+Put a new case into a new group, so that the operations of existing cases stay the same.
 """
 
 STEP_FAMILIES = _several_corner, paired_corner, bit_far_below_corner, rounded_up_to_normal_corner
@@ -98,9 +98,10 @@ LOADED_FAMILIES = carry_out_corner, class_corner
 
 
 def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return the corner sequences of an accumulator: `STEP_FAMILIES`, then `LOADED_FAMILIES`.
+    """Return the corner-case sequences of an accumulator.
 
-    Accumulators with chunks use `chunk_corner`. Fixed-point registers use `kulisch_corner`.
+    Accumulators with chunks use `chunk_corner`, and fixed-point registers use `kulisch_corner`. All other accumulators
+    use `STEP_FAMILIES` and then `LOADED_FAMILIES`.
     """
     if unit.engine.step.exact:
         return kulisch_corner(unit, rng)
@@ -139,9 +140,9 @@ def _packed(lanes: Inputs) -> Inputs:
 
 
 def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return all ports of operations of one kind. Ports that the operation does not read are random.
+    """Return the columns of all ports for FPU operations of one kind.
 
-    Some of the unread operands are special.
+    Ports that the operation does not read hold random values and some special codes.
     """
     count = len(next(iter(columns.values())))
     ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
@@ -165,9 +166,9 @@ corner: Hook[[np.random.Generator], Inputs] = Hook(
         MultiFpu: multi_corner,
     },
 )
-"""Return the columns of the corner suite. Each has shape (n,). Raises ValueError for a kind of unit without one."""
+"""Return the columns of the corner suite, each of shape (n,). Raises ValueError for a kind of unit without one."""
 
 
 def is_complete(unit: Unit) -> bool:
-    """Return whether the corner suite contains every input, and shows which outputs are not meaningful."""
+    """Return whether the corner suite contains every input of the unit."""
     return corner.of(type(unit)) is _every_code

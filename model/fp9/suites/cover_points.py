@@ -1,7 +1,7 @@
-"""Cover points that a smoke suite always hits, although only few corner operations hit them.
+"""Rare cover points that every smoke suite hits.
 
-A family of cover points gives each operation one number, shape (n,). Equal numbers are the same cover point, and 0
-is none.
+A family of cover points gives each operation one number, shape (n,). Operations with equal numbers hit the same cover
+point, and 0 means no cover point.
 """
 
 from __future__ import annotations
@@ -48,11 +48,10 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _ways(unit: Dot, columns: Inputs) -> Numbers:
-    """Return cover points that combine the result's class with its sign and the special operands.
+    """Return cover points that combine the result's class and sign with the classes of special operands.
 
-    Ordinary results give 0. In an accumulator, LOAD and ACCUMULATE have different cover points, and other
-    operations give 0. If the unit has several products, operations also give 0 if two or more of factors, scales
-    and addend are special.
+    Ordinary results give 0. In an accumulator, LOAD and ACCUMULATE have different cover points, and all other
+    operation codes give 0. With several products, operations with more than one kind of special operand give 0.
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
@@ -70,10 +69,10 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
-    """Yield the special class of the operands, separately for factors, scales and addend.
+    """Yield the special class of the factors, the scales and the addend, in one array each.
 
-    The class is 0 if all operands are finite, 1 if one is infinite, and 2 if one is NaN. Yields nothing for an
-    accumulator with chunks, because its result also depends on other operations.
+    The class is 0 if all values are finite, 1 for an infinity, and 2 for a NaN. An accumulator with chunks yields
+    nothing, because its result also depends on other operations.
     """
     if unit.has_state and unit.engine.chunk.length:
         return
@@ -98,7 +97,10 @@ def _specials(values: NDArray[np.float64]) -> Numbers:
 
 
 def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
-    """Return a mask of the operations that read the addend. An accumulator reads it only for LOAD."""
+    """Return a mask of the operations that read the addend.
+
+    An accumulator reads the addend only for LOAD.
+    """
     return np.asarray(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, dtype=np.bool_)
 
 
@@ -122,8 +124,8 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return cover points of units with several products.
 
-    Some identify the lane of the only special operand. The others identify the addend if all products are zero.
-    This addend is zero, or negative with a single bit set.
+    A cover point identifies the lane of the only special operand. If all products are zero, a cover point identifies
+    an addend that is zero, or negative with a single bit set.
     """
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
@@ -148,9 +150,10 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
-    """Return the number of leading bits that cancellation removes from a sum. 0 if a term is zero or special.
+    """Return the number of leading bits that cancellation removes from a sum.
 
-    The number is relative to the larger of addend and products. Operations that do not load the addend give 0.
+    The number is relative to the larger of addend and products. Operations with a zero or special term give 0, and so
+    do operations that do not load the addend.
     """
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
@@ -163,9 +166,9 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """Return 1 if every product is zero, 2 if every product is -0, else 0.
+    """Return 1 for operations whose products are all zero, 2 if every product is -0, and 0 otherwise.
 
-    A code counts as zero if its bits below the sign are zero. In some formats such a code is a NaN.
+    A code counts as zero if its bits below the sign are zero, although the code is a NaN in some formats.
     """
     sign = 1 << (unit.a[0].bits - 1)
     zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
@@ -180,9 +183,10 @@ def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
-    """Yield the cover points of each lane and target.
+    """Yield the cover points of each lane and target of a cast.
 
-    These are `_sides` and `_ties` under each rounding, and the special source classes under each overflow policy.
+    The cover points combine `_sides` and `_ties` with each rounding mode, and special source classes with each
+    overflow policy.
     """
     source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
     target, rounding, overflow = (
@@ -210,16 +214,14 @@ def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
 
 
 def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return the class of each value by its position relative to a target's boundaries. Ties belong to no class.
+    """Return the class of each value by its position relative to a target's boundaries.
 
-    - 1: within half a step of the largest number.
-    - 2: half a step to one step above the largest number.
-    - 3: in the first binade above the largest number's binade.
-    - 4: less than a quarter step below the smallest normal number. The value rounds up even with unbounded
-      exponent.
-    - 5: a quarter to half a step below the smallest normal number. The value rounds up only on the subnormal grid.
-    - 6: more than half of the smallest number.
-    - 7: less than half of the smallest number.
+    Class 1 holds values within half a step of the largest number. Class 2 holds values from half a step to one step
+    above the largest number. Class 3 holds values in the first binade above the largest number's binade. Class 4 holds
+    values less than a quarter step below the smallest normal number, which round up even with unbounded exponent.
+    Class 5 holds values a quarter to half a step below the smallest normal number, which round up only on the
+    subnormal grid. Class 6 holds values from half the smallest number up to the smallest number. Class 7 holds values
+    below half the smallest number. Ties belong to no class.
     """
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     below, largest = magnitudes[-2:]

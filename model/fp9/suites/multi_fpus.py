@@ -1,11 +1,9 @@
-"""Corner and random operations of a `multi_fpu`.
+"""Corner-case and random operations of a `multi_fpu` unit.
 
-The results are next to every rounding boundary of their format. Cancellations and all operand classes occur too.
-All operations in a block have the same `op` and the same formats. Each `op` occurs in blocks with many
-combinations of formats.
-
-Within a block, the last operand that is read is computed from the other operands and from a wanted exact result.
-The wanted result is a code of the result format, the midpoint after a code, or a value next to one of them.
+The results are next to every rounding boundary of the result format. Cancellations and all operand classes occur too.
+The operations are grouped in blocks with equal operation code and equal formats. Each operation code occurs with many
+combinations of formats. In a block, the last operand is computed from the other operands and a wanted exact result.
+The wanted result is a code of the result format, a midpoint between codes, or a value next to a code or midpoint.
 """
 
 from __future__ import annotations
@@ -30,17 +28,17 @@ ROWS = 24
 """Number of operations in a block."""
 
 _LAST = {MultiFpuOp.CONVERT: "a", MultiFpuOp.SQRT: "a", MultiFpuOp.MUL: "b", MultiFpuOp.DIV: "b"}
-"""The operand that is computed from a wanted result, if it is not c."""
+"""Operand that is computed from a wanted result. Operations that are not listed compute operand c."""
 _SHARE_UNBOXED = 1 / 16
 _AWAY = (0, 0, 0, 1, -1, 1, -1, 2, -2, 3, -3, 4, -4, 8, -8, 16, -16)
-"""Distances of the codes of two compared operands."""
+"""Distances between the codes of two compared operands."""
 _SCALES = (0, 0, 1, -1, 7, -7, 24, -24, 127, -128)
 _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
 """Offsets from a code or midpoint, as fractions of the distance between two codes."""
 
 
 def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
-    """Return the columns of the corner suite."""
+    """Return the input columns of the corner suite."""
     whole = concatenated([*_blocks(unit, rng, BLOCKS, ROWS)])
     if unit.lanes == 1:
         return whole
@@ -48,7 +46,7 @@ def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random operations. Half of the operations come from the corner suite."""
+    """Return random operations, half of which come from the corner suite."""
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     corner = multi_corner(unit, rng)
     rows = rng.integers(0, len(corner["a"]), count)
@@ -57,7 +55,7 @@ def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs
 
 
 def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
-    """Return operations that use the lanes of a word. The lanes hold operands of different operations."""
+    """Return operations that use all lanes of a word, with a different operation's operands in each lane."""
     lane = concatenated([*_blocks(unit.lane_unit, rng, BLOCKS, ROWS)])
     count = len(lane["a"])
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
@@ -70,7 +68,7 @@ def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) -> Iterator[Inputs]:
-    """Yield blocks for every operation. Each block has another combination of formats."""
+    """Yield blocks for every operation code, each with a different combination of formats."""
     names = (*unit.operands, "result")
     ports = list(dict.fromkeys(unit.format_port(name) for name in names))
     combinations = list(itertools.product(range(len(unit.formats)), repeat=len(ports)))
@@ -95,7 +93,10 @@ def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) ->
 def _operands(
     unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], scales: NDArray[np.int64], rng: np.random.Generator
 ) -> dict[str, NDArray[np.uint32]]:
-    """Return the operands of a block. A conversion multiplies its operand by 2^scale."""
+    """Return the operands of all operations in a block.
+
+    A conversion multiplies its operand by 2^scale, so the operand is divided by 2^scale in advance.
+    """
     rows = len(scales)
     codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}
     chosen = np.arange(rows) % 4 != 0
@@ -119,14 +120,14 @@ def _operands(
 
 
 def _is_packed(op: MultiFpuOp, operand: str) -> bool:
-    """Return whether an operand has bits beyond a code of its format: an integer, or several codes."""
+    """Return whether an operand is an integer or a word of several codes."""
     return (op is MultiFpuOp.FROM_INTEGER and operand == "a") or (op in DOTS and operand in "ab")
 
 
 def _dot_operands(
     unit: MultiFpu, products: int, formats: dict[str, Format], rows: int, rng: np.random.Generator
 ) -> dict[str, NDArray[np.uint32]]:
-    """Return operands of a dot product. In some operations, products cancel each other."""
+    """Return the operands of a dot product, a third of which have products that cancel."""
     narrow = {name: formats[name] if formats[name] in unit.narrow else unit.narrow[-1] for name in "ab"}
     codes = {name: rng.choice(_pool(fmt), (products, rows)).astype(np.uint32) for name, fmt in narrow.items()}
     negated = rng.random(rows) < 1 / 3
@@ -152,7 +153,7 @@ def _integers(unit: MultiFpu, result: Format, rows: int, rng: np.random.Generato
 
 
 def _near_integers(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return numbers near zero, near integers, near halves between them, near the limits, and infinities."""
+    """Return infinities, and numbers near zero, near integers, near half-integers and near the integer limits."""
     limits = [limit for integer in unit.integers for limit in (integer.lowest, integer.highest)]
     small = rng.integers(-9, 10, rows) * 2.0 ** rng.integers(0, unit.word - 3, rows)
     whole = np.where(rng.random(rows) < 0.5, rng.choice(limits, rows), small)
@@ -211,9 +212,9 @@ def _pool(fmt: Format) -> NDArray[np.uint32]:
 def _boxed(
     unit: MultiFpu, formats: dict[str, Format], codes: dict[str, NDArray[np.uint32]], rng: np.random.Generator
 ) -> Inputs:
-    """Fill the bits above each code with ones (NaN boxing) or random bits.
+    """Fill the bits above each operand code with ones (NaN boxing) or random bits.
 
-    Without NaN boxing all of these bits are random. With NaN boxing a small share of operations has random bits.
+    Without NaN boxing, all upper bits are random. With NaN boxing, a small share of operations has random upper bits.
     """
     columns = {}
     for name, column in codes.items():

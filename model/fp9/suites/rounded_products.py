@@ -1,4 +1,4 @@
-"""Corner operations of products: every class of both operands, and products at every position between two results."""
+"""Corner-case operations of multipliers: all operand classes, and products between two results."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _EACH = 4
 
 
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
-    """Return every code combined with every class of the other factor, and products of every rounding class.
+    """Return products of every code with every class of the second factor, and products of every rounding class.
 
-    All pairs of formats are used.
+    The function uses all pairs of operand formats.
     """
     return concatenated(
         [columns for pair in np.ndindex(len(unit.a), len(unit.b)) for columns in _pair(unit, pair, rng)]
@@ -67,7 +67,7 @@ def _columns(unit: Mul, pair: tuple[int, int], a: Codes, b: Codes) -> Inputs:
 
 
 def product_cover_points(unit: Mul, columns: Inputs) -> Iterator[NDArray[np.int64]]:
-    """Yield cover points: classes of the factors, kinds of result with their flags, and rounding classes."""
+    """Yield cover points for the factor classes, the kinds of result with their flags, and the rounding classes."""
     outputs, count = evaluate(unit, columns), len(columns["a"])
     (index_a, class_a, a), (index_b, class_b, b) = (
         _factor(formats, columns[operand], chosen_formats(columns, operand, formats, count))

@@ -1,4 +1,4 @@
-"""Source values near the rounding boundaries of a target: thresholds, special codes and discarded bits."""
+"""Source values near the rounding boundaries of a target format."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Codes = NDArray[np.int64]
 
 @functools.lru_cache(maxsize=64)
 def thresholds(source: FixedFormat, target: Format) -> Codes:
-    """Return source magnitudes at and next to every target number and every midpoint, in rising order."""
+    """Return source magnitudes at and next to every target number and midpoint, in rising order."""
     numbers = np.array([target.to_float(int(code)) for code in target.ordered_magnitudes()])
     numbers = np.append(numbers, [2 * numbers[-1] - numbers[-2], 2 * numbers[-1]])
     return _around(np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2]), source)
 
 
 def outside(source: FixedFormat, target: Format) -> Codes:
-    """Return source magnitudes in binades outside the target's range, around the first number and the first midpoint.
+    """Return source magnitudes in the binades just outside the target's range.
 
-    The binades are the two above the largest number, and those between half the target's last bit and its smallest
-    number.
+    The magnitudes are around the first number and the first midpoint of a binade. The binades are the two above the
+    largest number, and all below the smallest number down to half the target's last bit.
     """
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
     exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]
@@ -35,16 +35,16 @@ def outside(source: FixedFormat, target: Format) -> Codes:
 
 
 def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
-    """Return source magnitudes at and next to the points, in rising order."""
+    """Return source magnitudes at and next to the given points, in rising order."""
     codes = encode(points, source, "rtz").astype(np.int64)
     around = (codes[:, None] + np.array([-1, 0, 1])).reshape(-1)
     return np.unique(around[(around >= 0) & (around <= source.magnitude_mask)])
 
 
 def special_codes(fmt: FixedFormat) -> Codes:
-    """Return magnitudes: zero, infinity, NaN, and the limits of the subnormal range and of the finite range.
+    """Return the magnitudes of zero, infinity and NaN, and the limits of the subnormal and finite ranges.
 
-    Each NaN has a single fraction bit set.
+    Each NaN has a single fraction bit set, except for a NaN with all bits set.
     """
     top, hidden = fmt.max_code, 1 << fmt.fraction_bits
     nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]
@@ -53,7 +53,7 @@ def special_codes(fmt: FixedFormat) -> Codes:
 
 
 def tails(codes: Codes, source: FixedFormat, target: Format) -> NDArray[np.float64]:
-    """Return how far each positive source is above the next lower target number, relative to the target's spacing."""
+    """Return the distance of each positive source from the next lower target number, in ulps of the target."""
     numbers = np.array([0.0, *(target.to_float(int(code)) for code in target.ordered_magnitudes())])
     numbers = np.unique(np.append(numbers, 2 * numbers[-1] - numbers[-2]))
     value = decode_native(codes.astype(source.dtype), source).astype(np.float64)

@@ -1,10 +1,10 @@
-"""The smoke suite: a few hundred corner operations, chosen by their classes and bit patterns.
+"""Choice of a smoke suite: a few hundred operations of the corner suite.
 
-The suite first takes one operation for each rare cover point (module `cover_points`). Further candidates are
-sampled equally from all classes. Selections, flags and the upper result bits determine the class of an operation.
-Among a few dozen candidates, the suite takes the one with the rarest combinations of two bits (pairwise coverage).
-Half of the choices consider all bits. The other half consider only bits whose inversion changes the golden result.
-The choice does not depend on any circuit.
+The suite first takes one operation for each rare cover point of module `cover_points`. Further candidates are sampled
+equally from all classes of operations. Select values, flags and the upper result bits determine the class of an
+operation. Among a few dozen candidates, the suite takes the operation with the rarest combinations of two bits
+(pairwise coverage). Half of the choices count all bits, and half count only bits whose inversion changes the golden
+result. The choice does not depend on any circuit.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from fp9.units.views import sum_of
 SMOKE_COUNT = 960
 _HANDFUL = 64
 _POOL = range(3000, 12001)
-"""Range for the number of operations to examine. Within it, `_FLIPS` limits the number of single-bit inversions.
+"""Range of the number of examined operations. `_FLIPS` limits the number of single-bit inversions within the range.
 
 Units with few inputs get the minimum, because more operations would displace rare classes.
 """
 _FLIPS = 600_000
 _FEW_BITS = 16
 _FADING = 0.5
-"""Factor by which the worth of a combination decreases each time it is chosen."""
+"""Factor by which the worth of a bit combination decreases with each choice."""
 _CLASS_BITS = 9
 """Number of upper output bits that define a class: sign and exponent of FP32, or a whole 8-bit code."""
 
@@ -58,14 +58,14 @@ def _smoke(unit: Unit, corner: Inputs) -> Inputs:
 
 
 smoke: Hook[[Inputs], Inputs] = Hook("smoke suite", {Quantiser: quantiser_smoke}, otherwise=_smoke)
-"""Return at most `SMOKE_COUNT` operations of a corner suite, in its order. Sequences of a `mac` stay complete."""
+"""Return at most `SMOKE_COUNT` operations of a corner suite, in suite order. Sequences of a `mac` stay complete."""
 
 _groups: Hook[[], tuple[int, int]] = Hook(
     "groups of a smoke suite",
     {Mac: lambda unit: (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)},
     otherwise=lambda unit: (1, 0),
 )
-"""Return the number of operations per group, and the number of groups at the end that every smoke suite includes."""
+"""Return the number of operations in a group, and the number of last groups that every smoke suite includes."""
 
 
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
@@ -80,15 +80,15 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
     classes = np.stack([*selects, *uppers], axis=1)
     summed = sum_of(unit)
     if summed is not None and summed.products > 1:
-        # Without the selects, which would leave one operation a class, but with what the lanes have in common.
+        # Select values would give nearly every operation its own class. Common properties of the lanes replace them.
         classes = np.stack([all_zero(summed, columns), *uppers, *_subnormal_places(summed, outputs)], axis=1)
     return np.unique(classes.reshape(len(classes) // span, -1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
-    """Return the position of the leading bit of subnormal results. Other results give 0.
+    """Return the position of the leading bit of each subnormal result, and 0 for other results.
 
-    Only stateless units with power-of-two scales have these classes. Accumulators would have too many.
+    Only stateless units with power-of-two scales have classes of leading positions. Accumulators would have too many.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
         return []
@@ -125,7 +125,7 @@ def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
 
 
 def _spread(classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the indices of `count` groups, taken equally from all classes as long as a class has groups left."""
+    """Return the indices of `count` groups, sampled equally from all classes that have groups left."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     sizes = np.bincount(classes)
@@ -160,10 +160,10 @@ def _choose(
 
 @kernel
 def _take_best(rows, counts, worth):
-    """Return the index of the row whose bit pairs have the highest total worth, and reduce the worth of these pairs.
+    """Return the index of the row with the most valuable bit pairs, and reduce the worth of the row's pairs.
 
-    The element `worth[i, v, w, j]` belongs to rows in which bit i has the value v and bit j has the value w. The
-    sums over i are kept separate for each j. This fills vector lanes and gives the same result on every machine.
+    The element `worth[i, v, w, j]` is the worth of value v in bit i together with value w in bit j. Separate sums for
+    each j fill vector lanes, and give the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

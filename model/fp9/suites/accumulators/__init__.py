@@ -1,1 +1,1 @@
-"""Corner operations of accumulators: sequences of sums, and complete chunks."""
+"""Corner-case operations of accumulators: sequences of sums, and complete chunks."""

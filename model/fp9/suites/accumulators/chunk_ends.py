@@ -1,4 +1,7 @@
-"""Corner operations of accumulators with chunks: sums across chunk boundaries, and every way to end a chunk."""
+"""Corner-case operations of accumulators with chunks.
+
+The sequences sum across chunk boundaries, and end a chunk in every way.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ GROUP = 4
 """Number of operations in an independent sequence. Each sequence begins with LOAD."""
 
 _BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
-"""Operations that follow a completed chunk. They add a short chunk and then an empty chunk."""
+"""Operations that follow a completed chunk: a short chunk and then an empty chunk."""
 
 _EVERY_PAIR = 16
 """Number of sequences for each pair of successive operations."""
@@ -39,13 +42,13 @@ _SMALLEST = 1000
 _CROSSED = 0.3
 
 _OPPOSITE = 0.25
-"""Share of random products that cancel the previous product in the chunk, exactly or nearly."""
+"""Share of random products that cancel the previous product of a chunk, exactly or nearly."""
 
 
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the corner operations of an accumulator with chunks.
+    """Return the corner-case operations of an accumulator with chunks.
 
-    `step` holds corner operations of a single sum, which are used in three ways:
+    `step` holds corner-case operations of a single sum, which the sequences use in three ways:
 
     - the product becomes a chunk, which is added to the addend,
     - two products are added within one chunk,
@@ -71,9 +74,9 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return sequences of LOAD and FOLD. LOAD computes the corner operation's product, and FOLD adds it to the addend.
+    """Return pairs of LOAD and FOLD operations, with two corner cases in each group.
 
-    Each group holds two corner operations.
+    LOAD computes the product of a corner case, and FOLD adds the product to the addend.
     """
     first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
     count = len(second["c"])
@@ -83,9 +86,10 @@ def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return sequences that add two products in one chunk: LOAD, ACCUMULATE, FOLD and a random operation.
+    """Return sequences that add two products in one chunk.
 
-    The second product is the next corner's product, or almost the negated first product.
+    A sequence consists of LOAD, ACCUMULATE, FOLD and a random operation. The second product comes from the next corner
+    case, or nearly cancels the first product.
     """
     following = {name: np.roll(column, -1) for name, column in step.items()}
     opposite = _opposites(unit, step, rng)
@@ -98,9 +102,9 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield chunks of two products in the first lane. The other lanes multiply zeros.
+    """Yield chunks of two products in the first lane, with zeros in all other lanes.
 
-    The operands of the first product have equal class. The operands of the second product have any class.
+    Both operands of the first product have the same class. The operands of the second product have any class.
     """
     zeros = {name: 0 for operand in ("a", "b") for name in unit.lane_names(operand)}
     first_a, first_b = unit.lane_names("a")[0], unit.lane_names("b")[0]
@@ -117,14 +121,14 @@ def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield every pair of successive operations. LOAD precedes each pair and FOLD follows it."""
+    """Yield every pair of successive operations, between a LOAD and a FOLD."""
     for first, second in itertools.product(unit.operations, repeat=2):
         operations = (MacOp.LOAD, first, second, MacOp.FOLD)
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
 
 
 def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, length: int = GROUP) -> Inputs:
-    """Return `count` groups of `length` operations. All operations except the `given` ones are random."""
+    """Return `count` groups of `length` operations, which are random except for the `given` operations."""
     places = [random_chunks(unit, count, rng) for _ in range(length)]
     for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
@@ -132,9 +136,10 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 
 
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return chunks that sum three of the smallest products. FOLD then adds the chunk to a total of zero.
+    """Return chunks that sum three of the smallest products.
 
-    Some products nearly cancel. The chunk's sum can then be smaller than each of its products.
+    FOLD adds the chunk to a total of zero. Some products nearly cancel, so that the sum of a chunk can be smaller than
+    each of its products.
     """
     nothing = {"c": np.zeros(_SMALLEST, dtype=np.uint32)}
     first, second, third = (smallest_factors(unit, _SMALLEST, rng) | nothing for _ in range(3))
@@ -145,9 +150,9 @@ def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
     """Return sequences that end a chunk after every number of steps, up to one more than a full chunk.
 
-    FOLD, LOAD, CLEAR or HOLD ends the chunk, and further steps follow. Port values above FOLD also occur. They mean
-    FOLD too. The last sequence fills a chunk. All products are finite, because an infinity or NaN would hide the
-    later results.
+    FOLD, LOAD, CLEAR or HOLD ends the chunk, and further steps follow. Port values above FOLD also occur, and mean
+    FOLD. The last sequence fills a chunk. All products are finite, because an infinity or NaN would hide the later
+    results.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
@@ -166,7 +171,8 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return random operations in which a sum takes about one and a half chunks.
 
-    Some products negate the previous product. Infinities and NaN are rare, because they would end nearly every sum.
+    Some products negate the previous product. Infinities and NaN are rare, because special values would end nearly
+    every sum.
     """
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -188,9 +194,9 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the factors with the sign of every `a` inverted.
+    """Return the factors with the sign of every factor a inverted.
 
-    In half of the operations one low bit of `a` also changes.
+    In half of the operations, one low bit of factor a also changes.
     """
     sign = 1 << (unit.a[0].bits - 1)
     turned = {name: column for name, column in columns.items() if name[0] in "ab"}
@@ -202,7 +208,7 @@ def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def last_groups(unit: Mac) -> int:
-    """Return the number of groups in the last sequence of the corner suite, which fills a chunk."""
+    """Return the number of groups in the corner suite's last sequence, which fills a chunk."""
     return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
 
 

@@ -1,7 +1,7 @@
-"""Operations on chunks whose significand is all ones, and on chunks that hold the largest number.
+"""Operations on chunks with a significand of all ones, and on chunks with the largest number.
 
-A power of two nearly cancels a chunk whose significand is all ones. Products of every class are added to a chunk
-that holds the largest number.
+A power of two nearly cancels a chunk whose significand is all ones. Products of every class are added to a chunk that
+holds the largest number.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _TOP = 8
 
 
 def full_chunks(unit: Mac, group: int) -> Inputs:
-    """Return sequences in which the first lane sums powers of two. Their lengths are multiples of `group`.
+    """Return sequences in which the first lane sums powers of two, with lengths that are multiples of `group`.
 
-    Some chunks reach a significand of all ones. The next power of two then cancels all bits except the last one.
-    Both signs occur. Other chunks reach the largest number, if the products allow it. Then a product of any class
-    is added to the chunk, and FOLD adds the chunk to a total of any class.
+    Some chunks reach a significand of all ones, and the next power of two cancels all bits except the last bit. Both
+    signs occur. If the products allow, other chunks reach the largest number, and a product of any class is added.
+    FOLD then adds the chunk to a total of any class.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

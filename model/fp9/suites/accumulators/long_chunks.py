@@ -1,6 +1,6 @@
-"""Chunks with a long significand, made by summing several products.
+"""Chunks with a long significand, as sums of several products.
 
-In some sequences a further product is added to the chunk. In others the chunk is added to the total.
+Some sequences add a further product to the chunk, and some sequences add the chunk to the total.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from fp9.suites.sums.product_and_addend import nearly_opposite, to_boundaries
 from fp9.units import Mac, MacOp
 
 Sequence = Mapping[int, tuple[MacOp, Inputs | None]]
-"""Operations of a group. A key is a position in the group. A value is an operation and its columns."""
+"""Operations of a group. A key is a position in the group, and a value is an operation and its columns."""
 
 _JOINED = 5000
 """Number of sequences that add a chunk with a long significand to the total."""
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a product to a chunk with a long significand, and the number of these sequences.
+    """Return sequences that add a product to a chunk with a long significand, and the number of sequences.
 
-    The product comes from every second corner operation. The chunk is a sum of two products. It is equal to the
-    operation's addend or nearly equal. FOLD then adds the chunk to a total of zero.
+    The product comes from every second corner case. The chunk is a sum of two products, and is close to the corner
+    case's addend. FOLD then adds the chunk to a total of zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -44,10 +44,10 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a zero product to a chunk, and the number of these sequences.
+    """Return sequences that add a zero product to a chunk, and the number of sequences.
 
-    The chunk is a sum of four products whose code differs in one bit from a special code. FOLD then adds the chunk
-    to zero.
+    The chunk is a sum of four products whose code differs in one bit from a special code. FOLD then adds the chunk to
+    zero.
     """
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
@@ -64,7 +64,7 @@ def _summed(
 ) -> Iterator[Inputs]:
     """Yield the columns of successive products whose sum approximates `wanted`.
 
-    Each product is the largest that does not exceed the remaining difference.
+    Each product is the largest product that does not exceed the remaining difference.
     """
     for _ in range(products):
         columns, found = table.at_most(wanted, rng)
@@ -78,10 +78,10 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a chunk of two products to a total, and the number of these sequences.
+    """Return sequences that add a chunk of two products to a total, and the number of sequences.
 
-    The distance of the two products varies, and so do their signs. The total is near the chunk, nearly negates it,
-    or moves the sum to a rounding boundary.
+    The exponent difference and the signs of the two products vary. The total is near the chunk, nearly cancels the
+    chunk, or moves the sum to a rounding boundary.
     """
     total = fixed(unit.engine.output)
     p = total.fraction_bits

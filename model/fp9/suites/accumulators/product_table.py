@@ -1,4 +1,4 @@
-"""A table of a unit's products, sorted by size, to find factors whose product is near a given number."""
+"""A sorted table of a unit's products, to find factors for a wanted product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9.suites.sums.product_and_addend import crossed, product
 from fp9.units import Dot
 
 _ORDINARY = (2.0**-3, 2.0**3)
-"""Range of moderate products. The sum of many such products stays within the format's range."""
+"""Range of moderate products. The sum of many moderate products stays within the format's range."""
 
 
 class ProductTable:
@@ -33,8 +33,8 @@ class ProductTable:
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
         """Return columns with the largest product that does not exceed each magnitude in `wanted`.
 
-        Also return the products. For zero, infinity or NaN in `wanted`, the product is zero, infinity or NaN. The
-        other lanes multiply zeros.
+        The function also returns the products. An infinity or NaN in `wanted` gives an infinite or NaN product. All
+        lanes except the first multiply zeros.
         """
         finite = np.isfinite(wanted)
         size = np.abs(np.where(finite, wanted, 0.0))
@@ -50,10 +50,10 @@ class ProductTable:
         return self._columns(codes), np.where(finite, values, wanted)
 
     def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
-        """Return columns with one product of moderate size in the first lane. Both signs occur.
+        """Return columns with one product of moderate size in the first lane.
 
-        The sum of many such products stays finite. If no product has a moderate size, products of any size are
-        used.
+        Both signs occur. The sum of many moderate products stays finite. If no product has a moderate size, products
+        of any size are used.
         """
         low, high = np.searchsorted(self.values, _ORDINARY)
         if low == high:

@@ -1,4 +1,7 @@
-"""Corner operations of accumulators without chunks. Each pair of operations starts with LOAD."""
+"""Corner-case operations of accumulators without chunks.
+
+Each sequence is a LOAD and one further operation.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,11 @@ _SUCCESSIONS = 0.15
 
 
 def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return corner operations of an accumulator as pairs.
+    """Return corner-case operations of an accumulator without chunks, in pairs.
 
-    Half of the corner operations in `step` become LOAD, followed by a random operation on the accumulator. The
-    other half become ACCUMULATE, after a LOAD of their addend with zero products. Further pairs add products of
-    every class to an ordinary product. The last pairs combine every two successive operations.
+    Half of the corner cases in `step` become a LOAD, followed by a random operation. The other half become an
+    ACCUMULATE, after a LOAD of their addend with zero products. Further pairs add products of every class to an
+    ordinary product. The last pairs combine every two successive operations.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
@@ -46,9 +49,9 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """Return each operation as LOAD, followed by an operation with zero products that keeps the accumulator's value.
+    """Return each operation as a LOAD, followed by an ACCUMULATE of zero products that keeps the accumulator's value.
 
-    The zeros have the sign of the addend.
+    The zero products have the sign of the addend.
     """
     loads: Inputs = {"op": np.full(len(step["c"]), MacOp.LOAD), **step}
     return _sequences(loads, _zeros(unit, loads) | {"op": np.full(len(step["c"]), MacOp.ACCUMULATE)})
@@ -57,8 +60,8 @@ def loaded(unit: Mac, step: Inputs) -> Inputs:
 def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations that combine every class of both factors and the addend, for units with several products.
 
-    One random lane holds the product. The other lanes are zero. Signs are random and scales are 1. The factor
-    formats are those with the most classes. Units with one product have these operations in module `sum_corner`.
+    One random lane holds the product, and all other lanes are zero. Signs are random, and scales are 1. The factor
+    formats are the pair with the most classes. Units with one product have the same operations in module `sum_corner`.
     """
     if unit.products == 1:
         return
@@ -82,7 +85,7 @@ def _sequences(first: Inputs, second: Inputs) -> Inputs:
 def _zeros(unit: Mac, columns: Inputs) -> Inputs:
     """Return the columns with zero factors in all lanes and scales of 1.
 
-    The products have the addend's sign. Otherwise an addend of -0 would become +0.
+    The zero products have the addend's sign, because an addend of -0 would otherwise become +0.
     """
     negative = (columns["c"].astype(np.int64) & fixed(unit.engine.output).sign_mask) != 0
     zeros = {name: np.zeros_like(columns[name]) for operand in "ab" for name in unit.lane_names(operand)}
@@ -92,11 +95,11 @@ def _zeros(unit: Mac, columns: Inputs) -> Inputs:
 
 
 def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return pairs: an ordinary product, then a product of any class.
+    """Return pairs of an ordinary product and a product of any class.
 
-    The first operation loads zero or an addend near its product. The second operation adds to the accumulator, or
-    loads an addend near its product. In the second operation, one lane holds operands of any class, mostly with a
-    zero factor. All other lanes hold zeros of either sign.
+    The first operation loads zero, or an addend near its product. The second operation mostly adds to the accumulator
+    or loads an addend. In the second operation, one lane holds operands of any class, mostly with a zero factor. All
+    other lanes hold zeros of either sign.
     """
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
@@ -119,9 +122,9 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return every pair of successive operations, with operands from random corner operations.
+    """Return every pair of successive operations, with operands from random corner cases.
 
-    In one eighth of the operations all factors are zero.
+    All factors are zero in one eighth of the operations.
     """
     pairs = np.array(list(itertools.product(unit.operations, repeat=2)) * _EVERY_PAIR, dtype=np.uint32).reshape(-1)
     rows = rng.integers(0, len(step["c"]), len(pairs))

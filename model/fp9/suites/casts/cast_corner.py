@@ -1,12 +1,12 @@
-"""Corner operations of casts.
+"""Corner-case operations of casts.
 
-Each family follows a coverage model (IBM FPgen):
+The cases follow the coverage models of IBM FPgen:
 
 - values at and next to every rounding boundary,
 - overflow, underflow and specials under every selection,
 - walking ones, walking zeros and masks at every exponent,
 - random bits that just carry out, just fail to carry out, or match exactly,
-- magnitude comparisons that depend on a single bit, for each bit.
+- magnitude comparisons that one bit decides.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _REACHING = 1500
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return all corner operations of a cast, then sequences for the running maximum.
+    """Return all corner-case operations of a cast, then sequences for the running maximum.
 
-    Each corner case is combined with the selections that affect it. All lanes carry the same operations, and each
-    lane is one step later than the previous lane. The scale is random. If possible, the source's exponent
-    compensates for the scale, so that the scaled source is still at the intended rounding boundary.
+    Each corner case is combined with the select values that affect the case. Each lane carries the operations of the
+    previous lane, one step later. The scale is random. If possible, the source's exponent compensates for the scale,
+    so that the scaled source stays at a rounding boundary.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
@@ -61,9 +61,9 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Yield each target's thresholds and the boundaries outside its range, under each rounding.
+    """Yield sources at the rounding boundaries inside and outside each target's range, under each rounding mode.
 
-    Signs are random. Overflow policies alternate.
+    Signs are random, and overflow policies alternate.
     """
     source = fixed(unit.source)
     for target, rounding in itertools.product(range(len(unit.targets)), range(len(unit.roundings))):
@@ -79,9 +79,9 @@ def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> It
 
 
 def _edges(unit: Cast, selects: list[Port]) -> Family:
-    """Return special codes, and the thresholds next to the smallest and the largest numbers of each target.
+    """Return special codes, and the rounding boundaries next to the smallest and largest numbers of each target.
 
-    Both signs and every selection occur.
+    Both signs and every select value occur.
     """
     source = fixed(unit.source)
     points = [thresholds(source, fmt) for fmt in unit.targets]
@@ -93,10 +93,10 @@ def _edges(unit: Cast, selects: list[Port]) -> Family:
 
 
 def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources that differ in one exponent bit from the limits of a target's subnormal range and finite range.
+    """Return sources that differ in one exponent bit from a limit of a target's subnormal or finite range.
 
-    Thus each exponent bit decides one comparison. Every target and every rounding occur. The overflow policy is
-    random.
+    Each exponent bit thus decides one comparison. Every target and every rounding mode occur, with random overflow
+    policies.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits, source.bits - 1)
@@ -113,10 +113,10 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return small target numbers, and the midpoints between them, with one additional lower bit.
+    """Return small target numbers and midpoints with one additional lower bit set.
 
-    Every lower source bit is set once, under each rounding. The shift for subnormal results discards this bit. The
-    bit must still affect the rounding.
+    Every lower source bit is set once under each rounding mode. The shift for subnormal results discards the
+    additional bit, but the bit must still affect the rounding.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
@@ -136,7 +136,7 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
 def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return walking fractions at every exponent of a target and in the source's subnormal range.
 
-    At exponents outside these ranges, only a few fractions occur. Both signs occur, and selections are random.
+    Exponents outside the target's range have only a few fractions. Both signs occur, and select values are random.
     """
     source = fixed(unit.source)
     low = min(fmt.smallest for fmt in unit.targets) / 8
@@ -159,9 +159,8 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return sources with random bits whose sum just carries out, or just fails to carry out, in every binade.
 
-    The tail is the part of the source below the target's last bit. A subnormal result has a longer tail. Some tails
-    are walking patterns, which are combined with every type of random bits. Other tails start with several zeros or
-    ones.
+    The tail of a source is the part below the target's last bit, which is longer for a subnormal result. Some tails
+    are walking patterns, combined with every type of random bits. Some tails start with several zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
@@ -191,9 +190,9 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Yield sources just below each target's normal range, under each rounding.
+    """Yield sources just below each target's normal range, under each rounding mode.
 
-    Adding the random bits either just gives a normal number, or just fails to do so. The carry decides the
+    Adding the random bits just reaches a normal number, or just fails to reach a normal number. The carry decides the
     underflow flag.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
@@ -211,10 +210,10 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return pairs of magnitudes that differ in one bit, or by one, to test the comparison of magnitudes.
+    """Return pairs of magnitudes that differ in one bit or by one, to test the comparison of magnitudes.
 
-    The magnitudes of a pair occur in successive operations, and in different lanes of one operation. Further
-    magnitudes agree in all bits above a given bit, for each bit.
+    The two magnitudes occur in successive operations, and in different lanes of one operation. Further magnitudes
+    agree in all bits above a given bit, for each bit.
     """
     source = fixed(unit.source)
     rows, clear = [], []

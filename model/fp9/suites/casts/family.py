@@ -1,4 +1,4 @@
-"""Families of cast operations: source codes, selections, and optional random bits and scales."""
+"""Groups of cast operations: source codes, select values, random bits and scales."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ Choices = Mapping[str, ArrayLike]
 
 @dataclass(frozen=True)
 class Family:
-    """Operations of one lane. Each row of selections holds one value per select port. None leaves a port open."""
+    """Operations of one lane of a cast.
+
+    Each row of `choices` holds one value for each select port. If `random` or `scale` is None, the suite chooses the
+    values.
+    """
 
     codes: Codes
     choices: NDArray[np.uint32]
@@ -27,7 +31,10 @@ class Family:
 
 
 def rows(selects: Sequence[Port], chosen: Choices, count: int) -> NDArray[np.uint32]:
-    """Return values of the select ports, shape (count, ports). Ports without a chosen value get 0."""
+    """Return values of the select ports, shape (count, ports).
+
+    Select ports without a chosen value get 0.
+    """
     columns = [np.broadcast_to(np.asarray(chosen.get(port.name, 0)), count) for port in selects]
     return np.stack(columns, axis=1).astype(np.uint32) if columns else np.zeros((count, 0), dtype=np.uint32)
 
@@ -35,6 +42,6 @@ def rows(selects: Sequence[Port], chosen: Choices, count: int) -> NDArray[np.uin
 def every_choice(selects: Sequence[Port]) -> NDArray[np.uint32]:
     """Return all combinations of values of the select ports, shape (count, ports).
 
-    Values beyond the last choice are included.
+    The combinations include unused select values.
     """
     return np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Corner operations of hybrid rounding in which F and T are equal or nearly equal."""
+"""Corner-case operations of hybrid rounding in which F and T are equal or nearly equal."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _OVERFLOWING = 128
 
 
 def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources with F equal to T, sources with F nearly equal to T, and random sources.
+    """Return sources whose bit fields F and T are equal or nearly equal, and random sources.
 
-    Nearly equal means that F and T differ in one bit, or in all bits below some position. F and T are bits of the
-    same fraction, with F at higher positions (HiF8 section 3.2). To make F equal to T, the fraction repeats with a
-    period equal to the distance from F to T.
+    F and T are fields of the same fraction, with F at higher positions (HiF8 section 3.2). Hybrid rounding rounds up
+    if F is at least T. A fraction that repeats with the distance from F to T as its period makes F equal to T. Nearly
+    equal fields differ in one bit, or in one bit and random lower bits.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)
@@ -39,7 +39,7 @@ def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fa
             codes += [pattern, *(pattern ^ 1 << place for place in places)]
             codes += [pattern ^ int(rng.integers(1 << place, 2 << place)) for place in places]
         codes += rng.integers(binade.first, binade.end, _DRAWN).tolist()
-    # Above the largest number the source's bits decide up to some point, and nothing beyond it.
+    # Above the largest number, the result depends on the source's bits only up to a certain point.
     largest, beyond = (int(code) for code in encode([HiFloat8().max, 2 * HiFloat8().max], source))
     codes += rng.integers(largest, beyond, _OVERFLOWING).tolist()
     magnitudes = np.array(codes, dtype=np.int64)

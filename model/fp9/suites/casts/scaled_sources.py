@@ -1,4 +1,4 @@
-"""Corner operations of casts whose scale moves the source into the targets' range, or far out of it."""
+"""Corner-case operations of casts whose scale moves the source into the targets' range, or far away."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _FAR = 16
 
 
 def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources of any size with scales that move them into the targets' range. Half are subnormal."""
+    """Return sources of any size with scales that move the sources into the targets' range.
+
+    Half of the sources are subnormal.
+    """
     source, hidden = fixed(unit.source), 1 << fixed(unit.source).fraction_bits
     walking = walking_fractions(source)
     subnormal = np.concatenate([walking[walking > 0], rng.integers(1, hidden, _SCALED // 2)])
@@ -39,9 +42,9 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
-    The bits that the target keeps are random. The discarded bits hold a half or zero, and at most one further 1
-    bit. Thus every bit affects the normalising shift before rounding. Source formats with few fraction bits yield
-    nothing, because `brought_inside` covers all their subnormals.
+    The bits that the target keeps are random. The discarded bits hold a half or zero, and at most one further 1 bit.
+    Thus every bit affects the normalising shift before rounding. Source formats with few fraction bits yield no
+    operations, because `brought_inside` covers all of their subnormals.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:
@@ -62,9 +65,9 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 
 
 def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return special source codes and the limits of the source's range, under every selection. Both signs occur.
+    """Return special source codes and the limits of the source's range, under every combination of select values.
 
-    Half of the operations have a scale of 1. The other operations have a random scale.
+    Both signs occur. Half of the operations have a scale of 1, and half have a random scale.
     """
     source, every = fixed(unit.source), every_choice(selects)
     magnitudes = special_codes(source)
@@ -75,9 +78,10 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return operations for every exponent that a scaled source can have. Most exponents are beyond all targets.
+    """Return operations for every exponent that a scaled source can have, mostly beyond all targets.
 
-    The scale is random, and the source provides the rest of the exponent. Every selection occurs many times.
+    The scale is random, and the source provides the rest of the exponent. Every combination of select values occurs
+    many times.
     """
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
     every = every_choice(selects)

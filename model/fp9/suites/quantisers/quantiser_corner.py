@@ -1,6 +1,6 @@
-"""Corner operations of quantisers: maxima at which the scale changes, and numbers at which the element changes.
+"""Corner-case operations of quantisers, at which the scale or an element changes.
 
-Each family is derived from the specification alone:
+Each case is derived from the specification alone:
 
 - amax at, just below or just above a threshold of the scale rule, at every exponent and in every lane,
 - numbers at and next to every element times the scale, and the midpoints of elements times the scale,
@@ -49,9 +49,9 @@ _RARE = 1 / 16
 
 
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
-    """Return all corner operations of a quantiser, with random signs.
+    """Return all corner-case operations of a quantiser, with random signs.
 
-    The scale rules alternate, except in families that need a particular rule.
+    The scale rules alternate, except in cases that need a particular rule.
     """
     if unit.block.tensor:
         return _with_tensors(unit, corner_blocks(unit, rng), rng)
@@ -71,7 +71,7 @@ def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
 
 
 def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> Inputs:
-    """Return at least `count` operations as whole blocks of random size.
+    """Return at least `count` operations, as complete blocks of numbers of random size.
 
     Most numbers are within the range of the elements. Some blocks hold arbitrary codes.
     """
@@ -90,10 +90,10 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 
 
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
-    """Return random blocks of a corner suite, in its order. In a third of them, subnormal numbers decide elements.
+    """Return random blocks of a corner suite, in suite order.
 
-    With power-of-two scales, few blocks have a scale that depends on one number. Up to half of the selected blocks
-    are of this kind: the second largest number would give another scale.
+    In a third of the blocks, subnormal numbers decide elements. With power-of-two scales, up to half of the blocks
+    would get another scale from their second largest number.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
@@ -110,10 +110,9 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
 
 
 def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
-    """Return cover points of blocks in which the second largest number would give another scale. Other blocks give 0.
+    """Return cover points of blocks whose second largest number would give another scale, and 0 for other blocks.
 
-    Two properties identify a cover point: the lane of amax, and the highest bit in which amax and the second
-    largest number differ.
+    A cover point combines the lane of amax with the highest bit in which amax and the second largest number differ.
     """
     last = slice(unit.group - 1, None, unit.group)
     rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)
@@ -136,7 +135,7 @@ _Family = tuple[Codes, Codes]
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
     """Yield blocks whose amax is at or next to a threshold of the scale rule, for each rule and exponent.
 
-    The lane of amax is random. The other numbers are at or next to element boundaries.
+    The lane of amax is random. All numbers except amax are at or next to element boundaries.
     """
     for index, rule in enumerate(unit.rules):
         amax = rng.permuted(_steps(unit, rule), axis=1)[:, :_EACH].reshape(-1)
@@ -148,8 +147,8 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
 def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks of numbers that differ from a tie in a single significand bit.
 
-    Each such bit occurs in every lane. The last blocks of each exponent are exact ties, which round down to the
-    even element. At some exponents these numbers are subnormal.
+    Each significand bit occurs in every lane. The last blocks of each exponent are exact ties, which round down to the
+    even element. At some exponents the source numbers are subnormal.
     """
     source, length = unit.source, unit.block.length
     low = np.repeat(np.arange(_binades(unit)), _TIES)
@@ -197,9 +196,9 @@ def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
 
 
 def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes at and next to the thresholds of elements, shape (n, length). None exceeds amax.
+    """Return magnitudes at and next to the scaled thresholds of elements, shape (n, length).
 
-    The thresholds are multiplied by the scale that belongs to amax.
+    The thresholds are multiplied by the scale that belongs to amax, and no magnitude exceeds amax.
     """
     source = unit.source
     drawn = rng.choice(thresholds(source, unit.block.element), (len(amax), unit.block.length))
@@ -217,9 +216,9 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 
 
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax is a threshold of the scale rule with one additional bit set, for every lane and bit.
+    """Return blocks whose amax is a scale threshold with one additional bit set, for every lane and bit.
 
-    The other numbers have the same upper bits as amax. They have a 0 at the additional bit and random lower bits.
+    All other numbers have the same upper bits as amax, a 0 at the additional bit, and random lower bits.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
@@ -236,9 +235,9 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax is the lowest magnitude with its scale. All other magnitudes are one less.
+    """Return blocks whose amax is the lowest magnitude with its scale, while all other magnitudes are one less.
 
-    Every lane and every rule occur. A circuit that selects another number gives another scale.
+    Every lane and every rule occur. A circuit that selects another number as amax gives another scale.
     """
     length = unit.block.length
     amax = np.concatenate([rng.choice(_firsts(unit, rule), _REACHED * length) for rule in unit.rules])
@@ -260,9 +259,9 @@ def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks in which one bit of amax decides the scale. Each such bit occurs in every lane.
+    """Return blocks in which one bit of amax decides the scale, for each bit and each lane.
 
-    The other numbers equal amax without that bit. Further blocks hold only these other numbers.
+    All other numbers equal amax without the deciding bit. Further blocks hold only numbers without the deciding bit.
     """
     length = unit.block.length
     lasts = [_firsts(unit, rule) - 1 for rule in unit.rules]
@@ -279,7 +278,10 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with a random amax and numbers of every size below it. Zeros of both signs occur."""
+    """Return blocks with a random amax and numbers of every size below amax.
+
+    Zeros of both signs occur.
+    """
     count = _TINY * unit.block.length
     amax = rng.integers(0, unit.source.max_code + 1, (count, 1))
     return rng.integers(0, amax + 1, (count, unit.block.length)), np.resize(np.arange(len(unit.rules)), count)
@@ -288,7 +290,7 @@ def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
 def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks in which numbers and amax have every exponent difference, in every lane.
 
-    The lane of amax is random. The other numbers are powers of two or nearly powers of two.
+    The lane of amax is random. In a quarter of the blocks, all numbers except amax are powers of two.
     """
     source, length = unit.source, unit.block.length
     count = _NEAR * _APART
@@ -301,16 +303,16 @@ def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks of numbers near the smallest normal number. In every lane, the leading 1 is at every position."""
+    """Return blocks of numbers near the smallest normal number, with the leading 1 at every position in every lane."""
     count = _TINY * unit.block.length
     leading = np.int64(1) << rng.integers(0, unit.source.fraction_bits + 3, (count, unit.block.length))
     return leading | rng.integers(0, leading), np.resize(np.arange(len(unit.rules)), count)
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with special codes among ordinary numbers, among zeros, and in all lanes, under every rule.
+    """Return blocks with special codes among ordinary numbers, among zeros, and in all lanes.
 
-    An infinity occurs in every lane.
+    Every scale rule occurs, and an infinity occurs in every lane.
     """
     length, codes = unit.block.length, special_codes(unit.source)
     special = np.append(codes, np.full(length, unit.source.inf_code(False)))
@@ -325,7 +327,10 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> Inputs:
-    """Return the columns of all ports, with random signs. In each block, the last operation gives the tensor scale."""
+    """Return the columns of all input ports, with random signs.
+
+    The last operation of a block gives the tensor scale.
+    """
     magnitudes, tensors, rules = blocks
     columns = _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
     whole = rng.integers(0, 1 << TENSOR_SCALE.bits, (len(tensors), unit.group))
@@ -334,9 +339,10 @@ def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> 
 
 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
-    """Return the columns of all ports. In each block, the last operation selects the scale rule.
+    """Return the columns of all input ports of a quantiser.
 
-    The other operations have random rules. Rule numbers beyond the last one also select the last rule.
+    The last operation of a block selects the scale rule, and all other operations have random rules. Unused rule
+    numbers also select the last rule.
     """
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}

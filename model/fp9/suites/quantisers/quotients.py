@@ -1,9 +1,7 @@
-"""Corner blocks of quantisers with a tensor scale t.
+"""Corner-case blocks of quantisers with a tensor scale t.
 
-At these blocks the scale, an element or the choice between two scales changes.
-
-Some rules try two divisors of amax and take the one with the smaller error. Each family is derived from the
-specification alone:
+A small change to a corner-case block changes the scale, an element, or the choice between two scales. Some rules try
+two divisors of amax and take the divisor with the smaller error. Each case is derived from the specification alone:
 
 - for every scale and rule, the amax and t at which the scale begins, decided by the last bits of t,
 - numbers at and next to element midpoints times both scales,
@@ -35,7 +33,7 @@ Numbers = NDArray[np.float64]
 
 
 class Blocks(NamedTuple):
-    """Blocks: magnitudes (n, length), tensor scales (n,) and rules (n,)."""
+    """Blocks of magnitudes (n, length), with tensor scales (n,) and scale rules (n,)."""
 
     magnitudes: Codes
     tensors: Codes
@@ -64,7 +62,7 @@ _SPREAD = 9
 
 
 def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return all corner blocks of a quantiser with a tensor scale."""
+    """Return all corner-case blocks of a quantiser with a tensor scale."""
     families = (_one_bit, _beside_middles, _ends, _tiny, _specials)
     parts = [*_at_steps(unit, rng), *(family(unit, rng) for family in families)]
     if any(rule.tries for rule in unit.rules):
@@ -75,7 +73,10 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return random blocks. Most numbers are within the range of the elements. Some blocks hold arbitrary codes."""
+    """Return random blocks, with most numbers within the range of the elements.
+
+    One sixteenth of the blocks hold arbitrary codes.
+    """
     rules = rng.integers(0, len(unit.rules), count)
     tensors = _drawn_tensors(rng, count)
     scales = rng.integers(1, unit.block.scale.max_code + 1, count)
@@ -91,18 +92,18 @@ def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Bloc
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
-    """Yield blocks in which the quotient of amax and tensor scale is at or next to the lowest quotient with a scale.
+    """Yield blocks in which the quotient of amax and tensor scale is at or next to a scale threshold.
 
-    There are blocks for each rule and scale. Some tensor scales have a short significand, others a long one. In
-    further blocks the last bit of the tensor scale decides. The other numbers are at or next to element midpoints
-    times both scales.
+    Every scale rule and every scale occur. A third of the tensor scales have a short significand. In a third of the
+    blocks, the last bit of the tensor scale decides the block scale. All numbers except amax are at or next to scaled
+    element midpoints.
     """
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
         for divisor in rule.tries or (float(unit.block.divisor(rule)),):
             begins = np.tile(_begins(unit, rule) * divisor, _EACH * 3)
             tensors = _drawn_tensors(rng, len(begins))
-            tensors[::3] &= -1 << TENSOR_SCALE.fraction_bits - 3  # short ones, of which quotients are exact
+            tensors[::3] &= -1 << TENSOR_SCALE.fraction_bits - 3  # short significands, which give exact quotients
             amax = _source(unit, begins * _tensor_numbers(tensors))
             nearest = _tensors(_numbers(unit, amax[1::3]) / begins[1::3])
             tensors[1::3] = np.maximum(nearest + rng.integers(-1, 2, len(nearest)), 1 << TENSOR_SCALE.fraction_bits)
@@ -114,9 +115,9 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks whose amax is the lowest with its scale. Each bit of amax decides the scale in every lane.
+    """Return blocks in which each bit of amax decides the block scale, in every lane.
 
-    The other numbers equal amax without that bit, or are one less.
+    All other numbers equal amax without the deciding bit, or amax minus one.
     """
     length, width = unit.block.length, unit.source.bits - 1
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(width), np.arange(length)))
@@ -129,7 +130,7 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     for index, rule in enumerate(unit.rules):
         here = rules == index
         begins[here] = rng.choice(_begins(unit, rule), here.sum()) * float(unit.block.divisor(rule))
-    tensors = _tensors(_numbers(unit, amax) / begins)  # amax is at a step, as far as FP32 can say it
+    tensors = _tensors(_numbers(unit, amax) / begins)  # amax is at a threshold, within FP32 precision
     tensors = np.clip(tensors - rng.integers(0, 2, count), 1 << TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code)
     others = np.where(rng.random(count) < 1 / 2, amax & ~(1 << bits), amax - 1)
     blocks = np.repeat(others[:, None], length, axis=1)
@@ -139,10 +140,10 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) -> Blocks:
-    """Return blocks with a number at or near an element midpoint times both scales, for each lane and midpoint.
+    """Return blocks with a number at or near a scaled element midpoint, for each lane and midpoint.
 
-    In some blocks the tensor scale is changed by 2^k units in its last place, with k < `powers`. All exponents
-    occur, including subnormal source numbers.
+    In some blocks the tensor scale is off by 2^k ulps, with k < `powers`. All exponents occur, including subnormal
+    source numbers.
     """
     length, middles = unit.block.length, _middles(unit)
     places, which = (axis.reshape(-1) for axis in np.meshgrid(np.arange(length), np.arange(len(middles))))
@@ -167,10 +168,10 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
 
 
 def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with a subnormal number x just below an element midpoint times both scales.
+    """Return blocks with a subnormal number x just below a scaled element midpoint.
 
-    The scaled midpoint is x + 2^-bit in units of the source's last place, for each `bit`. Ties round up at these
-    midpoints. A circuit that drops the bit therefore gives the next element.
+    The scaled midpoint is x + 2^-bit in units of the source's last place, for each `bit`. Ties round up at the chosen
+    midpoints, so a circuit that drops the bit gives the next element.
     """
     length, source = unit.block.length, unit.source
     cases = [
@@ -192,7 +193,7 @@ def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _middles_up(unit: Quantiser) -> list[Fraction]:
-    """Return the midpoints between an element with an odd code and the next element. Ties at these round up."""
+    """Return the midpoints between an element with an odd code and the next element, where ties round up."""
     numbers = [Fraction(number) for number in _elements(unit).tolist()]
     return [(low + high) / 2 for low, high in zip(numbers[1::2], numbers[2::2], strict=False)]
 
@@ -200,11 +201,11 @@ def _middles_up(unit: Quantiser) -> list[Fraction]:
 def _alone(
     unit: Quantiser, middle: Fraction, shift: int, bit: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield a number, a block scale and a tensor scale. The number is 2^-bit quanta below the scaled midpoint.
+    """Yield numbers that are 2^-bit quanta below a scaled midpoint, with block scale and tensor scale.
 
-    With the number x, the midpoint times both scales is the odd integer x 2^bit + 1, times a power of two. This odd
-    integer is a multiple of the odd part of (midpoint times block scale). The quotient is the significand of the
-    tensor scale. The number is `shift` bits shorter than a normal source number.
+    For a number x, the scaled midpoint is the odd integer x 2^bit + 1 times a power of two. The odd integer is a
+    multiple of the odd part of (midpoint times block scale), and the quotient is the tensor scale's significand. The
+    number x is `shift` bits shorter than a normal source number.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
@@ -227,7 +228,10 @@ def _alone(
 
 
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with the lowest and the highest tensor scales in FP32. Amax is below, near or above the scale."""
+    """Return blocks with tensor scales near both ends of FP32's range, and blocks with random tensor scales.
+
+    Amax is below, near or above the tensor scale.
+    """
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = rng.choice(walking_fractions(TENSOR_SCALE), count)
     top = TENSOR_SCALE.max_code >> bits
@@ -238,7 +242,7 @@ def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     amax = field << source.fraction_bits | rng.integers(0, 1 << source.fraction_bits, count)
     far = rng.random(count) < 1 / 6
     amax[far] = rng.integers(0, source.max_code + 1, far.sum())
-    amax[np.arange(count) % (_ENDS // 12) < len(unit.rules)] = 0  # by every rule
+    amax[np.arange(count) % (_ENDS // 12) < len(unit.rules)] = 0  # zero blocks, for every rule
     return Blocks(_below(unit, amax, rng), exponent << bits | fractions, np.resize(np.arange(len(unit.rules)), count))
 
 
@@ -253,9 +257,9 @@ def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with special source codes in every lane, with special tensor scales, and with both.
+    """Return blocks with special source codes in every lane, and blocks with special tensor scales.
 
-    Some tensor scales are negative, and some have a single exponent bit set.
+    Some tensor scales are negative, or have a single exponent bit set or cleared.
     """
     length, bits = unit.block.length, TENSOR_SCALE.fraction_bits
     codes = special_codes(unit.source)
@@ -275,11 +279,12 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks whose tries have nearly equal errors.
+    """Return blocks for which the two tried divisors have nearly equal errors.
 
-    The tensor scale is the last value before the other try becomes better, or the first value after. In a third of
-    the blocks most numbers are zero, so that errors can be equal. In one third of the blocks, all numbers are near
-    amax, so that their sum has many bits. One third of the scales are among the lowest, one third among the largest.
+    The tensor scale is the last value before the better divisor changes, or the first value after the change. In a
+    third of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all numbers
+    are near amax, so that the error sum has many bits. A third of the scales are among the lowest, and a third are
+    among the largest.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)
@@ -297,9 +302,9 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return random magnitudes (n, length) and tensor scales.
+    """Return random magnitudes, shape (n, length), and tensor scales.
 
-    The quotient of amax and tensor scale lies between two scales times the largest element.
+    The quotient of amax and tensor scale lies between two adjacent scales times the largest element.
     """
     tensors, top = _drawn_tensors(rng, _DRAWN), unit.block.scale.max_code
     ends = rng.choice([[0, _END], [0, top], [top - _END, top]], _DRAWN)
@@ -318,12 +323,12 @@ def _ahead(unit: Quantiser, rule: ScaleRule, numbers: Numbers, tensors: Codes) -
     return np.sign(second - first).astype(np.int64)
 
 
-# --- what families are made of ----------------------------------------------------------------------------------------
+# --- helpers ----------------------------------------------------------------------------------------------------------
 
 
 def _begins(unit: Quantiser, rule: ScaleRule) -> Numbers:
     numbers = _numbers_of(unit, np.arange(unit.block.scale.max_code + 1))
-    if rule.rounding is Rounding.RUP:  # the smallest one begins with any number
+    if rule.rounding is Rounding.RUP:  # any non-zero number reaches the smallest scale
         return np.append(numbers[1] / 2, numbers[1:-1])
     return np.asarray((numbers[:-1] + numbers[1:]) / 2)
 
@@ -338,9 +343,9 @@ def _elements(unit: Quantiser) -> Numbers:
 
 
 def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes at and next to element midpoints times both scales, shape (n, length). None exceeds amax.
+    """Return magnitudes at and next to scaled element midpoints, shape (n, length).
 
-    A third are at and next to the elements themselves.
+    No magnitude exceeds amax. A third of the magnitudes are at or next to scaled elements.
     """
     shape, middles = (len(amax), unit.block.length), _middles(unit)
     points = np.concatenate([middles, middles, _elements(unit)[1:]])

@@ -13,9 +13,7 @@ from fp9.suites.columns import Inputs, fixed
 from fp9.units import Dot
 
 _REACH = 150
-"""Maximum absolute sum of an operation's scale exponents. The value is large enough to leave FP32's range at both
-ends.
-"""
+"""Maximum absolute sum of an operation's scale exponents, enough to leave FP32's range at both ends."""
 
 _NEAR, _APART = 4, 0.25
 """Maximum exponent difference between block scales of an operand, and share of block scales without this limit."""

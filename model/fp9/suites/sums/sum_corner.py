@@ -181,7 +181,7 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
-    """Return products of every operand code with 1, and products of significands of 1 to 2.
+    """Return products of every operand code with 1, and products of two numbers near 1.
 
     The addend is zero. The calls for all pairs of formats divide the codes of a format among themselves.
     """
