@@ -1,4 +1,7 @@
-"""Golden results of accumulators (see `units.Mac`). The model runs all operations in order, from reset."""
+"""Golden results of accumulators (see `units.Mac`).
+
+The golden model processes all operations in order, from reset.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def mac(unit: Mac, inputs: Columns) -> Results:
-    """Return the golden results of a `Mac`."""
+    """Return the golden results of a `Mac` unit."""
     engine, size = unit.engine, len(inputs["op"])
     codes, flags = np.empty(size, dtype=engine.output.dtype), np.empty(size, dtype=np.uint8)
     if engine.step.exact:

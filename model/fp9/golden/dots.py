@@ -1,6 +1,6 @@
-"""Golden dot products of a `MultiFpu`: the exact sum of two or four products and an addend, rounded to odd in float64.
+"""Golden dot products of a `MultiFpu`: exact sums of products and an addend, rounded to odd.
 
-The sum of the products has at most 80 bits. Two float64 numbers hold it exactly.
+The sum of two or four products has at most 80 bits. Two float64 numbers hold the sum exactly.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ def _odd_total(products: Sequence[Numbers], c: Numbers) -> Numbers:
 def _invalid(
     lanes: Sequence[tuple[Operand, Operand]], products: Sequence[Numbers], c: Operand, total: Numbers
 ) -> NDArray[np.uint8]:
-    """Return the flag `invalid`. 0 x infinity raises it even if another operand is a quiet NaN (RISC-V)."""
+    """Return the flag `invalid` of a dot product.
+
+    The product 0 x infinity raises `invalid` even if another operand is a quiet NaN (RISC-V).
+    """
     signaling = np.logical_or.reduce([x.signaling for pair in lanes for x in pair] + [c.signaling])
     undefined = [np.isnan(product) & ~(a.nan | b.nan) for (a, b), product in zip(lanes, products, strict=True)]
     any_nan = np.logical_or.reduce([np.isnan(product) for product in products] + [c.nan])

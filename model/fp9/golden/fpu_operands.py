@@ -1,4 +1,4 @@
-"""Operands of a `MultiFpu` as numbers, with the facts about their formats that its operations need."""
+"""Operands of a `MultiFpu` as numbers, with properties of their formats."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Operand(NamedTuple):
-    """Operands as arrays of shape (n,). The operands may have different formats.
+    """Operands of a `MultiFpu` as arrays of shape (n,), in formats that may differ from operation to operation.
 
-    `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN.
-    `one_zero` and `one_nan` are true if zero and NaN have no sign. `normal` is the smallest normal magnitude.
+    `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN. `one_zero` and
+    `one_nan` are true if zero and NaN have no sign. `normal` is the smallest normal magnitude.
     """
 
     codes: Codes

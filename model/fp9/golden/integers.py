@@ -1,4 +1,4 @@
-"""Golden conversions of a `MultiFpu` between floating-point numbers and integers (RISC-V, F extension)."""
+"""Golden conversions of a `MultiFpu` between floating-point numbers and integers (RISC-V F)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def from_integers(unit: MultiFpu, words: NDArray[Any], formats: NDArray[Any]) ->
 def to_integers(
     unit: MultiFpu, numbers: Numbers, formats: NDArray[Any], roundings: NDArray[Any]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Return rounded integers as words, and flags. NaN gives the highest integer, as in RISC-V."""
+    """Return numbers rounded to integers, as words, and the exception flags.
+
+    NaN gives the highest integer, as in RISC-V.
+    """
     whole = np.zeros(len(numbers))
     for index, here in places(roundings):
         whole[here] = _rounded(np.where(np.isfinite(numbers[here]), numbers[here], 0), unit.roundings[index])

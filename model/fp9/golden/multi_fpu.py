@@ -1,7 +1,7 @@
-"""Golden results of a `MultiFpu`: exact sums rounded to odd in float64, then rounded once to the result's format.
+"""Golden results of a `MultiFpu`: sums rounded to odd in float64, then to the result format.
 
-float64 holds every product of two operands exactly. Products and addends are added with Knuth's TwoSum, which
-gives the rounded sum and its error, and hence the sum rounded to odd. A result has at most 24 significand bits.
+A float64 number holds every product of two operands exactly. Knuth's TwoSum adds product and addend and gives the
+rounded sum and its error. The sum rounded to odd follows from both. A result has at most 24 significand bits.
 Therefore rounding the odd sum equals rounding the exact sum once (Boldo and Melquiond, IEEE ToC 2008).
 """
 
@@ -45,7 +45,7 @@ _LANE_MASK = (1 << NARROW_BITS) - 1
 
 
 def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
-    """Return the golden results of a `MultiFpu`."""
+    """Return the golden results of a `MultiFpu` unit."""
     result, flags = _scalar(unit, inputs)
     if unit.lanes > 1:
         here = inputs["vector"] != 0
@@ -122,7 +122,7 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
 def _lane_operands(
     unit: MultiFpu, inputs: Columns, formats: dict[str, NDArray[Any]], lane: int, here: Where
 ) -> tuple[Operand, Operand]:
-    """Return one lane's operands a and b of a dot product."""
+    """Return the operands a and b of one lane of a dot product."""
     last = len(unit.narrow) - 1
     a, b = (
         operand_of(unit.narrow_unit, inputs[name][here] >> NARROW_BITS * lane, np.minimum(formats[name][here], last))
@@ -155,7 +155,8 @@ def _divided(op: MultiFpuOp, operands: dict[str, Operand]) -> tuple[NDArray[np.f
     """Return the quotient or square root in float64, and the flags `invalid` and `divide_by_zero`.
 
     Operands and results have at most 15 significand bits. An inexact quotient or root is then at least 2^-32 away from
-    every number and midpoint of the result format, relative to its size. So the rounding to float64 does no harm.
+    every number and midpoint of the result format, relative to its size. Therefore the rounding to float64 does not
+    change the final result.
     """
     a = operands["a"]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -203,7 +204,7 @@ def _summed(
 
 
 def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> NDArray[np.float64]:
-    """Return x + y rounded to odd. Where `minus` is set, x + (-x) is -0."""
+    """Return x + y rounded to odd, with a sum of -0 for x + (-x) where `minus` is set."""
     total = odd_sum(x, y)
     both_positive = ~(np.signbit(x) | np.signbit(y)) & (x == 0) & (y == 0)
     return np.where(minus & (total == 0) & ~both_positive, -0.0, total)
@@ -227,7 +228,10 @@ def _without_needless_sign(x: Operand, codes: Codes) -> Codes:
 
 
 def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return the minimum or maximum. A number is preferred to a NaN. -0 is less than +0."""
+    """Return the minimum or maximum of two operands.
+
+    A number is preferred to a NaN, and -0 is less than +0.
+    """
     before = (a.numbers < c.numbers) | ((a.numbers == c.numbers) & np.signbit(a.numbers))
     takes_a = ~a.nan & (c.nan | (before if op is _Op.MIN else ~before))
     codes = np.where(takes_a, _without_needless_sign(a, a.codes), _without_needless_sign(c, c.codes))
@@ -236,7 +240,7 @@ def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return truth values. A comparison with NaN is false."""
+    """Return the truth values of a comparison, in which NaN compares false."""
     if op in (_Op.EQ, _Op.EQ_SIGNALING):
         truth = a.numbers == c.numbers
     else:
@@ -246,9 +250,10 @@ def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _classified(a: Operand) -> Codes:
-    """Return class masks as RISC-V's `fclass` does.
+    """Return class masks like the RISC-V instruction `fclass`.
 
-    From bit 0: -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN, quiet NaN.
+    The classes from bit 0 are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN and quiet
+    NaN.
     """
     magnitude = np.abs(a.numbers)
     rank = np.select([magnitude == 0, magnitude < a.normal, np.isinf(magnitude)], [0, 1, 3], 2)

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def two_sum(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the rounded sum and its error (Knuth's TwoSum). Their sum is exactly x + y."""
+    """Return the rounded sum of x and y, and the exact rounding error (Knuth's TwoSum)."""
     total = x + y
     part = total - x
     return total, (x - (total - part)) + (y - part)
 
 
 def odd_sum(x: Numbers, y: Numbers) -> Numbers:
-    """Return x + y rounded to odd."""
+    """Return the sum x + y rounded to odd."""
     total, error = two_sum(x, y)
     inexact = np.isfinite(total) & (error != 0)
     bits = total.view(np.int64)

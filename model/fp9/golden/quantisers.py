@@ -1,4 +1,4 @@
-"""Golden results of quantisers. The model calls `fp9.blocks.quantise` with the port values."""
+"""Golden results of quantisers, computed by `fp9.blocks.quantise` from the port values."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def quantiser(unit: Quantiser, inputs: Columns) -> Results:
-    """Return the golden results of a `Quantiser`.
+    """Return the golden results of a `Quantiser` unit.
 
-    If a block spans several operations, the last operation selects the rule.
+    If a block spans several operations, the last operation selects the scale rule.
     """
     operations = np.stack([decode_native(inputs[x], unit.source) for x in unit.lane_names("x")], axis=1)
     numbers = operations.reshape(-1, unit.block.length)
@@ -44,7 +44,10 @@ def quantiser(unit: Quantiser, inputs: Columns) -> Results:
 def _over_tensor_scales(
     unit: Quantiser, numbers: NDArray[Any], rule: ScaleRule, codes: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Quantise blocks that have individual tensor scales. A NaN tensor scale makes the block's scale NaN."""
+    """Quantise blocks that have individual tensor scales.
+
+    A tensor scale that is not a positive normal number makes the block's scale NaN.
+    """
     one, lowest = TENSOR_SCALE.code_of(Fraction(1)), TENSOR_SCALE.code_of(Fraction(TENSOR_SCALE.smallest_normal))
     usable = (codes >= lowest) & (codes <= TENSOR_SCALE.max_code)
     whole = decode_to(np.where(usable, codes, one), TENSOR_SCALE, np.float64)

@@ -1,4 +1,4 @@
-"""Formats and policies that a unit's select and bias ports choose, operation by operation."""
+"""Formats and policies that the select and bias ports choose for each operation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def chosen(inputs: Columns, port: str, count: int) -> NDArray[Any] | int:
-    """Return the values of a select port. Return one integer if all operations have the same value.
+    """Return the values of a select port, or one integer if all operations have the same value.
 
-    If there is no port, the value is 0. A value that is too large selects the last choice.
+    A missing port gives 0. A value that is too large selects the last choice.
     """
     values = inputs.get(port, _NO_CHOICE)
     if values.size and (values == values[0]).all():
@@ -34,9 +34,9 @@ _NO_CHOICE = np.zeros(1, dtype=np.uint8)
 
 
 def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
-    """Yield each distinct value, and the indices of the operations that have this value.
+    """Yield each distinct value, and the indices of the operations that have the value.
 
-    If `values` is one integer, all operations have this value. Values must not be negative.
+    If `values` is an integer, all operations have the same value. Values must not be negative.
     """
     if isinstance(values, int):
         yield values, slice(None)
@@ -46,7 +46,7 @@ def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
 
 
 def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, Where]]:
-    """Yield each format that an operand has in some operation, with the indices of these operations.
+    """Yield each format that an operand has in some operation, and the indices of the operations with the format.
 
     The extra bias is already applied to the format.
     """
@@ -63,7 +63,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Combine two selections. `here` selects elements, and `among` selects from these elements."""
+    """Combine two selections, where `among` selects from the elements that `here` selects."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()
@@ -85,9 +85,9 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
 
 
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers of all operands a and b. Each array has the shape (n, products).
+    """Return the numbers of all operands a and b, each of shape (n, products).
 
-    If the engine's zero bypass applies to a product, both of its numbers are 0.
+    If the engine's zero bypass applies to a product, both factors are 0.
     """
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.nan.zero_bypass:

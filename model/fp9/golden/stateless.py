@@ -1,4 +1,4 @@
-"""Golden results of units without an accumulator. The golden model calls fp9's array functions with the port values."""
+"""Golden results of units without an accumulator, computed by fp9's array functions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _unpack(fmt: Format, code: int, significand_bits: int) -> tuple[int, int, in
 
 
 def decoder(unit: Decoder, inputs: Columns) -> Results:
-    """Return the golden results of a `Decoder`."""
+    """Return the golden results of a `Decoder` unit."""
     size, widths = len(inputs["code"]), {port.name: port.width for port in unit.outputs}
     results: Results = {name: np.zeros(size, np.uint8 if width <= 8 else np.uint16) for name, width in widths.items()}
     for fmt, here in variants(inputs, "code", unit.formats):
@@ -73,7 +73,7 @@ def decoder(unit: Decoder, inputs: Columns) -> Results:
 
 
 def upcast(unit: Upcast, inputs: Columns) -> Results:
-    """Return the golden results of an `Upcast`."""
+    """Return the golden results of an `Upcast` unit."""
     results: Results = {
         "result": np.zeros(len(inputs["code"]), dtype=unit.result.dtype),
         "flags": np.zeros(len(inputs["code"]), dtype=np.uint8),
@@ -90,7 +90,7 @@ def upcast(unit: Upcast, inputs: Columns) -> Results:
 
 
 def cast(unit: Cast, inputs: Columns) -> Results:
-    """Return the golden results of a `Cast`."""
+    """Return the golden results of a `Cast` unit."""
     results: Results = {}
     sources = [decode_native(inputs[x], unit.source) for x in unit.lane_names("x")]
     for lane, source in enumerate(sources):
@@ -146,7 +146,10 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
 
 
 def mul(unit: Mul, inputs: Columns) -> Results:
-    """Return the golden results of a `Mul`. float64 holds the product exactly, and it is rounded once."""
+    """Return the golden results of a `Mul` unit.
+
+    A float64 number holds the product exactly, so that the product is rounded once.
+    """
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     with np.errstate(invalid="ignore"):
         product = a * b
@@ -161,7 +164,7 @@ def mul(unit: Mul, inputs: Columns) -> Results:
 
 
 def step(unit: Dot, inputs: Columns) -> Results:
-    """Return the golden results of a `Dot` or `Fma`."""
+    """Return the golden results of a `Dot` or `Fma` unit."""
     engine, count = unit.engine, len(inputs["c"])
     fused = engine.window.width is None and engine.chunk.length is None and not engine.result.flush_addend
     if unit.products == 1 and fused and unit.scale is None:
@@ -208,7 +211,10 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 
 
 def fpu(unit: Fpu, inputs: Columns) -> Results:
-    """Return the golden results of an `Fpu`. A single-operation unit computes each operation."""
+    """Return the golden results of an `Fpu` unit.
+
+    The golden functions of single-operation units compute each operation.
+    """
     wide = unit.engine.result.format
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
     operation = chosen(inputs, "op", len(unit.operations))

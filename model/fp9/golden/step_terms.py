@@ -1,4 +1,4 @@
-"""Terms that an accumulator adds in a step. A term is a scaled product, or the scaled sum of one group."""
+"""Terms that an accumulator adds in one step: scaled products, or scaled sums of groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Numbers (n, terms), and the powers of two that align them.
+    """Numbers of shape (n, terms), and the powers of two that align the numbers.
 
     The power of a zero is 0. `powers` is empty if the engine has no window.
     """
@@ -29,7 +29,10 @@ class Terms(NamedTuple):
 
 
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
-    """Return two factors for each term of each operation. For a group, the factors are the scaled sum and 1."""
+    """Return two factors for each term of each operation.
+
+    For a group of products, the factors are the scaled sum of the group and 1.
+    """
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None
     sides = [

@@ -1,8 +1,8 @@
-"""Independent reference model: cross-checks the golden model, one operation at a time, in exact fractions.
+"""Independent reference model that computes one operation at a time in exact fractions.
 
-The reference model shares format, engine and unit records with the golden model, but no kernel and no array
-code. Its code is simple and slow on purpose. Call `reference_results`. `isolated_results` computes the same in
-a separate process.
+Tests cross-check the golden model with the reference model. Both models share format, engine and unit records, but the
+reference model uses no kernels and no array code. The code of the reference model is simple and slow on purpose.
+`reference_results` computes the results, and `isolated_results` computes the results in a separate process.
 """
 
 from fp9.reference.process import isolated_results

@@ -1,4 +1,4 @@
-"""Reference results of a `MultiFpu`, in exact fractions, as IEEE 754-2019 and RISC-V specify."""
+"""Reference results of a `MultiFpu` in exact fractions (IEEE 754-2019 and RISC-V)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LANE_MASK = 0xFF
 _ROOT_BITS = 64
 """Fraction bits of a square root before it is rounded."""
 
-_SIGNS = {  # of the product and of the addend
+_SIGNS = {  # whether the product and the addend are negated
     Op.FMADD: (False, False),
     Op.FMSUB: (False, True),
     Op.FNMSUB: (True, False),
@@ -57,7 +57,7 @@ def _lanes(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 
 
 class _Number:
-    """An operand: format, code and exact number. The code is cut to the format's width."""
+    """An operand of a `MultiFpu`: format, code cut to the format's width, and exact number."""
 
     def __init__(self, unit: MultiFpu, code: int, fmt: Format) -> None:
         self.fmt, ones = fmt, (1 << fmt.bits) - 1
@@ -109,9 +109,9 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 
 
 def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
-    """Return the exact value, rounded once.
+    """Return the exact value of an arithmetic operation, rounded once.
 
-    0 x infinity is invalid even with a quiet NaN addend (RISC-V, F extension).
+    The product 0 x infinity is invalid even with a quiet NaN addend (RISC-V, F extension).
     """
     rounding = chosen(unit.roundings, row, "rounding")
     policy = unit.policy(result, rounding, chosen(unit.overflow, row, "overflow"))
@@ -162,7 +162,10 @@ def _dot(unit: MultiFpu, row: Row, products: int, c: _Number, result: Format) ->
 
 
 def _divided(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
-    """Return the exact quotient, or the square root, rounded once. Division by zero raises no other flag."""
+    """Return the exact quotient or the square root, rounded once.
+
+    Division by zero raises no other flag.
+    """
     a, b = x["a"], x["b"] if op is Op.DIV else None
     read = [a] if b is None else [a, b]
     value = _root(a.exact) if b is None else _quotient(a.exact, b.exact)
@@ -187,7 +190,7 @@ def _quotient(a: Exact, b: Exact) -> Exact:
 
 
 def _root(a: Exact) -> Exact:
-    """Return the square root. An irrational root is replaced by a number that is slightly larger or smaller."""
+    """Return the square root, with a slightly larger or smaller fraction in place of an irrational root."""
     if a.kind is Kind.NAN or (a.negative and a.kind is not Kind.ZERO):
         return Exact(Kind.NAN)
     if a.kind is not Kind.FINITE:
@@ -205,7 +208,10 @@ def _integer(unit: MultiFpu, row: Row) -> Exact:
 
 
 def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
-    """Return the nearest integer, or the nearest limit. NaN becomes the highest integer (RISC-V, F extension)."""
+    """Return the nearest integer in the range of the integer format.
+
+    NaN becomes the highest integer (RISC-V, F extension).
+    """
     integer, x, mask = chosen(unit.integers, row, "integer_format"), a.exact, (1 << unit.word) - 1
     if x.kind is Kind.NAN:
         return integer.highest & mask, Flags.INVALID
@@ -218,7 +224,7 @@ def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
 
 
 def _whole(value: Fraction, rounding: Rounding) -> int:
-    """Return one of the two integers around a number."""
+    """Return one of the two integers around a number, as the rounding mode selects."""
     below, above = math.floor(value), math.ceil(value)
     toward_zero, away = (below, above) if value > 0 else (above, below)
     match rounding:

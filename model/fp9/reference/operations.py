@@ -24,12 +24,12 @@ _INF_PASSES = CastPolicy(overflow=Overflow.INF)
 
 
 def outputs(unit: Unit, code: int, flags: Flags) -> Row:
-    """Return the output ports for a result and its flags."""
+    """Return the values of the output ports for a result and its flags."""
     return {port.name: int(flags) if port.name == "flags" else code for port in unit.outputs}
 
 
 def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the fields of each code. Fields without meaning are 0."""
+    """Yield the decoded fields of each code, with 0 in fields that have no meaning."""
     places = significand_bits(unit.formats) - 1
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
@@ -47,7 +47,7 @@ def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield each operand, converted to the result's format."""
+    """Yield each operand, converted to the result format."""
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
         x = casts.decode(row["code"] & ((1 << fmt.bits) - 1), fmt)
@@ -82,7 +82,7 @@ def _rounded(unit: Cast, row: Row, lane: int) -> tuple[int, Flags]:
 
 
 def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBits | casts.HybridBits | None:
-    """Return the random bits for a rounding. The bits come from a port or from the operand (HiF8 section 3.2)."""
+    """Return the random bits for a rounding, from a port or from the operand (HiF8 section 3.2)."""
     if rounding.needs_bits:
         return casts.RandomBits(row[unit.lane_names("random")[lane]], unit.random_bits)
     if not rounding.reads_source:
@@ -93,7 +93,10 @@ def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBi
 
 
 def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield each operation's product, rounded once. Infinity times zero is invalid."""
+    """Yield each operation's product, rounded once.
+
+    Infinity times zero raises the flag `invalid`.
+    """
     for row in rows:
         formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
         a, b = (casts.decode(row[name] & ((1 << f.bits) - 1), f) for name, f in zip("ab", formats, strict=True))
@@ -110,7 +113,7 @@ def products(unit: Dot, row: Row) -> list[Term]:
 
 
 def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
-    """Return for each of `count` products the product of its two scales. Return None without scales."""
+    """Return the product of both scales for each of `count` products, or None without scales."""
     if unit.scale is None:
         return None
     pairs = zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)
@@ -127,7 +130,7 @@ def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def fpu(unit: Fpu, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the result of each operation, as `FpuOp` defines it."""
+    """Yield the result of each operation, as `FpuOp` defines the operation."""
     for row in rows:
         yield outputs(unit, *_FPU[chosen(unit.operations, row, "op")](unit, row))
 

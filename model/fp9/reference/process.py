@@ -14,13 +14,13 @@ from fp9.units import Unit
 from fp9.units.toml import build, dumps
 
 FORBIDDEN = ("fp9.golden", "fp9.kernels", "fp9.sums", "fp9.casts", "fp9.blocks", "numba")
-"""Packages that the separate process cannot import."""
+"""Packages that the reference model's separate process cannot import."""
 
 
 def isolated_results(unit: Unit, rows: Sequence[Row]) -> list[Row]:
     """Return `reference_results`, computed in a new process that cannot import kernels or the golden model.
 
-    Raises RuntimeError if the process fails. The message is the last line of the process's standard error.
+    Raises RuntimeError if the process fails, with the last line of the process's standard error as message.
     """
     request = json.dumps({"spec": dumps(unit), "rows": rows})
     done = subprocess.run([sys.executable, "-m", __spec__.name], input=request, capture_output=True, text=True)

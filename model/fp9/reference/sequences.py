@@ -1,4 +1,4 @@
-"""Reference results of units with state: accumulators, and quantisers whose blocks take several operations."""
+"""Reference results of accumulators, and of quantisers whose blocks take several operations."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the results of an accumulator.
 
-    Each step's result is the next step's addend, chunk by chunk if there are chunks. An exact engine sums all
-    products.
+    Each step's result is the addend of the next step. With chunks, the steps of a chunk add up separately. An exact
+    engine sums all products.
     """
     if unit.engine.step.exact:
         return _whole(unit, rows)
@@ -80,7 +80,7 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
     """Return the term that reduces an overflowing sum modulo the size of the register.
 
-    The list is empty if the sum fits the register.
+    The list is empty if the sum fits into the register.
     """
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))
@@ -89,7 +89,10 @@ def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
 
 
 def quantiser(unit: Quantiser, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield each block's scale and elements. The block's last operation selects the rule."""
+    """Yield the scale and the elements of each block.
+
+    The last operation of a block selects the scale rule.
+    """
     lanes, codes = unit.lane_names("element"), list[int]()
     for row in rows:
         codes += [row[x] for x in unit.lane_names("x")]
@@ -118,7 +121,7 @@ def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> 
 
 
 def _tensor_scale(code: int) -> Fraction | None:
-    """Return the tensor scale of a code. Return None if the code is not a positive normal number."""
+    """Return the tensor scale of a code, or None if the code is not a positive normal number."""
     t = casts.decode(code, TENSOR_SCALE)
     usable = t.kind is Kind.FINITE and not t.negative and t.magnitude >= TENSOR_SCALE.smallest_normal
     return Fraction(t.magnitude) if usable else None

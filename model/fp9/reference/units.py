@@ -23,8 +23,8 @@ reference_results: Hook[[Iterable[Row]], Iterator[Row]] = Hook(
         Quantiser: sequences.quantiser,
     },
 )
-"""Return the output codes of each operation, given its input codes. Codes are given by port name.
+"""Return the output codes of each operation from its input codes. Codes are given by port name.
 
-A unit with state starts from reset. Raises ValueError if units of this class have no reference model. Raises
-ValueError too for a bias that an operand does not accept.
+A unit with state starts from reset. Raises ValueError if units of the given class have no reference model, and for a
+bias that an operand does not accept.
 """

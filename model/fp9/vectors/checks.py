@@ -1,4 +1,4 @@
-"""Checks of vector files against the golden model: digest, specification, columns, policies, inputs and results."""
+"""Checks of vector files against the golden model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9.vectors.sets import VectorSet, form_of, from_inputs, read
 
 @dataclass(frozen=True)
 class WrongValue:
-    """A result in a file that differs from the golden model's result.
+    """A result in a vector file that differs from the golden model's result.
 
     The fields are the operation's index from 0, the port, the value in the file, and the model's value.
     """
@@ -32,7 +32,7 @@ class WrongValue:
 
 @dataclass(frozen=True)
 class Checked:
-    """Result of a check: number of operations, descriptions of faults, and every wrong result."""
+    """Result of a vector file's check: number of operations, descriptions of faults, and wrong results."""
 
     path: Path
     operations: int
@@ -41,16 +41,16 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Return whether the check found no fault."""
+        """Return whether the check found neither a fault nor a wrong result."""
         return not self.faults and not self.wrong
 
 
 def check(path: Path | str, unit: Unit | None = None) -> Checked:
-    """Check a file's digest, manifest, inputs and results against the model.
+    """Check a vector file's digest, manifest, inputs and results against the golden model.
 
-    If the inputs come from a suite, they are generated again for comparison. The manifest names the catalogue unit
-    unless `unit` is given. Raises ValueError for a file that cannot be read as vectors of the unit, OSError for a
-    missing file.
+    If the inputs come from a suite, the check generates the suite again and compares the inputs. The manifest names
+    the catalogue unit unless `unit` is given. Raises ValueError if the file does not hold vectors of the unit. Raises
+    OSError if the file is missing.
     """
     path = Path(path)
     vectors = read(path, unit)
@@ -61,8 +61,8 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
 def read_for(unit: Unit, path: Path | str) -> VectorSet:
     """Return the vectors of a file for a simulation of this unit, with the expected results from the file.
 
-    Raises ValueError if the file has changed since its export or was exported for another unit. Raises OSError if
-    the file cannot be read.
+    Raises ValueError if the file has changed since its export or was exported for another unit. Raises OSError if the
+    file cannot be read.
     """
     path = Path(path)
     said = read_manifest(path)
@@ -101,9 +101,9 @@ def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
 
 
 def _other_inputs(vectors: VectorSet) -> list[str]:
-    """Return a description of the differences if the inputs differ from the inputs of their suite.
+    """Return a description of the differences between the inputs and their suite.
 
-    Inputs without a suite are not checked.
+    Inputs that do not come from a suite are not checked.
     """
     from fp9.suites import SUITES, inputs_of  # slow to load
 

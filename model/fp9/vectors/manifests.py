@@ -1,4 +1,4 @@
-"""Manifests of vector files. A manifest tells how to read the file and specifies the unit."""
+"""Manifests of vector files, which specify the unit and describe the columns of the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def manifest(
 ) -> dict[str, Any]:
     """Return the manifest of a vector file with `count` operations.
 
-    `sha256` is the file's digest. `score` is its mutation score from module `mutation_scores`.
+    `sha256` is the digest of the vector file. `score` is the suite's mutation score from module `mutation_scores`.
     """
     return {
         "generator": f"fp9 {__version__}",
@@ -41,10 +41,10 @@ def manifest(
 
 
 def columns(unit: Unit) -> list[dict[str, Any]]:
-    """Return the ports in the order of a line, and how to interpret their values.
+    """Return the ports in the order of a line, and how to interpret the values of each port.
 
-    - `values` lists the names of the values of a select or operation port. A value beyond the last means the last.
-    - `formats` lists the formats of a code. The value of the port `select` chooses one.
+    - `values` lists the value names of a select or operation port. Higher values mean the last name.
+    - `formats` lists the formats of a code. The value of the port `select` chooses the format.
     - `bits` names the bits of flags.
     - `signed` ports are two's complement.
     """
@@ -132,7 +132,7 @@ _FIELDS = {"unit": str, "spec": list, "policies": dict, "columns": list, "origin
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of a vector file. Raises ValueError if it is invalid."""
+    """Return the manifest of a vector file. Raises ValueError if the manifest is invalid."""
     side = manifest_path(path)
     try:
         said = json.loads(side.read_text())
@@ -146,7 +146,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 def differences(said: Mapping[str, Any], unit: Unit, form: FileFormat) -> list[str]:
     """Return descriptions of the differences between a manifest and the unit.
 
-    The ports, the specification, the policies and the file layout are compared.
+    The comparison covers the ports, the specification, the policies and the file layout.
     """
     found = _other_columns(said["columns"], columns(unit))
     if said["spec"] != unit.describe():

@@ -1,4 +1,4 @@
-"""Mutation scores of vector suites. A score is the share of a circuit's mutants that the suite kills.
+"""Mutation scores of vector suites: the share of a circuit's mutants that a suite kills.
 
 The manifests of exported vectors read the scores from a table next to this module. `fp9 mutate --record` builds the
 table from the records in `records/mutation/netlist`.
@@ -18,25 +18,21 @@ TABLE = Path(__file__).with_name("mutation_scores.json")
 
 @functools.cache
 def table() -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the contents of the file `TABLE`."""
+    """Return the mutation scores from the file `TABLE`."""
     scores: dict[str, dict[str, dict[str, Any]]] = json.loads(TABLE.read_text())
     return scores
 
 
 def percent(share: float) -> str:
-    """Return a share as text in per cent, rounded down. Thus 100 % means that every mutant is killed."""
+    """Return a share as a percentage, rounded down, so that 100 % means that every mutant is killed."""
     return f"{math.floor(round(1000 * share, 6)) / 10:.1f} %"
 
 
 def score_of(unit: str, sha256: str) -> dict[str, Any] | None:
-    """Return the mutation score of the suite with this digest, or None if it was not measured.
+    """Return the mutation score of the suite with the given digest, or None if the suite has no measured score.
 
-    The score has these entries:
-
-    - `seeds`: random seeds with which mutants were chosen.
-    - `mutants`: number of chosen mutants that change the circuit's function.
-    - `killed`: number of mutants for which an output differs from the suite's expected output.
-    - `share`: share of killed mutants.
-    - `verilog_sha256`: digest of the circuit's Verilog.
+    The entries of a score are the random seeds (`seeds`), the number of mutants that change the circuit's function
+    (`mutants`), and the number of mutants that the suite kills (`killed`). Further entries are the share of killed
+    mutants (`share`) and the digest of the circuit's Verilog (`verilog_sha256`).
     """
     return table().get(unit, {}).get(sha256)

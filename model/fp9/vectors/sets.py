@@ -1,14 +1,14 @@
-"""Golden vectors: operations of a unit with their expected results, in files for test benches and programs.
+"""Golden vectors: operations of a unit with their expected results, as arrays and files.
 
 A vector file has one operation per line or row: inputs, then outputs, in port order. Module `encodings` defines the
-file formats. The plain format, `NAME.vec`, is blank-separated hex. The manifest is `NAME.json`, or `NAME.csv.json`
-and so on for other formats. The manifest holds:
+file formats. The plain file format, `NAME.vec`, is blank-separated hex. The manifest of a vector file is `NAME.json`,
+or `NAME.csv.json` and so on for other file formats. A manifest holds:
 
 - the unit's specification and policy switches,
 - the columns with their widths and value names,
 - the layout of the file, the number of operations, and the file's SHA-256,
 - the origin of the inputs, from which module `checks` can generate them again,
-- the suite's mutation score, if it was measured (module `mutation_scores`).
+- the suite's mutation score, if measured (module `mutation_scores`).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VectorSet:
-    """Operations of a unit. Each port has an array of shape (n,). Masks tell which outputs are meaningful.
+    """Operations of a unit with expected results, as one array of shape (n,) for each port.
 
-    For a unit with state the operations are a sequence that starts at reset. `origin` describes how the inputs were
-    made.
+    The masks in `care` tell which outputs are meaningful. For a unit with state, the operations are a sequence that
+    starts at reset. `origin` describes how the inputs were generated.
     """
 
     unit: Unit
@@ -52,7 +52,7 @@ class VectorSet:
 
     @property
     def columns(self) -> tuple[Port, ...]:
-        """Return the ports in the order in which a line holds their values."""
+        """Return the ports in the order in which a line of a vector file holds their values."""
         return (*self.unit.inputs, *self.unit.outputs)
 
 
@@ -61,7 +61,7 @@ def from_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]], origin: Mapping[
 
     Raises ValueError for missing or unknown ports, columns of unequal length, and values too wide for a port.
     """
-    from fp9.golden import evaluate  # slow to load, and no need of a bench that reads a set
+    from fp9.golden import evaluate  # slow to load, and not needed by test benches that only read vectors
 
     _check_inputs(unit, inputs)
     columns = {port.name: np.asarray(inputs[port.name]).astype(port_dtype(port)) for port in unit.inputs}
@@ -87,12 +87,12 @@ def _check_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]]) -> None:
 
 
 def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, seed: int = 0) -> VectorSet:
-    """Return the vectors of a suite.
+    """Return the golden vectors of a unit's suite.
 
     - `smoke`: a few hundred operations.
     - `corner`: systematic operations.
     - `random`: `count` operations, 10,000 by default.
-    - `full`: every input if there are few, else the corner and random suites.
+    - `full`: every input if there are few, else corner and random.
 
     Equal arguments give equal vectors. Raises ValueError for an unknown unit or suite.
     """
@@ -104,9 +104,9 @@ def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, s
 
 
 def concatenate(parts: list[VectorSet]) -> VectorSet:
-    """Return one set with the operations of several sets. All sets must be of the same unit.
+    """Return one vector set with the operations of several sets of the same unit.
 
-    Masks and results are computed again.
+    The golden model computes the results and masks again.
     """
     unit = parts[0].unit
     if any(part.unit != unit for part in parts):
@@ -121,7 +121,7 @@ def concatenate(parts: list[VectorSet]) -> VectorSet:
 def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file_format: str = "vec") -> Path:
     """Write a vector file and its manifest, and return the vector file's path.
 
-    `name` defaults to the unit's name. Files are written completely or not at all. Equal vectors give equal bytes.
+    `name` defaults to the unit's name. An interrupted export leaves no partial file. Equal vectors give equal bytes.
     Raises ValueError for an unknown file format or a missing package, OSError if the file cannot be written.
     """
     form = _file_format(file_format)
@@ -135,7 +135,7 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
 
 
 def digest(vectors: VectorSet) -> str:
-    """Return the SHA-256 of the vectors in the plain format (`.vec`)."""
+    """Return the SHA-256 of the vectors in the plain file format (`.vec`)."""
     return hashlib.sha256(_encoded(vectors, FILE_FORMATS["vec"])).hexdigest()
 
 
@@ -150,7 +150,10 @@ def _file_format(name: str) -> FileFormat:
 
 
 def _masked(vectors: VectorSet) -> Columns:
-    """Return the columns. Outputs that are not meaningful are masked, and their value is zero."""
+    """Return the columns with masked outputs where the output is not meaningful.
+
+    Masked outputs have the value zero.
+    """
     columns = {}
     for port in vectors.columns:
         given = port.name in vectors.inputs
@@ -162,7 +165,7 @@ def _masked(vectors: VectorSet) -> Columns:
 
 
 def form_of(path: Path) -> FileFormat:
-    """Return the file format that belongs to a path's suffix. Raises ValueError for other suffixes."""
+    """Return the file format that belongs to a path's suffix. Raises ValueError for an unknown suffix."""
     form = next((form for form in FILE_FORMATS.values() if form.suffix == path.suffix), None)
     if form is None:
         suffixes = ", ".join(form.suffix for form in FILE_FORMATS.values())
@@ -173,8 +176,8 @@ def form_of(path: Path) -> FileFormat:
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
     """Return the vectors of a file that `export` wrote, with the expected results from the file.
 
-    The manifest names the catalogue unit unless `unit` is given. Raises ValueError for a file that does not have
-    the format, OSError if it cannot be read.
+    The manifest names the catalogue unit unless `unit` is given. Raises ValueError if the contents do not match the
+    file format, OSError if the file cannot be read.
     """
     path = Path(path)
     form = form_of(path)

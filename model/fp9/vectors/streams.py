@@ -1,9 +1,8 @@
 """Golden vectors as streams of lines, for test benches that read a pipe.
 
 The functions follow the programs testfloat_gen and testfloat_ver for floating-point functions (Hauser, Berkeley
-TestFloat release 3e).
-
-A line has the columns of a `vec` file: inputs and outputs in port order, as blank-separated hex.
+TestFloat release 3e). A line has the columns of a `vec` file: inputs and outputs in port order, as blank-separated
+hex.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LEVELS: dict[int, tuple[tuple[str, int | None], ...]] = {
     1: (("corner", None),),
     2: (("corner", None), ("random", DRAWN)),
 }
-"""Suites of each level, with their number of random operations. Level 2 adds random operations to level 1."""
+"""Suites of each level, with the number of random operations. Level 2 adds random operations to level 1."""
 
 _READ = 1 << 14
 
@@ -35,11 +34,11 @@ _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Yield lines with the operations of a level and their results. Each item holds many lines.
+    """Yield the operations of a level and their results, in strings of many lines.
 
     With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
-    unknown level. Raises ValueError for an endless stream of a unit with state, because its operations are one
-    sequence from reset.
+    unknown level. Raises ValueError for an endless stream of a unit with state, whose operations are one sequence from
+    reset.
     """
     if level not in LEVELS:
         raise ValueError(f"level {level} given; choose from {', '.join(map(str, LEVELS))}")
@@ -75,7 +74,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of a comparison: how many lines were compared, how many were wrong, and the first wrong lines."""
+    """Result of a comparison: number of lines, number of wrong lines, and the first wrong lines."""
 
     lines: int
     wrong: int
@@ -83,10 +82,10 @@ class Verdict:
 
 
 def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
-    """Compare lines of operands and results with the model. Outputs that are not meaningful are ignored.
+    """Compare lines of operands and results with the golden model, except for outputs that are not meaningful.
 
-    For a unit with state, the lines are one sequence from reset, and all lines are read before the comparison.
-    Raises ValueError with the line number for an invalid line.
+    For a unit with state, the lines are one sequence from reset, and the comparison starts after the last line. Raises
+    ValueError with the line number for an invalid line.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
     counted = wrong = 0
@@ -122,5 +121,5 @@ def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
 
 
 def as_record(verdict: Verdict) -> dict[str, object]:
-    """Return the verdict as values that JSON can represent."""
+    """Return the verdict of a comparison as values that JSON can represent."""
     return dataclasses.asdict(verdict)
