@@ -25,9 +25,7 @@ PATIENCE = 2.0
 """Seconds after which a request expires if it is not repeated."""
 
 WORKER = (sys.executable, "-m", "fp9_rtl.explorer.worker")
-"""Command that starts the measuring process. :=UNDER_WAY, MEASURED, REFUSED Values of a record's `state`. Only a record
-in the state `UNDER_WAY` can still change.
-"""
+"""Command that starts the measuring process."""
 
 UNDER_WAY, MEASURED, REFUSED = "under way", "measured", "refused"
 """Values of a record's `state`. Only a record in the state `UNDER_WAY` can still change."""

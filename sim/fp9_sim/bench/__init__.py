@@ -1,9 +1,10 @@
-"""Test benches for units, in cocotb and in plain Python: drivers, monitors, scoreboard and golden model.
+"""Test benches for units, in cocotb and in plain Python.
 
-For own benches: `Bench` joins the parts of a test bench for cocotb. `UnitHandle`, `Driver`, `Monitor`, `Stream` and
-`pauses` are its parts. `Scoreboard` and `Golden` also work without a simulator. `run_tests` runs cocotb tests.
+For a cocotb test of your own, `Bench` combines all parts of a test bench. The parts are `UnitHandle`, `Driver`,
+`Monitor`, `Stream` and `pauses`. `Scoreboard` and `Golden` also work without a simulator. `run_tests` runs cocotb
+tests.
 
-Public modules for other packages: `exchange` and `gemm` (files of a run's folder) and `scoreboard`.
+Other packages use the modules `exchange` and `gemm`, which define the files of a run, and `scoreboard`.
 """
 
 from importlib import import_module
@@ -58,7 +59,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a name on first use. Only the parts for cocotb load cocotb."""
+    """Import a public name on first use. Only the parts that drive a simulator import cocotb."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,4 +1,7 @@
-"""Files in a run's folder. `regress` writes the order, and the bench in the simulator writes the outcome."""
+"""Files that a regression run and its cocotb test bench exchange in the run's folder.
+
+`regress` writes the order, which describes what to simulate. The test bench in the simulator writes the outcome.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from fp9.vectors.sets import VectorSet
 from fp9_sim.bench.scoreboard import Answers
 
 COVERAGE = "coverage.xml"
-"""File of functional coverage in the format of cocotb-coverage. `COVERAGE_JSON` holds the same data as JSON."""
+"""Name of the functional coverage file in the format of cocotb-coverage. `COVERAGE_JSON` holds the same data as JSON.
+"""
 
 COVERAGE_JSON = "coverage.json"
 
@@ -25,10 +29,10 @@ FOLDER_VARIABLE = "FP9_SIM_RUN"
 """Environment variable that holds the path of the run's folder."""
 
 ORDER = "order.json"
-"""Name of the file with the order."""
+"""Name of the file that holds the order."""
 
 OUTCOME = "outcome.json"
-"""Name of the file with the outcome."""
+"""Name of the file that holds the outcome."""
 
 
 PREFIX = 64
@@ -39,7 +43,7 @@ class End(StrEnum):
     """The condition that ends a pass of the test bench."""
 
     DRAINED = "drained"
-    """Every result has come, and the unit gives no further result."""
+    """The unit has given every result, and gives no further result."""
     TAKEN = "taken"
     """The unit has taken every operation. Results are still in the pipeline."""
     BLOCKED = "blocked"
@@ -48,10 +52,10 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class Plan:
-    """One pass from reset: the first `count` operations, with or without stalls.
+    """One pass of the test bench: a reset, then the first `count` operations, with or without stalls.
 
-    `after` describes for messages what the unit was doing at the reset. With `by_flush`, the pass begins with a
-    flush in place of the reset.
+    `after` describes what the unit was doing at the reset. Error messages contain this description. With `by_flush`,
+    the pass begins with a flush instead of a reset.
     """
 
     count: int
@@ -64,11 +68,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Order:
-    """The task of the bench: the vectors to drive, and whether to stall and to measure coverage.
+    """The task of the test bench: the vectors to drive, and whether to stall and to measure coverage.
 
-    `seed` determines stalls and resets. For a unit with stages, a result comes `latency` clocks after its operation
-    if there are no stalls. An `elastic` unit takes operations and gives results at any time, at most `latency`
-    clocks apart without stalls.
+    `seed` determines the stalls and resets. Without stalls, a pipelined unit gives a result `latency` clock cycles
+    after its operation. The handshake of an `elastic` unit decides when operations enter and results leave. Without
+    stalls, two transfers of an `elastic` unit are at most `latency` clock cycles apart.
     """
 
     vectors: VectorSet
@@ -79,7 +83,7 @@ class Order:
     elastic: bool = False
 
     def write(self, folder: Path) -> None:
-        """Write the order into a folder."""
+        """Write the order to files in a folder."""
         (folder / "unit.pickle").write_bytes(pickle.dumps(self.vectors.unit))
         columns = {f"{kind}/{name}": column for kind in _KINDS for name, column in getattr(self.vectors, kind).items()}
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)
@@ -89,7 +93,7 @@ class Order:
 
     @staticmethod
     def read(folder: Path) -> Order:
-        """Read the order from a folder."""
+        """Return the order that `write` stored in a folder."""
         unit: Unit = pickle.loads((folder / "unit.pickle").read_bytes())
         parts: dict[str, dict[str, Any]] = {kind: {} for kind in _KINDS}
         with np.load(folder / "vectors.npz") as columns:
@@ -104,7 +108,7 @@ _KINDS = ("inputs", "expected", "care")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of the bench: the unit's outputs, the number of checked operations, and handshake violations.
+    """The outcome of a test bench run: the DUT's outputs, the number of checked operations, and interface violations.
 
     `passes` are the passes that ended without a violation, and `broken` is the pass with the violation.
     """
@@ -117,7 +121,7 @@ class Outcome:
     broken: Plan | None = None
 
     def write(self, folder: Path) -> None:
-        """Write the outcome into a folder. The file appears complete or not at all."""
+        """Write the outcome to files in a folder. An interrupted run leaves no incomplete outcome file."""
         np.savez(folder / "answers.npz", allow_pickle=False, **self.answers.values)
         record = {**asdict(self), "unknown": self.answers.unknown}
         del record["answers"]
@@ -125,7 +129,10 @@ class Outcome:
 
     @staticmethod
     def read(folder: Path) -> Outcome:
-        """Read the outcome from a folder. Raises FileNotFoundError if the bench wrote none."""
+        """Return the outcome that `write` stored in a folder.
+
+        Raises FileNotFoundError if the test bench wrote no outcome.
+        """
         record = json.loads((folder / OUTCOME).read_text())
         unknown = {name: {int(i): bits for i, bits in at.items()} for name, at in record["unknown"].items()}
         with np.load(folder / "answers.npz") as columns:
@@ -136,8 +143,9 @@ class Outcome:
 
 
 def prefix_of(vectors: VectorSet) -> int:
-    """Return the number of operations in the short passes that precede the full pass. The number is a multiple of the
-    block size.
+    """Return the number of operations in the short passes that precede the full pass.
+
+    The number is a multiple of the unit's block size.
     """
     count, group = min(len(vectors), PREFIX), vectors.unit.group
     return max(count - count % group, group)

@@ -1,11 +1,10 @@
-"""The cocotb test bench of tiles. The bench drives the steps in a run's folder, with pauses, and writes the result
-rows there.
+"""The cocotb test bench of matrix product tiles.
 
-The order holds the steps, the number of rows and the seed of the pauses. The order also limits the number of
-clocks without progress. The outcome holds the rows with their `out_last`, and the number of clocks.
+The test bench drives the steps of a tile with random pauses, and records the rows of the result. The order file holds
+the steps, the number of rows, the seed of the pauses, and the largest number of clock cycles without progress. The
+outcome file holds the rows with their `out_last`, and the number of clock cycles.
 
-Signals are driven at the falling edge of the clock and read after they have settled, as in
-`fp9_sim.bench.streams`.
+Signals are driven at the falling edge of the clock and read after they have settled.
 """
 
 from __future__ import annotations
@@ -28,7 +27,10 @@ from fp9_sim.bench.streams import pauses
 
 @cocotb.test()
 async def products(dut: Any) -> None:
-    """Check that the tile gives the expected number of rows. The caller checks their values."""
+    """Stream the steps of the order through the tile, and write the result rows to the outcome file.
+
+    The caller checks the number of rows and their values.
+    """
     folder = Path(os.environ[FOLDER_VARIABLE])
     order = json.loads((folder / ORDER).read_text())
     rows, clocks = await _stream(dut, order)

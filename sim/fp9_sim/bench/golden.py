@@ -1,4 +1,4 @@
-"""The golden model of a unit as a step function, for test benches that compute one operation at a time."""
+"""The golden model of a unit as a step function that computes one operation at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ Operation = Mapping[str, int]
 
 
 class Golden:
-    """The golden model of a unit. It keeps the state of a unit such as a `mac`."""
+    """The golden model of a unit, called once for each operation.
+
+    The model stores the state of a unit such as a `mac`. Raises ValueError for a unit whose blocks have several
+    operations.
+    """
 
     def __init__(self, unit: Unit) -> None:
         if unit.group > 1:
@@ -23,13 +27,13 @@ class Golden:
         self._history: list[Operation] = []
 
     def reset(self) -> None:
-        """Put the model into the state after a reset."""
+        """Put the golden model into the state after a reset."""
         self._history = []
 
     def step(self, **operands: int) -> dict[str, int]:
         """Return the outputs of the next operation.
 
-        In a unit with state, the time of a step grows with the operations since the last independent one, such as
+        For a unit with state, a step takes longer with every operation since the last independent operation, such as
         LOAD. Raises ValueError for missing or unknown ports, and for values that do not fit a port.
         """
         made = results_of(self.unit, [*self._history, operands])
@@ -40,7 +44,10 @@ class Golden:
 
 
 def results_of(unit: Unit, operations: Sequence[Operation]) -> VectorSet:
-    """Return operations with their golden results. The first operation follows a reset."""
+    """Return a vector set of the operations and their golden results. The first operation follows a reset.
+
+    Raises ValueError for missing or unknown ports.
+    """
     names = {name for operation in operations for name in operation}
     ports = {port.name: port for port in unit.inputs}
     lacking = [name for name in ports for operation in operations if name not in operation]

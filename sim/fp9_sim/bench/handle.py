@@ -1,4 +1,4 @@
-"""Handle of a unit in a simulator: its ports under the names of its specification, its clock and its reset."""
+"""Handle of a unit in a simulator: its ports, clock and reset by their specified names."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fp9_sim.bench.pins import pin, pins
 
 
 class UnitHandle:
-    """A unit (the DUT) in a simulator.
+    """The simulator handle of a unit (the DUT), with its ports in the specification's order.
 
-    `inputs` and `outputs` are the simulator's handles in the specification's order. `names` maps ports of the
-    specification to ports of the DUT that have another name. Raises Violation for a missing port or a wrong width,
-    and ValueError for a name that the specification does not have.
+    `inputs` and `outputs` are simulator handles. `names` maps a port of the specification to the name of the DUT's
+    port, if the names differ. Raises Violation for a missing port or a wrong width, and ValueError for a name that the
+    specification does not have.
     """
 
     def __init__(self, dut: Any, unit: Unit, names: Mapping[str, str] | None = None) -> None:
@@ -46,10 +46,10 @@ class UnitHandle:
             port.value = 0
         self.control(self.unit.reset.port).value = 1 - self.unit.reset.active
         Clock(self.control("clk"), 2, unit="step").start(start_high=False)
-        await self.clock()  # the clock's first value is an edge, too
+        await self.clock()  # setting the clock's first value also counts as an edge
 
     async def reset(self, clocks: int = 1) -> None:
-        """Reset the unit for some clocks, with `in_valid` and `enable` low."""
+        """Reset the unit for some clock cycles, with `in_valid` and `enable` low."""
         reset = self.control(self.unit.reset.port)
         reset.value = self.unit.reset.active
         for name in ("in_valid", "enable"):

@@ -1,4 +1,4 @@
-"""A test bench of one unit for own cocotb tests: driver, monitor and scoreboard that run together."""
+"""A test bench of one unit for your own cocotb tests: driver, monitor and scoreboard."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from fp9_sim.bench.streams import Driver, Monitor, Operation, Stream, pauses
 class Bench:
     """A test bench of one unit. Queue operations with `send`, run them with `run`, and `check` the results.
 
-    `seed` and `stalls` choose the pauses of driver and monitor. `names` maps ports of the specification to ports of
-    the DUT that have another name. `latency` is the number of clocks from operation to result. The default is the
-    latency of the specification. With `elastic`, a result may come in any later clock. A combinational unit needs no
-    `start` and no `reset`.
+    `seed` and `stalls` determine the pauses of driver and monitor. `names` maps a port of the specification to the name
+    of the DUT's port, if the names differ. `latency` is the number of clock cycles from operation to result, by default
+    the latency in the specification. With `elastic`, a result may come in any later clock cycle. A combinational unit
+    needs no `start` and no `reset`.
     """
 
     def __init__(
@@ -49,17 +49,20 @@ class Bench:
         await self.handle.reset()
 
     async def reset(self, clocks: int = 1) -> None:
-        """Reset the unit in any state. Operations that it has taken are lost; the others are still queued."""
+        """Reset the unit in any state.
+
+        Operations that the unit has taken are lost. All other operations stay in the queue.
+        """
         await self.handle.reset(clocks)
         self.stream.reset()
         self.scoreboard.reset()
 
     def send(self, **operands: int) -> None:
-        """Queue an operation: the code of each input."""
+        """Queue an operation, given as the code of each input."""
         self.driver.send(**operands)
 
     async def run(self, clocks: int | None = None) -> None:
-        """Run for some clocks. Without `clocks`, run until every operation has its result.
+        """Run the test bench for `clocks` clock cycles, or until every operation has its result.
 
         Raises Violation if the unit violates its interface.
         """
@@ -94,5 +97,7 @@ class Bench:
         self.scoreboard.give(dict(zip((port.name for port in self.handle.unit.outputs), bits, strict=True)))
 
     def check(self) -> int:
-        """Return the number of results, all of which are right. Raises AssertionError with the first wrong ones."""
+        """Return the number of checked results. Raises AssertionError if any result is wrong, or if there are no
+        results.
+        """
         return self.scoreboard.check()

@@ -1,4 +1,4 @@
-"""Passes of the regression's test bench: resets in mid-stream, then all vectors with stalls."""
+"""Passes of the regression test bench: resets in mid-stream, then all vectors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from fp9_sim.bench.streams import Driver, Monitor, Stream, pauses
 
 
 def plans(order: Order, rng: random.Random) -> list[Plan]:
-    """Return the passes of a run. Each pass begins with a reset, and the last pass has all operations.
+    """Return the passes of a regression run. Each pass begins with a reset, and the last pass has all operations.
 
-    Resets interrupt the earlier passes: with waiting results in every stage, at full rate, and after random
-    stalls. One reset lasts two to four clocks, which the seed determines. All other resets last one clock.
+    A reset interrupts the earlier passes: when every stage holds a waiting result, at full rate, or after random
+    stalls. The reset after random stalls lasts two to four clock cycles, as determined by the seed. All other resets
+    last one clock cycle.
     """
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]
@@ -35,7 +36,7 @@ def plans(order: Order, rng: random.Random) -> list[Plan]:
 
 
 class Pass:
-    """One pass of the test bench, as its plan describes."""
+    """One pass of the test bench, as described by a plan."""
 
     def __init__(self, handle: UnitHandle, order: Order, plan: Plan, rng: random.Random) -> None:
         vectors, stalls = order.vectors, plan.stalls
@@ -48,7 +49,10 @@ class Pass:
         self.stream = Stream(self.driver, self.monitor, skips, order.latency, stalls=stalls, elastic=order.elastic)
 
     async def run(self) -> None:
-        """Run from reset to the end of the plan. Raises Violation; the message names the reset."""
+        """Run the pass from its reset or flush to the end of its plan.
+
+        Raises Violation if the unit violates its interface. The message describes the reset.
+        """
         await (self.handle.flush() if self.plan.by_flush else self.handle.reset(self.plan.reset_clocks))
         try:
             await self._stream()
@@ -74,7 +78,7 @@ class Pass:
                 return self.stream.idle > self.stream.latency + 1
 
     def wrong_result(self) -> Mismatch | None:
-        """Return the first wrong result, or None."""
+        """Return the first wrong result of the pass, or None if all results are right."""
         results = self.monitor.results
         found, _ = mismatches(first_of(self.vectors, len(results)), answers_of(self.vectors.unit, results), limit=1)
         return found[0] if found else None

@@ -1,4 +1,4 @@
-"""Access to the ports of the DUT by the names in its specification."""
+"""Access the ports of the DUT by the names in its specification."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from fp9.units import Port
 
 
 class Violation(Exception):
-    """Error: the unit violates its interface. The message is one sentence. The error ends the run."""
+    """Error: the unit violates its interface. The error ends the simulation run."""
 
 
 def pins(dut: Any, ports: Iterable[Port], names: Mapping[str, str] | None = None) -> list[Any]:
-    """Return the simulator handles of the ports, in order. `names` maps ports that the DUT names differently.
+    """Return the simulator handles of the ports, in order.
 
-    Raises Violation for a missing port or a wrong width.
+    `names` maps a port of the specification to the name of the DUT's port, if the names differ. Raises Violation for a
+    missing port or a wrong width.
     """
     handles = []
     for port in ports:

@@ -1,9 +1,8 @@
-"""The cocotb test bench of every unit. The bench drives the vectors in a run's folder and writes the outputs
-there.
+"""The cocotb test bench of every unit, which drives the vectors of a regression run.
 
-The bench knows a unit only by its specification (see `fp9_sim.bench.exchange.Order`). The test fails on a
-mismatch, on a handshake violation, and if nothing was checked. `fp9_sim.regress` reads the details from the
-folder.
+The test bench reads the unit's specification and the vectors from the run's folder, and writes the outputs to the same
+folder. The cocotb test fails on a mismatch, on an interface violation, and if no operation was checked.
+`fp9_sim.regress` reads the details from the folder.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ async def regression(dut: Any) -> None:
 
 
 def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
-    """Sample every operation with the circuit's outputs, and write the functional coverage into the folder."""
+    """Measure the functional coverage of the operations with the DUT's outputs, and write it to the run's folder."""
     from fp9_sim import coverage as functional  # slow to load
 
     unit, inputs = order.vectors.unit, order.vectors.inputs
@@ -52,7 +51,10 @@ def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
 
 
 async def settle(dut: Any, order: Order) -> Outcome:
-    """Drive the operations through a combinational unit, one by one. The unit has one time unit to settle."""
+    """Drive the operations through a combinational unit, one by one.
+
+    The unit has one time unit of the simulator to settle.
+    """
     unit = order.vectors.unit
     inputs = pins(dut, unit.inputs)
     outputs = pins(dut, unit.outputs)

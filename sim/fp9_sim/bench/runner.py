@@ -1,4 +1,4 @@
-"""Run own cocotb tests with fp9's simulators. The simulators need not be on the PATH."""
+"""Run your own cocotb tests with fp9's simulators, which need not be on the PATH."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fp9_sim.simulators.child import run_job
 from fp9_sim.simulators.find import ICARUS_ARGUMENTS, VERILATOR_ARGUMENTS
 
 MAKEFILE = Path(__file__).with_name("simulators.mk")
-"""Makefile to include in place of cocotb's Makefile.sim. It finds the simulators."""
+"""Makefile that finds fp9's simulators. A cocotb makefile includes this file in place of cocotb's Makefile.sim."""
 
 
 class RunFailed(AssertionError):
-    """Error: a design was refused, a test failed, or no test ran. The message ends with the log."""
+    """Error: the simulator rejected a design, a test failed, or no test ran. The message ends with the log."""
 
 
 def run_tests(
@@ -29,10 +29,10 @@ def run_tests(
     waves: bool = False,
     seed: int = 0,
 ) -> None:
-    """Build a design and run the cocotb tests of `module`, which lies in the current folder or on Python's path.
+    """Build a design and run the cocotb tests of `module` with a simulator.
 
-    With `waves`, the simulator writes waveforms into `build_dir`. Raises RunFailed unless all tests pass, and
-    MissingTool if the simulator is not installed.
+    The Python module must be in the current folder or on Python's path. With `waves`, the simulator writes waveforms to
+    `build_dir`. Raises RunFailed unless all tests pass, and MissingTool if the simulator is not installed.
     """
     found = tools.find(simulator)
     folder = Path(build_dir).absolute()

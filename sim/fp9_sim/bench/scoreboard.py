@@ -1,4 +1,4 @@
-"""Comparison of a design's outputs with the expected results, for cocotb runs and compiled units."""
+"""Compare a DUT's outputs with the expected results, in cocotb and for compiled units."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ KEPT = 100
 
 @dataclass(frozen=True)
 class Answers:
-    """The outputs of a design. `values` maps each output to an array of shape (n,).
+    """The outputs of a DUT. `values` maps each output port to an array of codes, shape (n,).
 
-    `unknown` maps a port to {index: bits} for outputs that contain x or z. The bits are text, most significant bit
-    first.
+    `unknown` maps a port to {index: bits} for outputs that contain x or z. `bits` is text, most significant bit first.
     """
 
     values: Mapping[str, NDArray[Any]]
     unknown: Mapping[str, Mapping[int, str]]
 
     def wrong(self, vectors: VectorSet) -> NDArray[np.bool_]:
-        """Return a mask of shape (n,) of the operations with a wrong output.
+        """Return a mask of the operations with a wrong output, shape (n,).
 
         An output is wrong if it differs from the expected value or contains x or z. Don't-care outputs are ignored.
         """
@@ -51,8 +50,9 @@ class Answers:
 
 
 def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
-    """Parse the outputs that a simulator wrote. `rows` has an entry for each operation, with a bit string for
-    each output.
+    """Parse the output bits that a simulator returned.
+
+    `rows` has one entry for each operation, with a bit string for each output.
     """
     values: dict[str, Any] = {}
     unknown: dict[str, Mapping[int, str]] = {}
@@ -71,7 +71,7 @@ def _cares(port: Port, vectors: VectorSet) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Value:
-    """The value of a port: its code in hexadecimal (x for an unknown digit) and its number in decimal."""
+    """The value of a port: its code in hexadecimal, with x for an unknown digit, and its number in decimal."""
 
     hex: str
     decimal: str
@@ -82,7 +82,9 @@ class Value:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """An operation with wrong outputs. Don't-care outputs are left out."""
+    """An operation with wrong outputs: operands, expected outputs and outputs of the DUT. Don't-care outputs are
+    omitted.
+    """
 
     index: int
     inputs: dict[str, Value]
@@ -104,13 +106,13 @@ class Mismatch:
 
 
 def mismatches(vectors: VectorSet, answers: Answers, limit: int = KEPT) -> tuple[list[Mismatch], int]:
-    """Return the first `limit` mismatches in order, and the total number."""
+    """Return the first `limit` mismatches in order, and the total number of mismatches."""
     indices = np.flatnonzero(answers.wrong(vectors))
     return [mismatch(vectors, answers, int(i)) for i in indices[:limit]], len(indices)
 
 
 def mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
-    """Describe operation `index` as a mismatch."""
+    """Return the operands and outputs of operation `index` as a mismatch."""
     codes = {port.name: int(vectors.inputs[port.name][index]) for port in vectors.unit.inputs}
     outputs = [port for port in vectors.unit.outputs if _cares(port, vectors)[index]]
     got = {}
@@ -128,10 +130,10 @@ def mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
 
 
 class Scoreboard:
-    """Comparison of a stream of results with the golden model, for test benches in any simulator.
+    """Compare a stream of results with the golden model, in a test bench of any simulator.
 
-    Call `take` for each operation that the unit takes, `give` for each result, and `reset` for each reset. Results
-    are compared in order. Operations under way at a reset have no result.
+    Call `take` for each operation that the unit takes, `give` for each result, and `reset` for each reset. Results are
+    compared in order. No result is expected for an operation that a reset interrupts.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -140,15 +142,15 @@ class Scoreboard:
         """Operations and results after each reset."""
 
     def reset(self) -> None:
-        """Begin a new sequence of operations."""
+        """Begin a new sequence of operations after a reset."""
         self.passes.append(([], []))
 
     def take(self, operation: Mapping[str, int]) -> None:
-        """Record an operation that the unit took: the code of each input."""
+        """Record an operation that the unit took, given as the code of each input."""
         self.passes[-1][0].append(operation)
 
     def give(self, outputs: Mapping[str, int | str]) -> None:
-        """Record a result: for each output its code, or its bits as text, which can have x and z.
+        """Record a result, given as the code of each output or as text bits, which may contain x and z.
 
         Raises Violation if no operation waits for a result.
         """
@@ -158,16 +160,17 @@ class Scoreboard:
         given.append([_bits(outputs[port.name], port) for port in self.unit.outputs])
 
     def compared(self) -> Iterator[tuple[VectorSet, Answers]]:
-        """Yield the operations after each reset that have a result, with expected and given results."""
+        """Yield the operations after each reset that have a result, with expected results and DUT outputs."""
         for taken, given in self.passes:
             if given:
                 whole = len(given) + -len(given) % self.unit.group
                 yield first_of(results_of(self.unit, taken[:whole]), len(given)), answers_of(self.unit, given)
 
     def check(self, limit: int = 5) -> int:
-        """Return the number of results, all of which are right.
+        """Return the number of checked results.
 
-        Raises AssertionError with the first wrong operations, and if there are no results.
+        Raises AssertionError if any result is wrong, or if there are no results. The message lists the first wrong
+        operations.
         """
         count, wrong, shown = 0, 0, list[str]()
         for vectors, answers in self.compared():
@@ -181,9 +184,9 @@ class Scoreboard:
         return count
 
     def coverage(self, xml: Path | str | None = None) -> FunctionalCoverage:
-        """Return the functional coverage of the results. `xml` is a file for the report.
+        """Return the functional coverage of the recorded results. `xml` is the path of an optional report file.
 
-        Of a unit with state or with blocks, only the longest sequence after a reset counts.
+        For a unit with state or with blocks, only the longest sequence after a reset counts.
         """
         from fp9_sim.coverage import measure  # slow to load
 
@@ -199,7 +202,7 @@ def _joined(parts: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[An
 
 
 def first_of(vectors: VectorSet, count: int) -> VectorSet:
-    """Return the first operations of a vector set."""
+    """Return the first `count` operations of a vector set."""
     inputs, expected, care = (
         {name: column[:count] for name, column in part.items()}
         for part in (vectors.inputs, vectors.expected, vectors.care)
@@ -211,7 +214,7 @@ def _bits(value: int | str, port: Port) -> str:
     return value if isinstance(value, str) else f"{value:0{port.width}b}"
 
 
-# --- codes in words --------------------------------------------------------------------------------------------------
+# --- codes as text ---------------------------------------------------------------------------------------------------
 
 
 def _value(unit: Unit, port: Port, code: int, inputs: Mapping[str, int]) -> Value:

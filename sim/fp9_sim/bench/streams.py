@@ -1,7 +1,7 @@
 """Driver, monitor and clock loop for units with stages: valid/ready streams with stalls.
 
-All signals are driven at the falling edge of the clock and read after they have settled. In every simulator, the
-values read are therefore the values at the next rising edge.
+All signals are driven at the falling edge of the clock and read after they have settled. Therefore, in every simulator,
+the values that are read are the values at the next rising edge.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from fp9_sim.bench.handle import UnitHandle
 from fp9_sim.bench.pins import Violation, bit
 
 PATIENCE = 500
-"""Number of idle clocks after which a unit counts as stuck. In an idle clock no operation enters and no result
-leaves.
+"""Number of idle clock cycles after which a unit counts as stuck.
+
+In an idle clock cycle, no operation enters and no result leaves.
 """
 
 Operation = tuple[int, ...]
@@ -24,7 +25,7 @@ Operation = tuple[int, ...]
 
 
 def pauses(rng: random.Random, stalls: bool = True) -> Iterator[bool]:
-    """Yield for each clock whether to pause.
+    """Yield, for each clock cycle, whether to pause.
 
     With `stalls`, phases of random length and density follow each other, from no pauses to almost only pauses.
     """
@@ -37,9 +38,9 @@ def pauses(rng: random.Random, stalls: bool = True) -> Iterator[bool]:
 
 
 class Driver:
-    """Driver of a unit's inputs. The driver offers each operation until the unit takes it.
+    """Driver of a unit's inputs. The driver offers each operation until the unit takes the operation.
 
-    `pauses` yields for each clock without an offered operation whether to pause.
+    `pauses` yields whether to pause, for each clock cycle without an offered operation.
     """
 
     def __init__(self, handle: UnitHandle, pauses: Iterator[bool], operations: Iterable[Operation] = ()) -> None:
@@ -49,14 +50,14 @@ class Driver:
         self.pauses = pauses
         self.offers = False
         self.accepted: list[int] = []
-        """Clock at which each operation was taken."""
+        """Clock cycle at which each operation was taken."""
 
     def send(self, **operands: int) -> None:
-        """Append an operation: the code of each input."""
+        """Append an operation, given as the code of each input."""
         self.operations.append(tuple(operands[port.name] for port in self.handle.unit.inputs))
 
     def drive(self) -> None:
-        """Offer the next operation, or pause for a clock."""
+        """Offer the next operation to the unit, or pause for a clock cycle."""
         if not self.offers and len(self.accepted) < len(self.operations) and not next(self.pauses):
             self.offers = True
             for port, value in zip(self.handle.inputs, self.operations[len(self.accepted)], strict=True):
@@ -64,7 +65,7 @@ class Driver:
         self.valid.value = self.offers
 
     def sample(self, clock: int) -> bool:
-        """Return whether the unit takes the operation in this clock."""
+        """Return whether the unit takes the offered operation in this clock cycle."""
         takes = self.offers and (self.ready is None or bit(self.ready))
         if takes:
             self.accepted.append(clock)
@@ -72,14 +73,14 @@ class Driver:
         return takes
 
     def reset(self) -> None:
-        """Forget the operations that the unit has taken, and offer the others again."""
+        """Discard the operations that the unit has taken, and offer the remaining operations again."""
         self.operations, self.accepted, self.offers = self.operations[len(self.accepted) :], [], False
 
 
 class Monitor:
-    """Monitor of a unit's outputs. The monitor checks that a waiting result stays unchanged until it is taken.
+    """Monitor of a unit's outputs. The monitor checks that a waiting result does not change until it is taken.
 
-    `pauses` yields for each clock whether the monitor takes no result.
+    `pauses` yields, for each clock cycle, whether the monitor applies back-pressure and takes no result.
     """
 
     def __init__(self, handle: UnitHandle, pauses: Iterator[bool]) -> None:
@@ -91,10 +92,10 @@ class Monitor:
         self.results: list[list[str]] = []
         """Bits of each output of each result, most significant bit first."""
         self.clocks: list[int] = []
-        """Clock at which each result was taken."""
+        """Clock cycle at which each result was taken."""
 
     def drive(self) -> None:
-        """Be ready for a result, or pause for a clock. For a unit without back-pressure, the monitor never pauses."""
+        """Set `out_ready` for a clock cycle. The monitor never pauses if the unit has no back-pressure."""
         if self.ready is None:
             self.takes = True
             return
@@ -102,7 +103,10 @@ class Monitor:
         self.ready.value = self.takes
 
     def sample(self, clock: int, counts: bool = True) -> bool:
-        """Return whether a result is taken in this clock, and record it. Without `counts`, no result is taken."""
+        """Return whether the monitor takes a result in this clock cycle, and record the result.
+
+        If `counts` is false, no result is taken. Raises Violation if a waiting result changed or was withdrawn.
+        """
         result = [str(port.value) for port in self.handle.outputs] if bit(self.valid) else None
         if self.waiting is not None and result != self.waiting:
             what = "changed" if result else "was withdrawn"
@@ -115,15 +119,16 @@ class Monitor:
         return bool(result and takes)
 
     def reset(self) -> None:
-        """Forget all results."""
+        """Discard all recorded results."""
         self.waiting, self.results, self.clocks = None, [], []
 
 
 class Stream:
-    """Driver and monitor of one unit, clock by clock from a reset. It checks the time and the order of results.
+    """Run driver and monitor of one unit clock by clock, and check the time and the order of the results.
 
-    Without stalls, a result comes `latency` clocks after its operation. With `may_wait`, it may come later. An
-    `elastic` unit may give a result in any later clock. Without `stalls`, the unit must take one operation a clock.
+    Without stalls, a result must come `latency` clock cycles after its operation. With stalls and back-pressure, a
+    result may come later. An `elastic` unit may give a result in any later clock cycle. Without `stalls`, the unit must
+    take one operation in each clock cycle.
     """
 
     def __init__(
@@ -145,11 +150,14 @@ class Stream:
 
     @property
     def idle(self) -> int:
-        """Return the number of clocks since the last operation or result."""
+        """Return the number of clock cycles since the last operation or result."""
         return self.clock - self.moved
 
     async def one_clock(self) -> None:
-        """Run one clock. Raises Violation if the unit violates its interface or gives no result for a long time."""
+        """Run one clock cycle.
+
+        Raises Violation if the unit violates its interface, or is idle for more than `PATIENCE` clock cycles.
+        """
         self.driver.drive()
         self.monitor.drive()
         counts = self.enable is None or not next(self.skips)
@@ -183,7 +191,7 @@ class Stream:
             raise Violation(f"operation {index} was not taken at once; the unit takes one a clock")
 
     def reset(self) -> None:
-        """Begin a new sequence after a reset."""
+        """Begin a new sequence of operations after a reset."""
         self.driver.reset()
         self.monitor.reset()
         self.clock = self.moved = 0
