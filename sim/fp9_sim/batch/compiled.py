@@ -1,6 +1,6 @@
-"""Compilation of a unit's Verilog to a library, by Verilator and g++.
+"""Compile a unit's Verilog to a shared library with Verilator and g++.
 
-Libraries are cached. The cache key covers all inputs of the compilation.
+Compiled libraries are cached. The cache key covers all inputs of the compilation.
 """
 
 from __future__ import annotations
@@ -32,40 +32,42 @@ _FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST
 _DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
 
 _TELL_VECTORS, _LOOP = "-fopt-info-vec-optimized", f"{_SHIM}:"
-"""g++ option that reports vectorised loops, and the prefix of reports about the shim's loop."""
+"""g++ option that reports vectorised loops, and the prefix of g++'s reports about the shim's loop."""
 
 _FOR_VECTORS = "-fno-tree-pre"
-"""g++ option for a second compilation, used if the loop was not vectorised.
+"""g++ option for a second compilation, which is used if the loop was not vectorised.
 
-The option disables partial redundancy elimination, which can prevent vector code. The first compilation does
-not use it, because some units need this optimisation.
+The option disables partial redundancy elimination, which can prevent vector code. The first compilation omits the
+option, because some units need this optimisation.
 """
 
 _WORTH_AGAIN = 200_000
-"""Largest size of the evaluation code, in bytes, for which a second compilation is tried. Larger units gain nothing."""
+"""Largest size in bytes of the evaluation code for which a second compilation is tried. Larger units gain nothing."""
 
 _COMPILER = f"c++ -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
 """Compiler command. Each library has its own copy of Verilator's runtime, because one process loads several units."""
 
 _THOROUGHLY, _QUICKLY = "-O3", "-O1"
-"""Optimisation levels. `-O3` compiles vector code in 1 to 60 seconds, `-O1` scalar code in half a second."""
+"""Optimisation levels. `-O3` compiles vector code in 1 to 60 seconds, and `-O1` compiles scalar code in half a second.
+"""
 
 FEW = 1 << 24
-"""Largest number of operations for which `-O1` takes less time in total than `-O3`."""
+"""Largest number of operations for which `-O1` takes less time than `-O3`, for compiling and running together."""
 
 _SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
 
 _ARGUMENTS = (
     *VERILATOR_ARGUMENTS,
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing", "--prefix", PREFIX),
-    "-fno-table",  # a choice read from a table of bytes is one that no vector of operations can make
+    "-fno-table",  # a lookup in a table of bytes cannot be vectorised
 )
 
 _UNCHECKED = ("-Wno-lint", "-Wno-style")
 """Verilator options for Verilog that Yosys wrote. The options turn lint warnings off."""
 
 _HEADER = "runtime.h"
-"""Precompiled header of Verilator's runtime. Reading it as source takes longer than compiling most units."""
+"""Precompiled header of Verilator's runtime. Without precompilation, reading the header takes longer than most units.
+"""
 
 _CLASS = "class.cpp"
 
@@ -73,11 +75,10 @@ _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
 
 
 def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
-    """Compile a unit to a library, or take it from the cache, and return its path.
+    """Compile a unit to a shared library, or find the library in the cache, and return its path.
 
-    With `opens`, the library has the unit's registers as ports (module `exposed`). For few `operations` the
-    compiler optimises less, unless the cache already holds an optimised library. Raises the same errors as
-    `verilated`.
+    With `opens`, the library has the unit's registers as ports (see the module `exposed`). For few `operations`, the
+    compiler optimises less, unless the cache already holds an optimised library. Raises the same errors as `verilated`.
     """
     simulator, cache = verilator(), folder("verilated")
     options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]
@@ -119,7 +120,7 @@ def _is_kept(final: Path) -> bool:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Return whether a cached library is undamaged. A damaged library could crash this process."""
+    """Return whether a cached library is undamaged. A damaged library could crash the Python process."""
     try:
         return (folder / _DIGEST).read_text() == _digest(folder / LIBRARY)
     except (OSError, UnicodeDecodeError):
@@ -159,7 +160,7 @@ def _evaluated(working: Path) -> int:
 
 
 def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> str:
-    """Run a compilation command and return its messages. Raises SimulatorError with the first error."""
+    """Run a compilation command and return its messages. Raises SimulatorError with the first error message."""
     done = subprocess.run(
         command, cwd=working, env=simulator.environment(), capture_output=True, text=True, check=False
     )
@@ -180,6 +181,8 @@ def _evaluation(working: Path) -> list[str]:
 
 
 def _processor() -> str:
-    """Return the processor features that `-march=native` uses. Machines with different features may share a cache."""
+    """Return the processor features that `-march=native` uses, because machines with different features may share a
+    cache.
+    """
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line for line in lines if line.startswith("flags")), "")

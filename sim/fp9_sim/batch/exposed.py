@@ -1,6 +1,7 @@
-"""Verilog of a unit whose registers are exposed as ports: current values are inputs, next values are outputs.
+"""Expose the registers of a unit's Verilog as ports, so that the unit has no state.
 
-The exposed design has no state. One evaluation is one clock cycle, so many sequences can run in parallel.
+The current value of a register becomes an input, and the next value becomes an output. One evaluation of the exposed
+design is one clock cycle, so many sequences of operations can run in parallel.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from fp9.units import Port, Unit
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
 
 _PIECE = 32
-"""Largest width of a register's port. Wider registers are split, so that each port fits a lane of a vector
-register.
+"""Largest width of a register's port.
+
+A wider register is split, so that each port fits one lane of a vector register.
 """
 
 _FLATTEN = """\
@@ -38,11 +40,10 @@ write_verilog -noattr exposed.v
 
 
 class Exposed(NamedTuple):
-    """A unit's Verilog with exposed registers. The Verilog is combinational, with the same module name and without a
-    clock.
+    """Combinational Verilog of a unit whose registers are ports. The module has the unit's name and no clock.
 
-    Its ports are the unit's ports, the handshake, and the registers. `before` holds the ports of the registers'
-    current values, and `after` holds the ports of their next values.
+    Its ports are the data ports, the handshake and the registers. `before` lists the ports of the registers' current
+    values, and `after` lists the ports of their next values.
     """
 
     verilog: str
@@ -55,14 +56,14 @@ NO_REGISTERS = Exposed("", (), ())
 
 
 def recipe() -> list[str]:
-    """Return the parts of the cache key on which the exposed Verilog depends. The unit's Verilog is not included."""
+    """Return the parts of the cache key on which the exposed Verilog depends, without the unit's Verilog."""
     return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
 
 
 def exposed(unit: Unit, verilog: str) -> Exposed:
-    """Expose the registers of a unit with stages.
+    """Return a pipelined unit's Verilog with its registers exposed as ports.
 
-    Raises ValueError if a register has another clock, or if the unit has latches.
+    Raises ValueError if a register has another clock than `clk`, or if the unit has latches or memories.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-exposed-") as name:
         folder = Path(name)
@@ -76,7 +77,7 @@ def exposed(unit: Unit, verilog: str) -> Exposed:
 
 
 def _open(unit: Unit, module: dict[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-    """Replace the registers of a module by ports, and remove its clock."""
+    """Replace the registers of a Yosys module by ports, and remove the module's clock."""
     ports, cells = module["ports"], module["cells"]
     clock = ports.pop("clk")["bits"]
     registers = [cells.pop(name) for name in [*cells] if _is_register(unit, cells[name], clock)]

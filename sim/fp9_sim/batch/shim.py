@@ -1,4 +1,7 @@
-"""C++ source that wraps a Verilated unit: a loop over arrays behind plain C functions, called through `ctypes`."""
+"""Write the C++ shim of a Verilated unit: plain C functions that run arrays of operations.
+
+Python calls the C functions through `ctypes`.
+"""
 
 from __future__ import annotations
 
@@ -13,34 +16,36 @@ PREFIX = "Vunit"
 """Name of the C++ class that Verilator generates."""
 
 STUCK_AFTER = 1000
-"""Number of idle clocks after which a unit counts as stuck. In an idle clock no operation enters and no result
-leaves.
+"""Number of idle clock cycles after which a unit counts as stuck.
+
+In an idle clock cycle, no operation enters and no result leaves.
 """
 
 LANES = "lanes.h"
-"""Header that the shim includes. For a design without state it holds the evaluation. For any other design it is
-empty.
+"""Header that the shim includes.
+
+For a design without state, the header holds the code that evaluates the design. Otherwise the header is empty.
 """
 
 
 SIDE_BY_SIDE = 256
-"""Number of parallel streams. The streams' registers and next operations fit into the processor's cache."""
+"""Number of parallel streams. The registers and the next operations of all streams fit into the processor's cache."""
 
 AHEAD = 8
 """Number of operations that are read from a stream at once."""
 
 
 def shim(unit: Unit, exposed: Exposed | None = None) -> str:
-    """Return C++ source with three functions.
+    """Return the C++ source of a unit's shim, which has three functions.
 
-    `void *fp9_open()` creates a model of the unit, and `void fp9_close(void *)` deletes it.
+    `void *fp9_open()` creates a model of the unit, and `void fp9_close(void *)` deletes the model.
 
-    `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs,
-    const char **said)` runs operations and returns the number of results.
+    `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs, const
+    char **said)` runs operations and returns the number of results.
 
     Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` in order. The arrays are in port
-    order and have the ports' types. If the design ends the simulation, `said` points to the reason. A unit with
-    stages has one stream unless its registers are `exposed`.
+    order and have the ports' types. If the design ends the simulation, `said` points to the reason. A pipelined unit
+    has one stream unless its registers are `exposed`.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,
@@ -60,13 +65,13 @@ def _loop(unit: Unit, exposed: Exposed | None) -> str:
 
 
 def _stream(unit: Unit) -> str:
-    """Return the loop for a unit with stages. Operations come without pauses, and results are taken immediately."""
+    """Return the loop for a pipelined unit. Operations come without pauses, and results are taken immediately."""
     return _filled(_STREAM, _control(unit))
 
 
 def _streams(unit: Unit, exposed: Exposed) -> str:
-    """Return the loop for many parallel streams. One evaluation of the exposed design advances all streams by
-    a clock.
+    """Return the loop for many parallel streams. One evaluation of the exposed design advances all streams by one clock
+    cycle.
     """
     registers = list(zip(exposed.before, exposed.after, strict=True))
     words = _control(unit) | {
@@ -107,20 +112,20 @@ def _buffer(port: Port, turns: str = "") -> str:
 
 
 def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
-    """Return the text of the file `LANES`.
+    """Return the text of the header `LANES`, which evaluates many operations at a time.
 
-    `root` is the generated header of the root class. `sources` maps file names to generated sources. `initial` is
-    the start-up source. The text is empty for a design with state, whose operations pass through one model one by
-    one.
+    `root` is the generated header of Verilator's root class. `sources` maps the names of generated files to their
+    texts, and `initial` is the generated start-up code. The text is empty for a design with state, because the
+    operations of such a design must run one after another.
 
-    A combinational design gets a root class for each operation. The compiler can then evaluate many operations in
-    the lanes of a vector register. The root class holds the ports and Verilator's own members, whose names start
-    with two underscores. All other signals are local. Constant outputs are set once, when a root is created.
+    A combinational design gets one instance of the root class for each operation. The compiler can then evaluate many
+    operations in the lanes of a vector register. The root class holds only the ports and Verilator's own members, and
+    all other signals are local variables. Constant outputs are set once, when an instance is created.
     """
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]
     bookkeeping = re.compile(r"VL_(IN|OUT)\w*\(|\w[^;]* __V\w+;$|//|struct \{$|\};$")
-    marked = "__VicoTriggered" in root  # without it no output depends on an input
+    marked = "__VicoTriggered" in root  # without this trigger, no output depends on an input
     if not members or not marked or "// CELLS" in root or not all(bookkeeping.match(member) for member in members):
         return ""
     outputs = re.findall(r"VL_OUT\w*\(&?(\w+)", state)

@@ -1,4 +1,4 @@
-"""A unit's Verilog as a function of NumPy arrays. Verilator compiles it, and it runs on all cores."""
+"""Call a unit's Verilog as a function of NumPy arrays, compiled by Verilator."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SHARE = 1 << 16
 
 
 class Verilated:
-    """A compiled unit. Call it with one array of shape (n,) for each input; it returns one for each output.
+    """A compiled unit. Call it with one array of shape (n,) for each input to get one array for each output.
 
-    Arrays with the port's own type (the smallest unsigned type) are not copied. Other arrays are converted. The GIL
-    is released while the unit runs. A unit with stages takes one operation a clock. A unit with state (`mac`)
-    starts from reset at every call and takes the operations in order.
+    Arrays with the port's own type, the smallest unsigned type, are not copied. Other integer arrays are converted. The
+    GIL is released while the unit runs. A pipelined unit takes one operation in each clock cycle. A unit with state,
+    such as `mac`, starts from reset at every call and takes the operations in order.
 
-    With `streams`, the operations are divided into that many sequences of similar length. All sequences run in
-    parallel from reset. A sequence starts only at an operation that does not depend on earlier ones.
+    With `streams`, the operations are divided into several sequences of similar length, which run in parallel from
+    reset. A sequence starts only at an operation that does not depend on earlier operations.
     """
 
     def __init__(self, unit: Unit, library: Path, threads: int, streams: int = 1) -> None:
@@ -51,7 +51,7 @@ class Verilated:
         self._library.fp9_run.restype = ctypes.c_size_t
 
     def __call__(self, **inputs: ArrayLike) -> dict[str, NDArray[Any]]:
-        """Return the outputs of the operations. Element i belongs to operation i.
+        """Return the outputs of the operations, one array of shape (n,) for each output port.
 
         Raises ValueError for missing or unknown ports, arrays of unequal length, and values outside a port's type.
         Raises SimulatorError if the unit stops giving results or ends the simulation.
@@ -72,8 +72,9 @@ class Verilated:
         return results
 
     def _parts(self, inputs: Mapping[str, NDArray[Any]], count: int) -> list[NDArray[np.uintp]]:
-        """Divide the operations among threads. For each thread, return the start indices of its streams and the end
-        index.
+        """Divide the operations among threads.
+
+        For each thread, return the start indices of its streams, followed by the end index.
         """
         shares = max(1, min(self.threads, count // SHARE))
         edges = self._edges(inputs, count) if self.unit.stages else _even(count, shares)
@@ -145,17 +146,17 @@ def verilated(
     streams: int | None = None,
     operations: int | None = None,
 ) -> Verilated:
-    """Compile a unit's Verilog, or take it from the cache, and load it.
+    """Compile a unit's Verilog, or find the compiled unit in the cache, and load it.
 
-    `threads` is the number of cores, by default all cores of the process. Only a combinational unit or several
-    streams use more than one. `verilog` replaces the generated Verilog. `streams` is the number of parallel
-    sequences of a unit with stages; Yosys then exposes the unit's registers. Without `streams`, the unit runs with
-    its clock. `operations` is the expected number of operations. If it is small, the compiler optimises less.
-    Compiled units are cached in `$FP9_CACHE`/verilated, or in ~/.cache/fp9/verilated.
+    `threads` is the number of threads, by default the number of cores of the process. Only combinational units and
+    units with several streams use more than one thread. `verilog` replaces the generated Verilog. `streams` is the
+    number of sequences of operations that a pipelined unit runs in parallel, with the unit's registers exposed by
+    Yosys. Without `streams`, a pipelined unit runs with its clock. `operations` is the expected number of operations;
+    for a small number, the compiler optimises less. Compiled units are cached in `$FP9_CACHE`/verilated or
+    ~/.cache/fp9/verilated.
 
-    Raises MissingTool if a tool is missing, and SimulatorError if Verilator refuses the design. Raises ValueError
-    for registers that cannot be exposed and for fewer than 2 streams. Raises OSError if the cache cannot be
-    written.
+    Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises ValueError for
+    registers that cannot be exposed and for fewer than 2 streams. Raises OSError if the cache cannot be written.
     """
     if streams is not None and streams < 2:
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")
@@ -168,9 +169,10 @@ def verilated(
 def check(
     unit: Unit, inputs: Mapping[str, ArrayLike], *, dut: Verilated | None = None, limit: int = 100
 ) -> tuple[list[Mismatch], int]:
-    """Compare a unit's Verilog with the golden model. Return the first `limit` mismatches and the total number.
+    """Compare a unit's Verilog with the golden model. Return the first `limit` mismatches and their total number.
 
-    `dut` is the unit if it is already compiled. Raises the errors of `verilated` and of `Verilated.__call__`.
+    `dut` is the compiled unit, if the caller already has one. Raises the same errors as `verilated` and
+    `Verilated.__call__`.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})
     answers = (dut or verilated(unit, operations=len(vectors)))(**vectors.inputs)

@@ -1,6 +1,7 @@
-"""Sweeps: comparison of a unit's Verilog with the golden model, for every input or for a stratified sample.
+"""Compare a unit's Verilog with the golden model, for every input or a stratified sample.
 
-`Plan` divides the inputs into shards. `sweep` runs the shards and adds a run to the unit's record.
+A sweep is such a comparison. `Plan` divides the inputs of a sweep into shards. `sweep` runs the shards and adds a run
+to the unit's record.
 """
 
 from fp9_sim.sweeps import executors

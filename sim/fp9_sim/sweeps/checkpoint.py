@@ -1,4 +1,7 @@
-"""The journal of a running sweep: one line of JSON for each finished shard. A killed sweep continues from it."""
+"""The journal of a running sweep, with one line of JSON for each finished shard.
+
+A sweep that was killed continues from its journal.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ from fp9_sim.sweeps.shard import ShardResult
 
 
 class Checkpoint:
-    """The finished shards in an append-only file. Only one process can open the file at a time.
+    """The finished shards of a sweep in an append-only file. Only one process can open the file at a time.
 
-    A line is valid if it ends in a newline. A shard is finished only when its line is on disk. When the file is
-    opened, an incomplete last line is removed, and its shard runs again.
+    A line is valid if it ends in a newline. A shard is finished only when its line is on disk. When the file is opened,
+    an incomplete last line is removed, and the shard of this line runs again.
     """
 
     def __init__(self, path: Path, file: int) -> None:
@@ -33,13 +36,13 @@ class Checkpoint:
         self.done = {result.shard: result for result in map(_result, lines[1:])}
 
     def add(self, result: ShardResult) -> None:
-        """Store a finished shard, unless it is already stored."""
+        """Store a finished shard, unless the file already contains the shard."""
         if result.shard not in self.done:
             self._append(dataclasses.asdict(result))
             self.done[result.shard] = result
 
     def remove(self) -> None:
-        """Remove the file. Call this after the sweep's record was written."""
+        """Remove the file, after the sweep's record has been written."""
         self.path.unlink()
 
     def _append(self, line: dict[str, Any]) -> None:
@@ -65,7 +68,7 @@ def _result(line: dict[str, Any]) -> ShardResult:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Checkpoint]:
-    """Open or create a checkpoint file. Raises ValueError while another process has it open."""
+    """Open or create a checkpoint file. Raises ValueError while another process has the file open."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:

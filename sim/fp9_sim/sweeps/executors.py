@@ -1,4 +1,4 @@
-"""Execution of tasks in parallel: in processes of this machine, or on a Dask cluster."""
+"""Run tasks in parallel, in processes of the local machine or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from fp9.system.missing import install_hint
 
 AHEAD = 64
-"""Default number of tasks that wait in addition to the running ones. Each task contains the unit's Verilog."""
+"""Default number of tasks that wait in addition to the running tasks. Each task contains the unit's Verilog."""
 
 CONNECT_SECONDS = 20.0
-"""Time limit in seconds for connecting to a scheduler."""
+"""Time limit in seconds for connecting to a Dask scheduler."""
 
 
 T = TypeVar("T")
@@ -29,11 +29,11 @@ R = TypeVar("R")
 def run(
     function: Callable[[T], R], tasks: Iterable[T], workers: int, scheduler: str | None, ahead: int = AHEAD
 ) -> Iterator[R]:
-    """Call a function with each task and yield the results, in the order of completion.
+    """Call a function with each task in parallel, and yield the results in the order of completion.
 
-    `scheduler` is the address of a Dask scheduler whose workers have this package. Without it, `workers` local
-    processes do the work. At most `ahead` tasks wait in addition to the running ones. Raises ValueError for a
-    scheduler that does not answer, and for workers that die.
+    `scheduler` is the address of a Dask scheduler whose workers have fp9 installed. Without `scheduler`, `workers`
+    local processes run the tasks. At most `ahead` tasks wait in addition to the running tasks. Raises ValueError if the
+    scheduler does not answer or a worker process is killed.
     """
     if scheduler:
         return on_dask(function, tasks, scheduler, ahead)
@@ -41,7 +41,7 @@ def run(
 
 
 def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahead: int) -> Iterator[R]:
-    """Call a function with each task in local processes, and yield the results."""
+    """Call a function with each task in local processes, and yield the results in the order of completion."""
     waiting = iter(tasks)
     with processes(count) as pool:
         try:
@@ -58,16 +58,16 @@ def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahe
 
 
 def processes(count: int) -> ProcessPoolExecutor:
-    """Return a pool of local processes. The processes stop at Ctrl-C if this process stops at Ctrl-C."""
-    # Forking a process whose threads are at work is not safe; a fresh one compiles nothing again.
+    """Return a pool of local processes. The processes stop at Ctrl-C, unless their parent process ignores Ctrl-C."""
+    # Forking a process with running threads is not safe. A spawned process finds the compiled unit in the cache.
     return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_stop_at_once)
 
 
 def _stop_at_once() -> None:
-    """Make this worker end without a message at Ctrl-C, and when its parent ends.
+    """Make a worker process end without a message at Ctrl-C, and when its parent process ends.
 
-    The parent reports the interruption. If the parent ignores Ctrl-C, like a background job of a shell, its workers
-    ignore it too.
+    The parent process reports the interruption. If the parent ignores Ctrl-C, like a background job of a shell, its
+    workers ignore Ctrl-C too.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -82,9 +82,9 @@ def _end_with_parent() -> None:
 
 
 def on_dask(function: Callable[[T], R], tasks: Iterable[T], address: str, ahead: int) -> Iterator[R]:
-    """Call a function with each task on a Dask cluster, and yield the results.
+    """Call a function with each task on a Dask cluster, and yield the results in the order of completion.
 
-    If a worker dies, its task runs on another worker.
+    If a Dask worker dies, its task runs on another worker.
     """
     try:
         distributed: Any = importlib.import_module("distributed")

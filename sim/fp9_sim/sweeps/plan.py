@@ -1,4 +1,7 @@
-"""The plan of a sweep: a division of a unit's inputs into shards. A shard's inputs depend only on its index."""
+"""The plan of a sweep, which divides a unit's inputs into shards.
+
+The inputs of a shard depend only on the shard's index.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +22,25 @@ from fp9.vectors.sets import port_dtype
 Columns = dict[str, "NDArray[Any]"]
 
 EXHAUSTIVE_LIMIT = 1 << 38
-"""Largest number of operations that a sweep enumerates: 64 times 2^32. Such a sweep takes some hours on one
-machine.
+"""Largest number of operations that a sweep enumerates, 64 times 2^32.
+
+A sweep of this size takes some hours on one machine.
 """
 
 SHARD = 1 << 24
-"""Number of operations in an enumerated shard. A shard takes some seconds, and a killed sweep repeats its
-open shards.
+"""Number of operations in an enumerated shard.
+
+A shard takes some seconds. A sweep that was killed repeats its unfinished shards.
 """
 
 DRAWN_SHARD = 1 << 20
-"""Largest number of operations in a stratified shard. The shard is held in memory."""
+"""Largest number of operations in a stratified shard. The complete shard is held in memory."""
 
 BLOCK = 1 << 18
-"""Number of enumerated operations that are evaluated together, so that they fit into the processor's caches."""
+"""Number of enumerated operations that are evaluated together, chosen to fit into the processor's caches."""
 
 STREAMS = 1024
-"""Number of parallel sequences for a pipelined unit."""
+"""Number of sequences of operations that a pipelined unit runs in parallel."""
 
 _STREAMED = 1 << 24
 """Smallest number of operations for which parallel sequences save more time than their set-up takes."""
@@ -46,14 +51,15 @@ STRATIFIED_COUNT = 1 << 26
 
 @dataclass(frozen=True)
 class Plan:
-    """The shards of a sweep. The sweep is exhaustive or stratified.
+    """The shards of a sweep. A sweep is either exhaustive or stratified.
 
-    An exhaustive sweep enumerates every input; the last wide port changes fastest. A select port takes its named
-    choices. A bias port takes the values that the format accepts. Every other port takes all patterns.
+    An exhaustive sweep enumerates every input, and the last port in the order of `axes` changes fastest. A select port
+    takes its named choices, and a bias port takes the values that the format accepts. Any other port takes all bit
+    patterns.
 
-    The sweep is stratified if the space is above `EXHAUSTIVE_LIMIT` or if the unit has state. Shard 0 is then the
-    corner suite, with exponent differences, cancellations, ties, subnormals and specials. The other shards are
-    random operations, seeded with the shard's index. Together they have at least `count` operations.
+    A sweep is stratified if the input space exceeds `EXHAUSTIVE_LIMIT` or if the unit has state. Shard 0 is then the
+    unit's corner suite, with exponent differences, cancellations, ties, subnormals and special values. The other shards
+    are random operations, seeded with the shard's index. These random operations number at least `count`.
     """
 
     unit: Unit
@@ -66,7 +72,7 @@ class Plan:
 
     @cached_property
     def axes(self) -> tuple[tuple[Port, NDArray[Any]], ...]:
-        """Return the ports with their values, slowest first: selects, biases, then operands in port order."""
+        """Return the ports with their values, slowest first: select ports, bias ports, then operands in port order."""
         ordered = sorted(self.unit.inputs, key=lambda port: (not port.choices, not port.name.endswith("_bias")))
         return tuple((port, _axis(port)) for port in ordered)
 
@@ -78,7 +84,7 @@ class Plan:
 
     @property
     def exhaustive(self) -> bool:
-        """Return whether the sweep covers every input."""
+        """Return whether the sweep covers every input of the unit."""
         return not self.unit.has_state and self.space <= EXHAUSTIVE_LIMIT
 
     @property
@@ -93,8 +99,9 @@ class Plan:
 
     @property
     def shard_size(self) -> int:
-        """Return the number of operations in a shard. The last shard and the corner suite may have a different
-        number.
+        """Return the number of operations in a shard.
+
+        The last shard and the corner suite may have a different number of operations.
         """
         return self.shard if self.exhaustive else min(self.shard, DRAWN_SHARD)
 
@@ -104,9 +111,9 @@ class Plan:
         return -(-self.space // self.shard) if self.exhaustive else 1 + -(-self.count // self.shard_size)
 
     def streams(self, index: int) -> int | None:
-        """Return the number of parallel sequences of a shard, or None for one sequence.
+        """Return the number of parallel sequences for a shard, or None if the unit runs without parallel sequences.
 
-        The first shard runs in the unmodified unit.
+        Shard 0 always runs in the unmodified unit, without parallel sequences.
         """
         return STREAMS if self.unit.stages and self.operations >= _STREAMED and index else None
 
@@ -121,7 +128,7 @@ class Plan:
         yield {port.name: columns[port.name].astype(port_dtype(port)) for port in self.unit.inputs}
 
     def _enumerated(self, first: int, stop: int) -> Columns:
-        """Return the operations with numbers `first` to `stop` - 1.
+        """Return the enumerated operations with numbers `first` to `stop` - 1.
 
         A port takes its next value after all combinations of the faster ports.
         """
@@ -140,8 +147,9 @@ class Plan:
 
 
 def _turns(port: Port, values: NDArray[Any], first: int, count: int) -> NDArray[Any]:
-    """Return `count` consecutive values of a port, starting at index `first`. After the last value follows the
-    first.
+    """Return `count` consecutive values of a port, starting at index `first`.
+
+    After the last value of the port, the values start again with the first value.
     """
     dtype = np.dtype(np.uint32 if first + count <= 1 << 32 else np.uint64)
     places: NDArray[Any] = np.arange(first, first + count, dtype=dtype)
@@ -163,7 +171,7 @@ def _axis(port: Port) -> NDArray[Any]:
 
 
 def parse_range(text: str, shards: int) -> range:
-    """Parse a range of shards, `FIRST:STOP`. Either end may be left out. Raises ValueError for other texts."""
+    """Parse a range of shards, `FIRST:STOP`. Either end may be omitted. Raises ValueError for any other text."""
     first, colon, stop = text.partition(":")
     try:
         chosen = range(int(first or 0), int(stop or shards))

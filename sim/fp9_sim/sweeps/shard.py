@@ -1,4 +1,7 @@
-"""Work on one shard: the compiled unit and the golden model compute the same inputs. Any worker can do this work."""
+"""Run one shard of a sweep: compare the compiled unit with the golden model.
+
+Any worker process can run any shard.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ KEPT = 3
 
 @dataclass(frozen=True)
 class Task:
-    """The complete input of a worker: a plan, a unit's Verilog, and the index of a shard."""
+    """The complete input of a worker process: a plan, a unit's Verilog, and the index of a shard."""
 
     plan: Plan
     verilog: str
@@ -26,9 +29,10 @@ class Task:
 
 @dataclass(frozen=True)
 class ShardResult:
-    """The outcome of a shard, with the seconds that the model and the Verilog took.
+    """The result of one shard: its counts, and the seconds that the golden model and the Verilog took.
 
-    `failing` holds the index in the shard and the inputs of the first failing operations.
+    `failing` holds the first failing operations. A failing operation is stored as its index in the shard and its
+    inputs.
     """
 
     shard: int
@@ -40,7 +44,7 @@ class ShardResult:
 
 
 def run_shard(task: Task) -> ShardResult:
-    """Compare the Verilog's results for a shard with the golden model. Raises the errors of `verilated`."""
+    """Compare the Verilog's results for a shard with the golden model. Raises the same errors as `verilated`."""
     dut = _compiled(task.plan, task.verilog, task.plan.streams(task.index))
     count = wrong = 0
     model_seconds = verilog_seconds = 0.0

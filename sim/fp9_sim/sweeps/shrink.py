@@ -1,4 +1,4 @@
-"""Reduction of a failing test case: fewer operations, first choices at select ports, and more zero bits."""
+"""Simplify a failing test case: remove operations, set ports to zero, and clear bits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Operation = dict[str, int]
 
 
 def failing(dut: Verilated, operations: Sequence[Operation]) -> bool:
-    """Run the operations from reset. Return whether the last operation's result differs from the model's result."""
+    """Run the operations from reset, and return whether the last operation's result differs from the golden model."""
     found, _ = check(dut.unit, columns(dut.unit, operations), dut=dut, limit=len(operations))
     return bool(found) and found[-1].index == len(operations) - 1
 
@@ -28,8 +28,8 @@ def columns(unit: Unit, operations: Sequence[Operation]) -> dict[str, np.ndarray
 def shrink(dut: Verilated, operations: Sequence[Operation]) -> list[Operation]:
     """Return a simpler sequence of operations whose last operation still fails.
 
-    The unit starts from reset. For a unit with state, operations are first removed from the beginning, then from
-    the middle. Then ports are set to zero, or single bits are cleared, as long as the operation fails.
+    The unit starts from reset. For a unit with state, operations are first removed from the beginning, then from the
+    middle. Then ports are set to zero or single bits are cleared, as long as the last operation still fails.
     """
 
     def fails(candidate: Sequence[Operation]) -> bool:
@@ -59,7 +59,7 @@ def _shorter(operations: list[Operation], fails: Callable[[Sequence[Operation]],
 
 
 def _simpler(unit: Unit, operations: list[Operation]) -> Iterator[list[Operation]]:
-    """Yield simpler candidates: first a complete port set to zero, then a single bit cleared."""
+    """Yield simpler sequences of operations: first with one port set to zero, then with one bit cleared."""
     for bold in (True, False):
         for index, operation in enumerate(operations):
             for port in unit.inputs:

@@ -1,4 +1,4 @@
-"""The record of a unit's sweeps: a growing list of runs, and their total."""
+"""The record of a unit's sweeps: a growing list of runs, and their total time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _PROVENANCE = ("date", "command", "revision", "fp9", "yosys", "python", "verilat
 
 
 def add(folder: Path, unit: str, run: Run) -> Path:
-    """Add a run to a unit's record and return the record's path. The run replaces an identical earlier run."""
+    """Add a sweep run to a unit's record, and return the record's path. An earlier run with the same identifier is
+    replaced.
+    """
     with _locked(folder / SWEEP):
         kept = read(folder, SWEEP, unit)
         others = [one for one in kept["runs"] if one["run"] != run["run"]] if kept else []
@@ -28,7 +30,8 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the fields of a record with these runs. Circuit and provenance come from the last run."""
+    """Return the fields of a sweep record with the given runs. The circuit and the provenance come from the last run.
+    """
     last = runs[-1]
     return {
         "unit": unit,
@@ -42,8 +45,9 @@ def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Swept:
-    """The recorded runs for certain circuits of a unit. `earlier` says whether the record also has runs for other
-    circuits.
+    """The recorded sweep runs for certain circuits of a unit.
+
+    `earlier` states whether the record also has runs for other circuits.
     """
 
     plan: Plan
@@ -66,14 +70,15 @@ class Swept:
 
     @property
     def share(self) -> float:
-        """Return the fraction of the input space that the runs cover. The fraction is 0 for stratified sweeps."""
+        """Return the fraction of the input space that the runs cover. The fraction is 0 for a stratified sweep."""
         return self.enumerated / self.plan.space if self.plan.exhaustive else 0.0
 
 
 def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
-    """Return the recorded sweeps of a unit. `forms` selects the circuits; None selects all.
+    """Return the recorded sweep runs of a unit.
 
-    Raises ValueError if the file is no record.
+    `forms` selects circuits by their hash, and None selects all circuits. Raises ValueError if the file is not a
+    record.
     """
     kept = read(folder, SWEEP, unit.name)
     every = kept["runs"] if kept else []
@@ -84,7 +89,7 @@ def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
 
 
 def _union(runs: list[Run], plan: Plan) -> list[int]:
-    """Return the lengths of the covered intervals of the enumeration. Overlaps count once."""
+    """Return the lengths of the covered intervals of the enumeration. Overlapping parts count once."""
     spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
     lengths, reached = [], 0
     for start, stop in spans:

@@ -1,4 +1,4 @@
-"""Run a sweep and add its outcome to the record."""
+"""Run a sweep and add its result to the unit's record."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Sweep:
-    """The outcome of a sweep. `record` is the run that was added to the file `path`.
+    """The result of a sweep. `record` is the run that was added to the record file `path`.
 
-    `simplest` holds reduced operations from reset whose last operation fails. `simplest` is empty if the sweep
-    passed. `rate` is the number of operations per second.
+    `simplest` is a simplified sequence of operations from reset whose last operation fails. `simplest` is empty if the
+    sweep passed. `rate` is the number of operations per second.
     """
 
     unit: Unit
@@ -55,15 +55,16 @@ def sweep(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run the chosen shards of a plan, by default all, and add the outcome to the record.
+    """Run the chosen shards of a plan, by default all shards, and add the result to the unit's record.
 
-    The record lies in `folder`, by default `home()`. Finished shards are stored next to the record until the sweep
-    is complete. The same call therefore continues after a kill. `verilog` replaces the generated Verilog. The work
-    is done by `workers` processes (default: one for each core), or by the workers of the Dask scheduler at
-    `scheduler`.
+    The record is in `folder`, by default `home()`. Finished shards are stored next to the record until the sweep is
+    complete, so that the same call continues a sweep that was killed. `verilog` replaces the generated Verilog. The
+    shards run in `workers` local processes, by default one for each core. If `scheduler` is given, the shards run on
+    the workers of this Dask scheduler.
 
-    Raises ValueError if the same sweep is running, if the scheduler does not answer or if a worker was killed.
-    Raises MissingTool and SimulatorError as `verilated` does, and OSError if the folder cannot be written.
+    Raises ValueError if the same sweep is already running, if the scheduler does not answer, or if a worker was killed.
+    Raises MissingTool if a tool is missing, SimulatorError if Verilator rejects the design, and OSError if the folder
+    cannot be written.
     """
     text = fp9_rtl.verilog(plan.unit) if verilog is None else verilog
     shards = range(plan.shards) if chosen is None else chosen
@@ -135,7 +136,10 @@ def _record(
 
 
 def _simplest(plan: Plan, dut: Verilated, results: list[ShardResult]) -> tuple[Operation, ...]:
-    """Reduce the first failing operation. A unit with state also needs the operations before it."""
+    """Return a simplified form of the first failing operation, or an empty tuple if the sweep passed.
+
+    For a unit with state, the sequence also contains the operations before the failing operation.
+    """
     failed = next((result for result in results if result.failing), None)
     if failed is None:
         return ()

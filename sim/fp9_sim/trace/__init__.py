@@ -1,4 +1,4 @@
-"""One operation in detail: the circuit's intermediate fields by stage, with the exact terms of the model."""
+"""Trace one operation: the circuit's intermediate fields by stage, and the exact terms."""
 
 from fp9_sim.trace.fields import Field, Trace, traced
 from fp9_sim.trace.layout import save_file

@@ -1,4 +1,4 @@
-"""The intermediate fields of an operation in the order in which data flow, for one or two circuits."""
+"""List the intermediate fields of an operation in datapath order, for up to two circuits."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _DECLARED = re.compile(r"^  (output|wire|reg|output reg) (?:\[\d+:\d+\] )?(\w+)"
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the circuit: its stage, its name, its bits in the generated circuit and in the given one.
+    """A signal of the circuit: its stage, its name, and its bits in the generated and in the given circuit.
 
-    `given` is None without a given circuit, or if that circuit has no such signal.
+    `given` is None if no circuit is given to compare, or if the given circuit has no such signal.
     """
 
     stage: str
@@ -38,7 +38,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Trace:
-    """An operation: exact terms, fields in the order of the data, and outputs."""
+    """The trace of an operation: its exact terms, its fields in datapath order, and its outputs."""
 
     terms: tuple[Term, ...]
     fields: tuple[Field, ...]
@@ -46,19 +46,18 @@ class Trace:
 
     @property
     def first_difference(self) -> Field | None:
-        """Return the first field that differs from the generated circuit."""
+        """Return the first field or output whose value differs between the given and the generated circuit."""
         return next((field for field in (*self.fields, *self.outputs) if field.differs), None)
 
 
 def traced(
     unit: Unit, operations: Sequence[Mapping[str, int]], verilog: str | None = None, waves: Path | None = None
 ) -> Trace:
-    """Trace the last of some operations, which follow a reset. `verilog` is a circuit to compare.
+    """Trace the last operation of a sequence that follows a reset.
 
-    `waves` is a file for the waveforms of that circuit, or else of the generated one.
-
-    The fields belong to the generated circuit. Raises ValueError for a unit whose results belong to blocks, and the
-    errors of `signals`.
+    `verilog` is another circuit of the same unit, to compare with the generated circuit. `waves` is a file for the
+    waveforms of `verilog`, or of the generated circuit if `verilog` is not given. The fields are the signals of the
+    generated circuit. Raises ValueError for a unit whose results belong to blocks, and the same errors as `signals`.
     """
     if unit.group > 1:
         raise ValueError(f"{unit.name}: its results belong to blocks of {unit.group} operations; trace a unit without")
@@ -82,7 +81,7 @@ def _fields(unit: Unit, text: str, model: Signals, given: Signals | None) -> Ite
         for kind, instance in _INSTANCE.findall(modules[module]):
             yield from of(kind, f"{path}{instance}.")
         if _INSTANCE.search(modules[module]):
-            return  # its own wires are ports of its parts
+            return  # the wires of this module are ports of its instances
         for _, name in _DECLARED.findall(modules[module] + heads[module]):
             bits = model.inside.get(f"{path}{name}")
             if bits is not None:

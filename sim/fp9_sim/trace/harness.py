@@ -1,7 +1,7 @@
 """Run one operation on Icarus and read every signal of the circuit.
 
-The operations before it run at full rate from reset. The last one stays at the inputs while it moves through the
-stages. One clock before its result, every stage therefore shows this operation.
+Earlier operations run at full rate from reset. The traced operation stays at the inputs while it moves through the
+pipeline. Therefore every stage shows the traced operation one clock cycle before its result.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ PATIENCE = 500
 
 @dataclass(frozen=True)
 class Signals:
-    """Bits of every signal by its path, such as `u_add.sum`, and bits of the outputs after the last clock."""
+    """Bits of every signal by its path, such as `u_add.sum`, and bits of the outputs after the last clock cycle."""
 
     inside: Mapping[str, str]
     outputs: Mapping[str, str]
 
 
 def signals(unit: Unit, verilog: str, operations: Sequence[Mapping[str, int]], waves: Path | None = None) -> Signals:
-    """Run the operations and return the signals of the last one. `waves` is a file for the waveforms, in VCD.
+    """Run the operations on Icarus and return the signals of the last operation. `waves` is a VCD file for the
+    waveforms.
 
-    Raises MissingTool without Icarus, and SimulatorError if it refuses the design or no result comes.
+    Raises MissingTool if Icarus is not installed. Raises SimulatorError if Icarus rejects the design or if no result
+    comes.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-trace-") as name:
         folder = Path(name)
@@ -93,7 +95,7 @@ def _bench(unit: Unit, operations: Sequence[Mapping[str, int]]) -> str:
 
 
 def unit_width(unit: Unit, name: str) -> int:
-    """Return the number of bits of an input."""
+    """Return the number of bits of an input port."""
     return next(port.width for port in unit.inputs if port.name == name)
 
 
@@ -137,7 +139,10 @@ _VAR = re.compile(r"\$var \w+ (\d+) (\S+) (\S+)")
 
 
 def _dumped(vcd: str) -> dict[str, str]:
-    """Return the values at the dump of all variables, by their path below the unit. Bits have the full width."""
+    """Return the dumped values of all variables in a VCD text, by their path below the unit.
+
+    The values are bit strings, extended to the full width of the variable.
+    """
     head, _, values = vcd.partition("$dumpall")
     scopes: list[str] = []
     names: dict[str, list[tuple[str, int]]] = {}

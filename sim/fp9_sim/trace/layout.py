@@ -1,4 +1,4 @@
-"""A save file for GTKWave that decodes the ports of a unit: formats as numbers, selects as words."""
+"""Write a GTKWave save file that decodes a unit's ports to numbers and names."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ _HEX, _TRANSLATED = "@22", "@2022"
 
 
 def save_file(unit: Unit, waves: Path) -> list[Path]:
-    """Write a save file and its translation files into the folder of a waveform file.
+    """Write a GTKWave save file and its translation files into the folder of a waveform file.
 
-    Return their paths, the save file first.
-
-    A port with several formats is translated by its first one.
+    Return the paths of the written files, the save file first. A port with several formats is decoded with its first
+    format.
     """
     path = waves.with_suffix(".gtkw")
     lines = [f'[dumpfile] "{waves.name}"', "[timestart] 0"]

@@ -1,4 +1,7 @@
-"""Exact terms of an operation: its operands, products and sum as fractions, and the distance to the result."""
+"""Compute the exact operands, products and sum of an operation, as fractions.
+
+The terms also include the distance between the exact sum and the rounded result.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,14 @@ from fp9.units import Columns, Dot, Mac, Mul, Unit
 from fp9.units.hooks import Hook
 
 Term = tuple[str, str]
-"""Name and value of a term."""
+"""Name and value of a term, as text."""
 
 
 def exact_terms(unit: Unit, inputs: Columns, expected: Mapping[str, Any]) -> list[Term]:
-    """Return the exact terms of the last operation. `expected` holds the golden results of all operations.
+    """Return the exact terms of the last operation, as names and values.
 
-    Codes have their value as a decimal number and as an integer times a power of two.
+    `expected` holds the golden results of all operations. A value is written as a decimal number and as an integer
+    times a power of two.
     """
     codes = {port.name: int(inputs[port.name][-1]) for port in unit.inputs}
     terms = []
@@ -105,7 +109,7 @@ def _value(fmt: Format, code: int) -> Fraction | None:
 
 
 def number_text(fmt: Format, code: int) -> str:
-    """Return a code's value in words: its format, and the number or the special value."""
+    """Return the value of a code as text: the format, and the number or the special value."""
     code &= (1 << fmt.bits) - 1
     value = _value(fmt, code)
     sign = "-" if fmt.is_negative(code) else ""
@@ -114,7 +118,7 @@ def number_text(fmt: Format, code: int) -> str:
 
 
 def fraction_text(value: Fraction) -> str:
-    """Return a number as a decimal and as an integer times a power of two."""
+    """Return a number as text: as a decimal, and as an integer times a power of two."""
     if not value:
         return "0"
     numerator, power = value.numerator, -(value.denominator.bit_length() - 1)
