@@ -30,7 +30,9 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the fields of a sweep record with the given runs. The circuit and the provenance come from the last run.
+    """Return the fields of a sweep record with the given runs.
+
+    The circuit and the provenance come from the last run.
     """
     last = runs[-1]
     return {
