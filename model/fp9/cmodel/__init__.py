@@ -1,4 +1,7 @@
-"""The golden model as C. Each unit, or set of formats and engines, gives one freestanding header."""
+"""Generate the golden model in C, as freestanding headers.
+
+A header contains either the model of one unit, or functions for a set of formats and engines.
+"""
 
 from fp9.cmodel import dpi
 from fp9.cmodel.bench import bench
@@ -12,7 +15,7 @@ from fp9.units.toml import names_in
 
 
 def files(unit: Unit) -> dict[str, str]:
-    """Return a unit's C files by name: the golden model's header, a bench that reads vectors, and the DPI-C import.
+    """Return a unit's C files by name: the header of the golden model, a vector test bench, and the DPI-C import.
 
     A unit that computes the results of several operations together has no DPI-C import. Raises ValueError for a unit
     without a C model.
@@ -24,10 +27,10 @@ def files(unit: Unit) -> dict[str, str]:
 
 
 def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
-    """Return the header for some formats and engines, by its file name.
+    """Return the C header for the given formats and engines, by its file name.
 
-    `formats` and `engines` are names separated by commas. Raises ValueError for unknown names, and for a `name`
-    that is not a C identifier.
+    `formats` and `engines` are names separated by commas. Raises ValueError for unknown names, and for a `name` that is
+    not a C identifier.
     """
     check_name(name)
     found = [format(text) for text in names_in(formats)]

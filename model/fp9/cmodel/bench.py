@@ -1,4 +1,4 @@
-"""C bench for a unit's header. The bench reads a `.vec` file and prints the first operation with a wrong result."""
+"""Generate a C test bench that checks a unit's header with a `.vec` file of golden vectors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from fp9.units import Port, Unit
 
 
 def bench(unit: Unit) -> str:
-    """Return the C99 source of the program that runs as `NAME_bench FILE.vec`.
+    """Return the C99 source of the program `NAME_bench FILE.vec`, which checks golden vectors.
 
-    The program prints PASS. If a result differs, it prints FAIL and the operands, and exits with code 1.
+    The program prints PASS if every result is right. Otherwise the program prints FAIL and the operands of the first
+    mismatch, and exits with code 1.
     """
     text = model_text(unit)
     inputs, outputs = unit.inputs, unit.outputs
@@ -55,7 +56,7 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
     """Return a function that writes the C expression for the numeric value of a port.
 
-    If the port has no format, the expression is `fp9_plain()`.
+    If the port has no format or its operand has a bias port, the expression is `fp9_plain()`.
     """
     bias = any(other.name == f"{port.name.rstrip('0123456789')}_bias" for other in unit.inputs)
     if not port.formats or bias:

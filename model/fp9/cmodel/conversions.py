@@ -1,4 +1,4 @@
-"""C models of the converting units: decoder, upcast and cast."""
+"""C models of the conversion units: decoder, upcast and cast."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def decoder(unit: Decoder) -> ModelText:
 
 
 _MEANING = "(out.nan ? 0 : 1u) | (out.nan || out.inf ? 0 : 4u | (out.zero ? 0 : 2u)) | 0x38"
-"""C expression whose bit i is 1 if the decoder's output i is defined. Bits are in port order."""
+"""C expression whose bit i is 1 if output port i of the decoder is defined."""
 
 _DECODER = """\
     fp9_number x = @{name}_code(in->code, @{select});
@@ -71,7 +71,7 @@ _UPCAST = """\
 def cast(unit: Cast) -> ModelText:
     """Return the C model of a cast, which scales each lane's operand and rounds it once.
 
-    With `amax`, the model also holds the largest finite magnitude since the last clear.
+    With `amax`, the model also stores the largest finite magnitude since the last clear.
     """
     lines = []
     names = (unit.lane_names(port) for port in ("x", "result", "flags", "random"))

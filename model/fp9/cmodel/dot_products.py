@@ -1,4 +1,4 @@
-"""C functions `fp9_ENGINE_step` and `fp9_ENGINE_dot`, for any number of products."""
+"""Generate the C functions `fp9_ENGINE_step` and `fp9_ENGINE_dot` of an engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_PRODUCTS = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """C functions of an engine. The functions use the formats `formats` and the source files `parts`."""
+    """C functions of an engine, with the formats and the shared C source files that the functions use."""
 
     functions: str
     formats: tuple[Format, ...]
@@ -28,14 +28,17 @@ class EngineText:
 
 
 class Operands(NamedTuple):
-    """Operands of a dot product as C: its parameters, and an expression for each element, by its index."""
+    """C parameters that pass the operands of a dot product, and a C expression for each element.
+
+    The Python function `element` returns the expression for one side ("a" or "b") and an index.
+    """
 
     parameters: str
     element: Callable[[str, str], str]
 
 
 NUMBERS = Operands("const fp9_number *a, const fp9_number *b", lambda side, index: f"{side}[{index}]")
-"""Operands that are arrays of numbers."""
+"""Operands of a dot product as C arrays of numbers."""
 
 
 def engine_text(
@@ -45,11 +48,11 @@ def engine_text(
     observer: str = "",
     given: Operands = NUMBERS,
 ) -> EngineText:
-    """Return the C functions of an engine for operands and scales in these formats.
+    """Return the C functions of an engine for the given operand and scale formats.
 
-    `given` says how the dot product reads its operands. `observer` names a C function that the dot product calls
-    after each rounding of a step or of a chunk's total: `observer(joins, terms, count, addend, code)`. Raises
-    ValueError for an engine with zero_bypass or random bits, and if no format can be an operand.
+    `given` states how the dot product reads its operands. `observer` names a C function that the dot product calls
+    after each rounding of a step or a chunk's total. The call is `observer(joins, terms, count, addend, code)`. Raises
+    ValueError for an engine with zero_bypass or random bits, and if no format can be an operand format.
     """
     operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)
@@ -71,7 +74,7 @@ def engine_text(
 
 
 def function_name(engine: Engine, operands: Sequence[Format]) -> str:
-    """Return the C identifier with which the functions of an engine begin, such as `fp9_hopper`."""
+    """Return the common prefix of an engine's C function names, such as `fp9_hopper`."""
     name = "fp9_" + re.sub("[^a-z0-9]+", "_", engine.name.lower().replace("=-", "_minus_")).strip("_")
     return name + "_engine" * any(name == f"fp9_{identifier(fmt)}" for fmt in operands)
 
@@ -91,7 +94,7 @@ def takes(engine: Engine, fmt: Format) -> bool:
 
 
 def _of_terms(engine: Engine) -> Engine:
-    """Return the engine whose step adds one term for each group of products."""
+    """Return an engine whose step adds one term for each group of products."""
     if engine.step.group is None:
         return engine
     return engine.changed(products=engine.step.products // engine.step.group, group=None)
@@ -161,7 +164,7 @@ def _product(given: Operands, index: str) -> str:
 
 
 def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
-    """Return the calls of the observer, or empty text without one."""
+    """Return the C calls of the observer function, or empty text without an observer."""
     if not observer:
         return {"observed": "", "observed_join": ""}
     addend = "addend"
@@ -174,7 +177,7 @@ def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
 
 
 def _place(engine: Engine) -> str:
-    """Return the C expression for the index of term i of a step in its chunk."""
+    """Return the C expression for the position of a step's term i within the chunk."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"

@@ -1,4 +1,4 @@
-"""C models of the multiplying units `Mul`, `Fma` and `Dot`, with parts that `Mac` uses too."""
+"""C models of the units `Mul`, `Fma` and `Dot`, with functions that the `Mac` model shares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9.units import Dot, Mul, with_every_bias
 
 
 def mul(unit: Mul) -> ModelText:
-    """Return the C model of a `Mul`. The product is rounded once. NaN has the canonical code."""
+    """Return the C model of a `Mul`, which rounds the product once. A NaN result has the canonical NaN code."""
     sides = (("a", unit.a), ("b", unit.b))
     words = {
         "name": unit.name,
@@ -41,7 +41,7 @@ _MUL = """\
 
 
 def dot(unit: Dot) -> ModelText:
-    """Return the C model of a `Dot`. A `Dot` is one step, or one chunk that is then added to c."""
+    """Return the C model of a `Dot`, which computes one step, or one chunk whose sum is then added to c."""
     engine, name = unit.engine, unit.name
     lines = [
         *term_lines(unit),
@@ -61,7 +61,7 @@ def dot(unit: Dot) -> ModelText:
 
 
 def _joins(unit: Dot) -> bool:
-    """Return whether the products are summed first and the sum is then added to c."""
+    """Return whether the products are summed first and their sum is then added to c."""
     engine = unit.engine
     return not engine.step.exact and (
         engine.chunk.length is not None or (engine.step.scaling is Scaling.SUMS and unit.scale is not None)
@@ -100,16 +100,16 @@ def flag_lines(unit: Dot | Mul, value: str) -> list[str]:
 
 
 def count_of(unit: Dot) -> int:
-    """Return the number of terms that an operation adds. A term is one product, or the sum of one group of products."""
+    """Return the number of terms that an operation adds. A term is one product, or the sum of a group of products."""
     return unit.products // (unit.engine.step.group or 1)
 
 
 def term_lines(unit: Dot) -> list[str]:
-    """Return the C statements that write an operation's products to `term`.
+    """Return the C statements that compute an operation's products and write them to the array `term`.
 
-    Scales are applied if they multiply products.
+    If the engine scales products, the products are multiplied by the scales.
     """
-    # An accumulator takes a step as it comes; a whole chunk is dealt to its steps.
+    # A unit with an accumulator takes products in port order. A unit for a whole chunk distributes them to its steps.
     order = list(range(unit.products)) if unit.has_state else unit.engine.order(unit.products)
     lines = []
     for operand in "ab":

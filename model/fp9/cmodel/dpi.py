@@ -1,4 +1,4 @@
-"""DPI-C import of a unit's C model for SystemVerilog test benches: C functions and a SystemVerilog package."""
+"""Generate a DPI-C import of a unit's C model, for SystemVerilog test benches."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from fp9.units import Unit
 
 
 def function(unit: Unit) -> str:
-    """Return the SystemVerilog name of a unit's function."""
+    """Return the name under which SystemVerilog calls the model of a unit."""
     return f"{unit.name}_model"
 
 
 def source(unit: Unit) -> str:
-    """Return the C source of the functions that the package imports. The source is valid C++ too.
+    """Return the C source of the functions that the SystemVerilog package imports. The source is also valid C++.
 
-    Raises ValueError for a unit that computes several operations' results together.
+    Raises ValueError for a unit that computes the results of several operations together.
     """
     text = model_text(unit)
     if text.group > 1:

@@ -1,4 +1,4 @@
-"""C functions that decode and encode number formats. A format's fields become constants."""
+"""Generate C functions that decode and encode number formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Kind, PowerOfTwo, ScaledI
 
 
 class Layout(NamedTuple):
-    """Fields of the C struct `fp9_layout`, in its order. A code is -1 if the format does not have it."""
+    """Constants of a format in the order of the C struct `fp9_layout`.
+
+    A special code is -1 if the format does not have this code.
+    """
 
     bits: int
     fraction_bits: int
@@ -32,7 +35,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(fmt: Format) -> Layout:
-    """Return the layout of a format with fixed fields. HiFloat8 has none and uses its own functions."""
+    """Return the C layout of a format with fixed fields. HiFloat8 has no layout, because it has its own C functions."""
     fraction_bits, lowest, subnormals = _grid(fmt)
     nan, infinity = fmt.nan_code(False), fmt.inf_code(False)
     last_place = fmt.quantum(fmt.min_normal_exponent)
@@ -58,13 +61,13 @@ def layout_of(fmt: Format) -> Layout:
 
 
 def _grid(fmt: Format) -> tuple[int, int, bool]:
-    """Return the number of fraction bits, the lowest normal exponent, and whether there are subnormal numbers."""
+    """Return the number of fraction bits, the lowest normal exponent, and whether the format has subnormal numbers."""
     match fmt:
         case FixedFormat() | UnsignedFloat():
             return fmt.fraction_bits, fmt.lowest_exponent, fmt.subnormals
         case PowerOfTwo():
             return 0, fmt.min_normal_exponent, False
-        case ScaledInteger():  # every integer lies below the lowest full binade, as subnormal numbers do
+        case ScaledInteger():  # integers are encoded like subnormal numbers, below the lowest normal exponent
             return fmt.precision, fmt.precision - fmt.bias, True
     raise TypeError(f"{fmt.name} has no fields of fixed places")
 
@@ -76,7 +79,7 @@ def _nan_at_zero(fmt: Format) -> int:
 
 
 def is_tapered(fmt: Format) -> bool:
-    """Return whether the format is HiFloat8, whose source is `parts/hif8.h`."""
+    """Return whether the format is HiFloat8, whose C functions are in `parts/hif8.h`."""
     return isinstance(fmt, HiFloat8)
 
 

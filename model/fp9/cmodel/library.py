@@ -1,6 +1,7 @@
-"""C headers for formats and engines.
+"""Generate C headers with functions for formats and engines.
 
-They contain conversions from and to FP32, classification, the next larger and smaller number, and dot products.
+The functions convert from and to FP32, classify codes, return the next larger or smaller number, and compute dot
+products.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ _FP32 = fixed_format("fp32")
 
 
 def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
-    """Return the text of `fp9_NAME.h`, a header with functions for formats and engines.
+    """Return the text of `fp9_NAME.h`, a C header with functions for formats and engines.
 
-    The operands of the engines have these formats. Raises ValueError for engines without formats, and for engine
+    The operands of the engines have the given formats. Raises ValueError if no format is given, and for engine
     parameters that the C model does not support.
     """
     if not formats:
@@ -52,7 +53,7 @@ def _quoted(rows: Sequence[Format | Engine]) -> str:
 
 
 def operand_formats(formats: Sequence[Format]) -> list[Format]:
-    """Return the formats that can be operands of engines."""
+    """Return those formats that can be operand formats of engines."""
     return [fmt for fmt in formats if fmt.signed and _fits(fmt)]
 
 
@@ -65,7 +66,7 @@ def _fits(fmt: Format) -> bool:
 
 
 def scale_formats(formats: Sequence[Format]) -> list[Format]:
-    """Return the formats that can be scales."""
+    """Return those formats that can be scale formats of engines."""
     return [fmt for fmt in formats if not fmt.signed and not fmt.has_inf and fmt.bits <= 8]
 
 

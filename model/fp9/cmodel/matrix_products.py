@@ -1,8 +1,9 @@
-"""CUDA source of matrix products of codes with an engine's accumulator.
+"""Generate CUDA kernels for matrix products of codes with an engine's accumulator.
 
-Two kernels have equal bits. `fp9_sums` computes each sum by the C header's dot product, for every engine. `fp9_tiles`
-computes tiles of sums of finite numbers in integers of 32 or 64 bits, for engines with a window whose addend is inside.
-It marks sums of special numbers, and sums that overflow, for `fp9_sums`.
+The two kernels return the same bits. `fp9_sums` computes each sum with the C header's dot product, for every engine.
+`fp9_tiles` computes tiles of sums in integers of 32 or 64 bits, for engines with an addition window that includes the
+addend. `fp9_tiles` handles only finite operands. It marks sums with special numbers and sums that overflow, and
+`fp9_sums` then computes the marked sums.
 """
 
 from __future__ import annotations
@@ -20,23 +21,22 @@ from fp9.formats.rounding import Overflow, Rounding
 TILE = 64
 """Rows and columns of a tile of sums."""
 THREADS = 256
-"""Threads of a block. Each thread computes 4 x 4 sums of a tile."""
+"""Threads of a CUDA block. Each thread computes 4 x 4 sums of a tile."""
 _SLAB = 32
-"""Smallest number of products of each sum that are in shared memory at a time, unless a step has more."""
+"""Smallest number of products per sum that are in shared memory at a time, unless a step has more products."""
 _NOTHING = -8192
 """Alignment exponent of operands that are zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """CUDA source with the kernel `fp9_sums` and, if `tiled`, `fp9_tiles`.
+    """CUDA source with the kernel `fp9_sums` and, if `tiled`, the kernel `fp9_tiles`.
 
-    Both take codes a (m, k) and b (k, n) with strides in elements, and write codes d (m, n):
-
-    - `fp9_tiles(a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b)` marks the sums that it does not compute in
-      `redo` (m, n), uint8. Its blocks have `THREADS` threads and compute `TILE` x `TILE` sums.
-    - `fp9_sums`, with the same parameters, computes the sums that `redo` marks, or all if `redo` is a null pointer.
-      Each thread computes one sum.
+    Both kernels take codes a (m, k) and b (k, n) with strides in elements, and write codes d (m, n). The kernel
+    `fp9_tiles(a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b)` runs in blocks of `THREADS` threads, which
+    compute `TILE` x `TILE` sums. The array `redo` (m, n) of type uint8 marks the sums that `fp9_tiles` does not
+    compute. The kernel `fp9_sums` has the same parameters, and each thread computes one sum. If `redo` is a null
+    pointer, `fp9_sums` computes all sums, and otherwise only the marked sums.
     """
 
     source: str
@@ -44,10 +44,10 @@ class Kernels:
 
 
 def kernels(format_a: Format | str, format_b: Format | str, engine: Engine) -> Kernels:
-    """Return the CUDA source of products of codes in these formats.
+    """Return the CUDA source for matrix products of codes in the given formats.
 
-    Raises ValueError for engines that the C header does not have: those with random bits, `zero_bypass`, or scaled
-    groups of these operands.
+    Raises ValueError for an engine without C functions: with random bits, with `zero_bypass`, or with scaled groups
+    that exclude the operand formats.
     """
     formats = format(format_a), format(format_b)
     a, b = formats

@@ -1,4 +1,4 @@
-"""C text of a unit's model, before it becomes a header."""
+"""C text of a unit's golden model, before it becomes a header."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from fp9.formats import Format
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
-    """C functions and state of a unit's model. The functions use the formats `formats` and the source files `parts`.
+    """C functions and state of a unit's golden model, with the formats and shared C files that they use.
 
-    - `body`: the statements of `NAME_model`.
-    - `state`: the body of the struct that passes data from one operation to the next. `state` is empty if the unit
-    has no state.
-    - `reset`: the statements that initialise the state as the hardware's reset does.
-    - `meaning`: an expression whose bit i is 1 if output i of `out` is defined. `meaning` is empty if all outputs
-    are always defined.
+    `body` holds the C statements of the function `NAME_model`. `state` is the body of the C struct that passes data
+    from one operation to the next, and is empty for a unit without state. `reset` holds the C statements that
+    initialise the state as the hardware's reset does. `group` is the number of operations that one call computes.
+    `meaning` is a C expression whose bit i is 1 if output i is defined, and is empty if all outputs are always defined.
     """
 
     formats: tuple[Format, ...]

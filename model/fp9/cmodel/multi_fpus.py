@@ -1,7 +1,7 @@
-"""C model of the multi-format floating-point unit.
+"""C model of the multi-format floating-point unit (`MultiFpu`).
 
-The text has one function for an operation on the whole word or in one lane. It sums all terms exactly, in words of 64
-bits, and rounds once. `parts/fpu.h` holds what depends on no unit.
+The generated C code has one function for an operation on the whole word or in one lane. This function sums all terms
+exactly, in words of 64 bits, and rounds once. `parts/fpu.h` holds the C code that is the same for all units.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fp9.units.multi_fpu import DOTS, EXTREMA, NARROW_BITS, ROUNDED, SIGN_INJECT
 
 
 def multi_fpu(unit: MultiFpu) -> ModelText:
-    """Return the C model of a `MultiFpu`."""
+    """Return the C model of a `MultiFpu` specification."""
     words = {
         "name": unit.name,
         "operations": listed([f"{unit.name}_{op.value}" for op in unit.operations], 4),
@@ -41,7 +41,7 @@ def multi_fpu(unit: MultiFpu) -> ModelText:
 
 
 def _formats(unit: MultiFpu) -> str:
-    """Return the functions that read an operand and that round a number to a format."""
+    """Return the C functions that read an operand and that round a number to a format."""
     rounded = any(op in ROUNDED for op in unit.operations)
     words = {
         "name": unit.name,
@@ -60,7 +60,7 @@ def _ones(unit: MultiFpu) -> str:
 
 
 def _facts(fmt: Format) -> str:
-    """Return the initial values of a C struct `fp9_facts`."""
+    """Return the C initialiser of a format's struct `fp9_facts`."""
     nan = fmt.nan_code(False) or 0
     signals = isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE
     quiet = 1 << fmt.fraction_bits - 1 if isinstance(fmt, FixedFormat) and signals else 0
@@ -84,7 +84,7 @@ def _terms(unit: MultiFpu) -> int:
 
 
 def _sum(unit: MultiFpu) -> str:
-    """Return the function that sums terms exactly."""
+    """Return the C function that sums terms exactly, or empty text for a unit without sums."""
     numbers = weights(unit.formats)
     every = joined([numbers, numbers + numbers])
     words = {"name": unit.name, "weight": every.lowest, "limbs": every.limbs(_terms(unit))}
@@ -92,7 +92,7 @@ def _sum(unit: MultiFpu) -> str:
 
 
 def _selected(unit: MultiFpu, ports: Container[str]) -> Iterator[str]:
-    """Yield the C statements that read the select ports. A select that is too large selects the last choice."""
+    """Yield the C statements that read the select ports. A select value that is too large selects the last choice."""
     lane = unit.lane_unit if unit.lanes > 1 else unit
     selects = [("op", "op", len(unit.operations), len(lane.operations))]
     for name in (*unit.operands, "result"):
@@ -105,7 +105,7 @@ def _selected(unit: MultiFpu, ports: Container[str]) -> Iterator[str]:
 
 
 def _operation(unit: MultiFpu) -> str:
-    """Return the function that computes an operation on the word or in a lane."""
+    """Return the C function that computes an operation on the whole word or in one lane."""
     keeping = [f"op == {unit.name}_{op.value}" for op in unit.operations if op in (*SIGN_INJECTIONS, *EXTREMA)]
     rounded = any(op in ROUNDED for op in unit.operations)
     ports = {port.name for port in unit.inputs}
@@ -299,7 +299,8 @@ _CASES = {
         break;
 """,
 }
-"""C cases of each group. A case returns a code, or it leaves terms to be summed or a number to be rounded."""
+"""C cases of each operation group. A case returns a code, leaves terms to be summed, or leaves a number to be rounded.
+"""
 
 _LANES = """\
     uint32_t raised;

@@ -1,4 +1,4 @@
-"""C expressions that decode operands. Select ports choose the format."""
+"""Generate the C code that decodes operands, with the format chosen by select ports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fp9.units import BIAS_BITS, Port
 
 
 def struct_of(name: str, ports: Sequence[Port]) -> str:
-    """Return a C struct with one field per port."""
+    """Return a C struct with one field for each port."""
     lines = [f"    {c_type(port.width)} {port.name}; /* [{port.width}] {port.doc} */" for port in ports]
     return "\n".join(["typedef struct {", *lines, f"}} {name};", ""])
 
@@ -27,9 +27,10 @@ def signed(port: str, width: int) -> str:
 
 
 def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool = False) -> str:
-    """Return the C function `NAME(code, format, bias)`, which decodes a code. `format` is an index into `formats`.
+    """Return the C function `NAME(code, format, bias)`, which decodes a code.
 
-    With `bypass`, the merged NaN-Inf code gets the significand 1, so that `fp9_bypassed` can recognise it.
+    The C argument `format` is an index into `formats`. With `bypass`, the merged NaN-Inf code gets the significand 1,
+    so that `fp9_bypassed_product` can recognise the code.
     """
     cases = []
     for number, fmt in enumerate(formats):
@@ -57,7 +58,7 @@ def _extra_bias(fmt: Format) -> int:
 
 
 def select(operand: str, ports: Sequence[Port]) -> str:
-    """Return the format and bias arguments for a call of a decoding function."""
+    """Return the C arguments for format and bias in a call of a decoding function."""
     names = {port.name for port in ports}
     chosen = f"in->{operand}_format" if f"{operand}_format" in names else "0"
     bias = signed(f"in->{operand}_bias", BIAS_BITS) if f"{operand}_bias" in names else "0"
@@ -65,7 +66,7 @@ def select(operand: str, ports: Sequence[Port]) -> str:
 
 
 def extra_parts(formats: Sequence[Format], bias_port: bool, bypass: bool) -> list[str]:
-    """Return the names of the extra C functions that decoding these formats needs."""
+    """Return the names of the shared C source files that decoding the given formats needs."""
     return ["moved"] * (bias_port and any(fmt.programmable_bias for fmt in formats)) + ["bypass"] * bypass
 
 

@@ -11,7 +11,10 @@ from fp9.units import TENSOR_SCALE, Quantiser
 
 
 def quantiser(unit: Quantiser) -> ModelText:
-    """Return the C model of a quantiser. If a block takes several operations, the model computes them all at once."""
+    """Return the C model of a quantiser.
+
+    If a block takes several operations, one call of the model computes all operations of the block.
+    """
     block, lanes = unit.block, unit.width
     words = {
         "name": unit.name,

@@ -13,26 +13,26 @@ LIMB = 64
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Exponent range of terms. Terms are multiples of 2^`lowest`, with magnitudes below 2^`highest`."""
+    """Exponent range of the terms of a sum: multiples of 2^`lowest`, with magnitudes below 2^`highest`."""
 
     lowest: int
     highest: int
 
     def __add__(self, other: Weights) -> Weights:
-        """Return the exponent range of products. One factor is in this range, the other factor in `other`."""
+        """Return the exponent range of the products of a factor in this range and a factor in the range `other`."""
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:
-        """Return the number of bits that hold |sum|, for a sum of `terms` terms."""
+        """Return the number of bits for the magnitude of a sum of `terms` terms."""
         return self.highest - self.lowest + terms.bit_length()
 
     def limbs(self, terms: int) -> int:
-        """Return the number of 64-bit words that hold a sum of `terms` terms. The sum is in two's complement."""
+        """Return the number of 64-bit words for a sum of `terms` terms in two's complement."""
         return self.bits(terms) // LIMB + 1
 
 
 def weights(formats: Iterable[Format]) -> Weights:
-    """Return the exponent range of all numbers of some formats."""
+    """Return the exponent range that covers all numbers of the given formats."""
     each = [_weights(fmt) for fmt in formats]
     return joined(each)
 
@@ -43,12 +43,12 @@ def _weights(fmt: Format) -> Weights:
 
 
 def _largest(fmt: Format) -> Fraction:
-    """Return the largest magnitude of any code. The lowest integer is included, although no cast produces it."""
+    """Return the largest magnitude of any code, including the lowest integer, which no cast produces."""
     if fmt.twos_complement:
         return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
     return fmt.max_magnitude
 
 
 def joined(each: Sequence[Weights]) -> Weights:
-    """Return the range that covers all given ranges."""
+    """Return the smallest exponent range that covers all given ranges."""
     return Weights(min(w.lowest for w in each), max(w.highest for w in each))

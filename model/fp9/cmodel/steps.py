@@ -1,4 +1,4 @@
-"""C function of an engine's step, round(sum of products + c)."""
+"""Generate the C function of an engine's step, R = round(sum of products + c)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 
 NARROW = 60
-"""Largest width in bits of an exact sum that is computed in a 64-bit integer. `fp9_add` needs the other bits."""
+"""Largest width in bits of an exact sum in a 64-bit integer. `fp9_add` needs the remaining bits."""
 
 CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Truncation.JAM: "FP9_CUT_JAM"}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """C text of a step function, and the names of the shared C source files that it needs."""
+    """C text of a step function, and the names of the shared C source files that the function calls."""
 
     text: str
     parts: tuple[str, ...]
 
 
 def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool = False) -> Step:
-    """Return the C function `NAME_step` for at most `count` terms in the range `products`.
+    """Return the C function `NAME_step` for at most `count` terms in the exponent range `products`.
 
-    The function takes the terms and the addend as numbers. The function returns the result's code and sets
-    flags. With `grouped`, each term is the sum of a group of products.
+    The C function takes the terms and the addend as numbers, returns the code of the result, and sets flags. With
+    `grouped`, a term is the sum of a group of products.
     """
     words = _words(name, engine) | {"count": count}
     if engine.window.width is None:
@@ -65,16 +65,16 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def nan_codes(engine: Engine) -> tuple[str, str]:
-    """Return two result codes: for NaN from a NaN operand, and for NaN from an invalid operation."""
+    """Return the engine's NaN code for NaN operands, and its NaN code for invalid operations, as C literals."""
     own = engine.result.format.nan_code(False) if engine.nan.code is None else engine.nan.code
     assert own is not None, "an engine's result has a NaN"
     return f"0x{own:X}", f"0x{own if engine.nan.invalid_code is None else engine.nan.invalid_code:X}"
 
 
 def layout(engine: Engine) -> str:
-    """Return the C function that returns the layout of an exact engine's result.
+    """Return the name of the C function for the layout of an exact engine's result format.
 
-    Raises ValueError for a result without fixed fields, such as HiFloat8.
+    Raises ValueError for a result format without fixed fields, such as HiFloat8.
     """
     if not isinstance(engine.result.format, FixedFormat):
         raise ValueError(
@@ -100,7 +100,7 @@ def _fused(engine: Engine, products: Weights, count: int, words: dict[str, objec
 
 
 def addend_format(engine: Engine) -> FixedFormat:
-    """Return the format of an addend."""
+    """Return the format of an engine's addend."""
     return engine.addend_format
 
 

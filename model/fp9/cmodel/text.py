@@ -1,4 +1,4 @@
-"""Functions that build C text: shared parts, names, lists and comments."""
+"""Build C text: shared source files, names, lists and comments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fp9.formats import Format
 
 WIDTH = 120
-"""Columns of a generated header."""
+"""Maximum line length of a generated header, in columns."""
 
 ROUNDINGS = {mode: f"FP9_{mode.name}" for mode in Rounding}
 OVERFLOWS = {mode: "FP9_TO_INF" if mode is Overflow.INF else f"FP9_{mode.name}" for mode in Overflow}
@@ -32,13 +32,13 @@ def filled(template: str, words: Mapping[str, object]) -> str:
 
 
 def identifier(fmt: Format) -> str:
-    """Return a format's name in the form of a C identifier: `hfp8_143_bias_4`, `f_1_4_3_b_10`."""
+    """Return a format's name as a C identifier, such as `hfp8_143_bias_4` or `f_1_4_3_b_10`."""
     text = re.sub("[^a-z0-9]+", "_", fmt.name.lower().replace("=-", "_minus_")).strip("_")
     return text if text[0].isalpha() else f"f_{text}"
 
 
 def comment(text: str) -> str:
-    """Return a C comment, wrapped to lines."""
+    """Return text as a C comment, wrapped to `WIDTH` columns."""
     lines = textwrap.wrap(text, WIDTH - 6)
     return "/* " + "\n   ".join(lines) + " */\n"
 
@@ -53,5 +53,5 @@ def chosen(port: str, values: Iterable[str]) -> str:
 
 
 def listed(values: Iterable[object], indent: int = 8) -> str:
-    """Return the values separated by commas, and wrapped to `WIDTH` columns."""
+    """Return the values separated by commas, wrapped to `WIDTH` columns."""
     return ("\n" + " " * indent).join(textwrap.wrap(", ".join(map(str, values)), WIDTH - 2 - indent))

@@ -1,6 +1,6 @@
-"""The explorer's WebAssembly module: formats and engines in C, compiled by Clang, and the digest of its source.
+"""Compile the explorer's WebAssembly module, with formats and engines in C.
 
-Run `python -m fp9.cmodel.webassembly` to compile the module again after a change of formats, engines or C texts.
+Run `python -m fp9.cmodel.webassembly` to compile the module again after a change of formats, engines or C code.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HEAD = "#define FP9_NO_FLOAT\n#define FP9_FN static __attribute__((noinline, un
 
 
 def source() -> str:
-    """Return the C source of the module, for all formats and engines of the explorer's page."""
+    """Return the C source of the WebAssembly module, with all formats and engines of the explorer's page."""
     operands = [fmt for fmt in operand_formats(FORMAT_LIST) if fmt.bits <= TABLE_BITS]
     made = [engine_text(engine, operands, [], "observe") for engine in ENGINE_LIST]
     formats = [*FORMAT_LIST, *(fmt for text in made for fmt in text.formats)]
@@ -81,14 +81,14 @@ def _sum(engine: Engine, operands: Sequence[Format]) -> str:
 
 
 def digest(text: str) -> str:
-    """Return a digest of C source. Comments and white space do not change the digest."""
+    """Return the SHA-256 digest of C source. Comments and white space do not change the digest."""
     return hashlib.sha256(" ".join(re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()).encode()).hexdigest()
 
 
 def module(text: str) -> bytes:
-    """Return the WebAssembly module that Clang and its linker, or Zig, compile from C source.
+    """Return the WebAssembly module that Clang or Zig compiles from C source.
 
-    A custom section holds the digest of the source. Raises FileNotFoundError if no compiler is installed.
+    A custom section of the module holds the digest of the source. Raises FileNotFoundError if no compiler is installed.
     """
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "module.wasm")
@@ -112,7 +112,7 @@ def _section(name: str, content: str) -> bytes:
 
 
 def main() -> None:
-    """Compile the module and write it into the folder of the page."""
+    """Compile the WebAssembly module and write it to the folder of the explorer's page."""
     made = module(source())
     MODULE.write_bytes(made)
     print(f"{MODULE}: {len(made):,} bytes")
