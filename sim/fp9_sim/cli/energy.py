@@ -1,7 +1,4 @@
-"""Command `energy`, which measures the energy of a unit's operations.
-
-The command imports its packages when it is called, so that `fp9 --help` starts fast.
-"""
+"""Command `energy`, which measures the energy of a unit's operations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Commands `rtl`, `package` and `demo`, which write Verilog and packages and run the demonstration.
-
-Each command imports its packages when the command is called, so that `fp9 --help` starts fast.
-"""
+"""Commands `rtl`, `package` and `demo`, which write Verilog and packages and run the demonstration."""
 
 from __future__ import annotations
 

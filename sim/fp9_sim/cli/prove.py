@@ -1,7 +1,4 @@
-"""Commands `prove` and `mutate`, for proofs and mutation testing.
-
-Each command imports its packages when the command is called, so that `fp9 --help` starts fast.
-"""
+"""Commands `prove` and `mutate`, for proofs and mutation testing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Commands of the group `fp9 records`: status, update, verify, pages and study.
-
-Each command imports its packages when the command is called, so that `fp9 --help` starts fast.
-"""
+"""Commands of the group `fp9 records`: status, update, verify, pages and study."""
 
 from __future__ import annotations
 
@@ -195,7 +192,8 @@ def verify(
 
     The Verilog must give the golden results for the corner suite and for random operations. The independent reference
     model must give the golden results for random operations. A solver must prove one case of the unit's proofs and
-    refute its control. The corner suite must kill some random mutants. The exit code is 1 if a check fails.
+    refute the control, a deliberately wrong specification. The corner suite must kill some random mutants. The exit
+    code is 1 if a check fails.
 
     \b
       fp9 records verify fma_dlfloat16_hfp8

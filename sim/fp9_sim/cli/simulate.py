@@ -1,7 +1,4 @@
-"""Command `sim`, which simulates a unit's Verilog against golden vectors.
-
-The command imports its packages when it is called, so that `fp9 --help` starts fast.
-"""
+"""Command `sim`, which simulates a unit's Verilog against golden vectors."""
 
 from __future__ import annotations
 

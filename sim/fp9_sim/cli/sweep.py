@@ -1,7 +1,4 @@
-"""Commands `sweep` and `coverage`, for exhaustive simulation and functional coverage.
-
-Each command imports its packages when the command is called, so that `fp9 --help` starts fast.
-"""
+"""Commands `sweep` and `coverage`, for exhaustive simulation and functional coverage."""
 
 from __future__ import annotations
 

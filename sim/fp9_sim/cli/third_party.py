@@ -1,7 +1,4 @@
-"""Command `check-rtl`, which checks third-party RTL against a unit specification.
-
-The command imports its packages when it is called, so that `fp9 --help` starts fast.
-"""
+"""Command `check-rtl`, which checks third-party RTL against a unit specification."""
 
 from __future__ import annotations
 
@@ -61,9 +58,9 @@ def check_rtl(
 
     MAPPING is a TOML file with the keys files, top and unit. The unit is a catalogue name or a table of fields. Tables
     such as ports (fp9's name = the design's name), constants, clock and reset say how the design differs from the
-    specification. docs/reference/mapping.md explains every key. The command explains differences that have a known
-    cause. The exit code is 0 only if all requested checks passed. With --area, the command measures areas in osu018 and
-    nangate45, or in the given libraries.
+    specification. The page docs/reference/mapping.md explains every key. The command explains differences that have a
+    known cause. The exit code is 0 only if all requested checks passed. With --area, the command measures areas in
+    osu018 and nangate45, or in the given libraries.
 
     \b
       fp9 check-rtl --init rtl/ --include rtl/include --define FAST=1 > acme_cast.toml

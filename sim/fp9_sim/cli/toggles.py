@@ -1,7 +1,4 @@
-"""Report of `fp9 energy --toggles`, which counts toggles with and without zero gating (`gate_zeros`).
-
-The command imports its packages when it is called, so that `fp9 --help` starts fast.
-"""
+"""Report of `fp9 energy --toggles`, which counts toggles with and without zero gating (`gate_zeros`)."""
 
 from __future__ import annotations
 

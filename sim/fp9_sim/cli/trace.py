@@ -40,7 +40,8 @@ def trace(
     The table lists the fields of the generated circuit in data-flow order, beside the exact terms of the operation.
     With --verilog, the table also lists the fields of the edited files and marks the first difference. UNIT can also be
     the mapping file of third-party RTL. Codes are numbers such as 0x3c. Ports without a given code are 0. For a unit
-    with state, choose an operation of a suite with --at INDEX. The earlier operations of the suite run first.
+    with state, choose an operation of a suite with --at INDEX. The earlier operations on which the result depends run
+    first.
 
     \b
       fp9 trace fma_fp32_ocp a=0x39 b=0x3c b_format=1 c=0x3f800001
@@ -59,7 +60,10 @@ def trace(
 
 
 def _subject(name: str, settings: tuple[str, ...]) -> tuple[Unit, str | None]:
-    """Return the unit with the given name. For a mapping of third-party RTL, also return the wrapped Verilog."""
+    """Return the unit with the given name.
+
+    For a mapping of third-party RTL, also return the Verilog with its wrapper.
+    """
     if not name.endswith(".toml") or "top" not in toml_of(Path(name), "a unit or a mapping"):
         return load_unit(name, settings), None
     from fp9_sim import third_party  # slow to load

@@ -1,6 +1,6 @@
 """Run the layer in hardware: write Verilog and golden vectors, simulate on two simulators, and measure area.
 
-Two tasks run in parallel. A task is skipped if a tool for the task is not installed.
+Two tasks run in parallel. A task is skipped if one of its tools is not installed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product],
 
 
 def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
-    """Return `count` random operations of a vector set in their original order, or the full set if it is smaller.
+    """Return `count` random operations of a vector set in their original order. A smaller set is returned unchanged.
 
     The golden model recomputes the expected results of the selected operations.
     """
@@ -143,7 +143,7 @@ class Line:
     def measure(self) -> Hardware:
         """Run every simulation, synthesis and energy measurement, two tasks at a time, and return the results.
 
-        A task is skipped if a tool for the task is not installed.
+        A task is skipped if one of its tools is not installed.
         """
         with ThreadPoolExecutor(WORKERS) as pool:
             tasks = self._submit(pool)

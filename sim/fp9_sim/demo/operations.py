@@ -1,4 +1,4 @@
-"""Convert the layer's arithmetic to operations of hardware units, as a chip would run them."""
+"""Convert the arithmetic of a neural network layer to operations of hardware units."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
     """Return at least `count` operations of the layer as input columns for a unit, in the unit's formats.
 
-    The operations cover every scheme of the layer whose formats the unit supports. If no scheme of a direction fits,
-    the factors are cast to the unit's first formats. A unit with scale inputs computes with block formats. A quantiser
-    unit receives blocks of the tensors along the summation axis. Raises ValueError for a unit that neither multiplies
-    nor casts, and for formats that form no known block format.
+    The operations cover every pair of operand formats in `SCHEMES` that the unit supports. If the unit supports no
+    format pair of the forward or backward product, the factors are cast to the unit's first formats. A unit with scale
+    inputs computes with block formats. A quantiser unit receives blocks of the tensors along the summation axis. Raises
+    ValueError for a unit that neither multiplies nor casts, and for formats that form no known block format.
     """
 
     take = _STIMULUS(unit, layer)
@@ -129,7 +129,7 @@ def _sample(
 def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator, count: int) -> Columns:
     """Return `count` random blocks from each of the four factors of the layer as inputs of a quantiser.
 
-    The scale rule alternates, and each factor has a separate tensor scale.
+    The scale rule changes from block to block, and each factor has a separate tensor scale.
     """
     parts, wholes = [], []
     for direction in DIRECTIONS:

@@ -40,7 +40,8 @@ COMMAND = "fp9 records update --hours 8 --claims form"
 class Row:
     """A row of the energy study: a unit, with the group and the label under which pages show the unit.
 
-    `recipe` names the training run whose products the unit computes. The name is empty if there is no such run.
+    `recipe` names the training run whose products the unit computes. `recipe` is empty if no training run uses the
+    unit.
     """
 
     group: str
@@ -200,8 +201,9 @@ def _record(units: Mapping[str, Any], training: Path | None) -> dict[str, Any]:
 
 @functools.cache
 def libraries() -> dict[str, str]:
-    """Return the digests of the cell libraries that the energy study uses. Raises MissingTool if a library is
-    missing.
+    """Return the digests of the cell libraries that the energy study uses.
+
+    Raises MissingTool if a library is missing.
     """
     return {name: library(name).sha256 for name in SIDE_BY_SIDE}
 

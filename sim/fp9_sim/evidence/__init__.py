@@ -1,4 +1,4 @@
-"""Manage evidence about units: claims, their records, the state of the records, and their update."""
+"""Manage evidence about hardware units: claims, records of claims, and the update of stale records."""
 
 from fp9_sim.evidence.catalogue import CLAIMS
 from fp9_sim.evidence.claim import Claim, Finding, State, keep

@@ -47,8 +47,9 @@ def measure(unit: Unit) -> Area:
 
 
 def read(unit: Unit, folder: Path) -> dict[str, Any] | None:
-    """Return the area record of a unit, or None if there is no record. Raises ValueError if the file is not a valid
-    record.
+    """Return the area record of a unit, or None if there is no record.
+
+    Raises ValueError if the file is not a valid record.
     """
     return records.read(folder, records.AREA, unit.name)
 

@@ -1,4 +1,4 @@
-"""Define a claim about a unit: how its record is judged, how its cost is estimated, and how it is measured.
+"""Define a claim about a hardware unit: how to measure the claim, judge its record, and estimate its cost.
 
 A record is valid if the record supports its claim for the unit's present circuit. A claim about the function also holds
 for every circuit that is proven equivalent to the recorded circuit. A record has the state "fails" if the record shows
@@ -29,7 +29,7 @@ class State(Enum):
 
 
 class Finding(NamedTuple):
-    """The state of a record, and the reason for the state. The reason may be empty."""
+    """The state of a record, such as stale or missing, and the reason for the state. The reason may be empty."""
 
     state: State
     why: str = ""
@@ -49,7 +49,7 @@ def in_catalogue(unit: Unit) -> bool:
 
 @dataclass(frozen=True)
 class Claim:
-    """A kind of evidence about units, such as sweeps, proofs or areas.
+    """A kind of evidence about hardware units, such as sweeps, proofs or areas.
 
     `judge` reads a unit's record and returns None if the claim holds, or else a finding. `make` measures the evidence
     with a time limit in seconds for each case, and can run in any process. `keep` writes the record. `make` and `keep`

@@ -85,7 +85,10 @@ def _cross_checked(unit: Unit, seed: int, whole: bool) -> tuple[str, bool]:
 
 
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:
-    """Prove one random case of the unit's proofs again. The solver must also refute the case's control."""
+    """Prove one random case of the unit's proofs again.
+
+    The solver must also refute the control, a deliberately wrong specification.
+    """
     try:
         cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]
     except ValueError:

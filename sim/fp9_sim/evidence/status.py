@@ -30,10 +30,10 @@ Progress = Callable[[str, int, int], None]
 class Item:
     """A claim about a unit and the state of its record.
 
-    `seconds` is the estimated time to measure a missing or stale record. The estimate is the time for the undecided
-    cases if the claim can tell, or else the time of the earlier record. Without an earlier record, the estimate is the
-    median over units of the same kind, or over all units. `seconds` is None if there are no records at all, or if the
-    record needs no measurement.
+    `seconds` is the estimated time to measure a missing or stale record. For a proof, the estimate counts only cases
+    without a cached verdict. Otherwise, the estimate is the time of the earlier record. Without an earlier record, the
+    estimate is the median over units of the same kind, or over all units. `seconds` is None if there are no records at
+    all, or if the record needs no measurement.
     """
 
     unit: Unit
@@ -44,7 +44,7 @@ class Item:
 
     @property
     def pending(self) -> bool:
-        """Return whether the record is missing or stale and must be measured."""
+        """Return whether the record is missing or stale, so that the claim must be measured."""
         return self.finding.state in (State.STALE, State.MISSING)
 
     def to_dict(self) -> dict[str, Any]:

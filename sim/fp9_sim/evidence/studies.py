@@ -34,8 +34,8 @@ FIGURES = ("area_um2", "nand2", "flip_flops", "delay_ns")
 class Kind:
     """Functions that measure and show one kind of cost study.
 
-    `units` returns the units of a study by label. `measure` returns the record fields that only this kind has. `texts`
-    returns the page and the chart of a record, by file suffix.
+    `units` returns the units of a study by label. `measure` returns the record fields that only one kind of study has.
+    `texts` returns the page and the chart of a record, by file suffix.
     """
 
     units: Callable[[str], Mapping[str, Unit]]
@@ -119,8 +119,9 @@ def figures_of(outcomes: Sequence[Outcome]) -> records.Fields:
 
 
 def outcomes_of(fields: records.Fields) -> list[Outcome]:
-    """Convert the record of a study to outcomes, one for each cell library. Variants without recorded numbers are left
-    out.
+    """Convert the record of a study to outcomes, one for each cell library.
+
+    Variants without recorded numbers are left out.
     """
     asked = study(fields["unit"])
     libraries = dict.fromkeys(figure["library"] for figure in fields["figures"])
@@ -143,7 +144,7 @@ def _synthesis(label: str, unit: str, library: str, fields: records.Fields) -> S
 
 
 def _estimate(figure: dict[str, Any]) -> Estimate:
-    """Return an area estimate with the recorded numbers. Unrecorded numbers are NaN."""
+    """Return an area estimate with the recorded numbers, and NaN for unrecorded numbers."""
     unknown = float("nan")
     area = figure["area_um2"]
     return Estimate(

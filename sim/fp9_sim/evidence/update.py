@@ -125,7 +125,7 @@ def _fits(item: Item, deadline: float) -> bool:
 
 
 def _make(task: _Task) -> tuple[Item, Any, str | None, float]:
-    """Measure a claim. An exception becomes a sentence, so that the update continues with other records."""
+    """Measure a claim. An exception is returned as a sentence, so that the update continues with other records."""
     started = time.monotonic()
     make = task.item.claim.make
     assert make is not None
@@ -172,8 +172,9 @@ def _swept(item: Item, folder: Path, deadline: float, workers: int, scheduler: s
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Lock a records' folder, so that only one update at a time writes records. Raises ValueError if the folder is
-    locked.
+    """Lock a records' folder, so that only one update at a time writes records.
+
+    Raises ValueError if the folder is locked.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder, os.O_RDONLY)

@@ -100,7 +100,8 @@ def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
     """Check a unit's present circuit for equivalence with the certified circuit, and record a proven equivalence.
 
     Return the outcome of the check, or None if there is no certified circuit or the circuit is already in the class. A
-    proof counts only if its control was refuted. Raises ValueError for files that are not valid records.
+    proof counts only if the solver also refuted the control, a deliberately wrong circuit. Raises ValueError for files
+    that are not valid records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):

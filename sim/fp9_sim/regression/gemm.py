@@ -32,8 +32,9 @@ MOST_STEPS = 24
 
 @dataclass(frozen=True)
 class TileCheck:
-    """The outcome of a simulation of matrix products on a tile. `mismatches` holds sentences about the first wrong
-    rows.
+    """The outcome of a simulation of matrix products on a tile.
+
+    `mismatches` holds sentences about the first wrong rows.
     """
 
     tile: str

@@ -11,10 +11,10 @@ NEIGHBOURS = 8
 
 
 def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
-    """Return operation `index` of a vector set with some operations before and after it.
+    """Return operation `index` of a vector set with the `NEIGHBOURS` operations before and after the operation.
 
-    With `count`, return `count` operations from `index` on. The part starts earlier if the results depend on preceding
-    operations, and contains complete blocks. Raises ValueError if `index` is beyond the last operation.
+    With `count`, return `count` operations from `index` on. The returned part starts earlier if its results depend on
+    preceding operations, and contains complete blocks. Raises ValueError if `index` is beyond the last operation.
     """
     unit, size = vectors.unit, len(vectors)
     if index >= size:

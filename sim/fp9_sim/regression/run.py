@@ -70,8 +70,9 @@ class Regression:
 
     @property
     def compared(self) -> bool:
-        """Return whether the results were compared. The results are not compared if a violation ended the
-        simulation.
+        """Return whether the results were compared.
+
+        The results are not compared if a violation ended the simulation.
         """
         return bool(self.checked)
 

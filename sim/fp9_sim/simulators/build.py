@@ -121,8 +121,8 @@ def _compile(
 def _offer_headers(working: Path) -> None:
     """Write source files in place of the headers that Verilator precompiles for large designs.
 
-    The compiler accepts only one precompiled header. If the compiler uses the runtime's precompiled header, the
-    compiler reads these source files instead.
+    The compiler accepts only one precompiled header. If the compiler already uses the precompiled header of Verilator's
+    runtime, the compiler reads the source files.
     """
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')

@@ -33,8 +33,9 @@ ICARUS_ARGUMENTS = ("-Wall",)
 """Command-line arguments of every Icarus build."""
 
 ICARUS_FATAL = "found no sensitivities"
-"""Icarus' warning that an always block never runs, so that its outputs stay x. A build with this warning is
-rejected.
+"""Icarus' warning that an always block never runs, so that its outputs stay x.
+
+A build with this warning is rejected.
 """
 
 _PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
@@ -42,8 +43,9 @@ _PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
 
 
 class SimulatorError(ValueError):
-    """Raised if a simulator rejects a design, or if a simulation ends without a result. The message names the log
-    file.
+    """Raised if a simulator rejects a design, or if a simulation ends without a result.
+
+    The message names the log file.
     """
 
 
@@ -62,7 +64,7 @@ class Simulator:
     def environment(self, optimise: str = "-O1") -> dict[str, str]:
         """Return the environment variables of a child process that builds or simulates a design.
 
-        `optimise` is the C++ optimisation level for generated code. cocotb settings in the caller's environment are
+        `optimise` is the C++ optimisation level for generated code. Settings for cocotb in the caller's environment are
         removed, so that equal calls behave equally.
         """
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}

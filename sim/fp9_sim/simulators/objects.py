@@ -28,10 +28,9 @@ _AHEAD = 3600.0
 
 
 def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
-    """Return the cache folder `name` for the given options. If the folder does not exist, call `make` to fill the
-    folder.
+    """Return the cache folder `name` for the given options.
 
-    Raises OSError if the cache cannot be written.
+    If the folder does not exist, call `make` to fill the folder. Raises OSError if the cache cannot be written.
     """
     final = _place(name, options)
     if not final.is_dir():
@@ -92,8 +91,9 @@ def _filled(final: Path, make: Callable[[Path], None]) -> None:
 
 
 def publish(working: Path, final: Path) -> None:
-    """Rename a finished folder to its final name. If another process has already published the folder, discard this
-    copy.
+    """Rename a finished folder to its final name.
+
+    If another process has already published the folder, discard this copy.
     """
     try:
         working.rename(final)

@@ -1,6 +1,6 @@
 """Prepare third-party Verilog for simulation by turning off Verilator's style warnings.
 
-Without this step, Verilator would reject third-party Verilog because of its coding style.
+If style warnings stay on, Verilator rejects third-party Verilog because of its coding style.
 """
 
 from __future__ import annotations

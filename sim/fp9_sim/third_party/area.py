@@ -32,8 +32,8 @@ class Area:
     script.
 
     `peer` is the name of the mapping file without its suffix. `circuit_sha256` is the digest of fp9's unit, and
-    `verilog_sha256` is the digest of the DUT's Verilog. `share` says whether Yosys tried to share operators in both
-    designs.
+    `verilog_sha256` is the digest of the DUT's Verilog. `share` says whether Yosys tried to merge arithmetic operators
+    in both designs.
     """
 
     peer: str
@@ -57,7 +57,7 @@ def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> 
     """Measure the DUT and fp9's unit in each cell library with both synthesis scripts.
 
     The DUT is measured in the same wrapper in which `check_rtl` simulates the DUT. Raises ValueError if the mapping has
-    a [result] entry, because fp9 has no unit for a narrowed result. Raises ValueError for a clocked DUT without
+    a [result] table, because no fp9 unit rounds a sum to a narrower format. Raises ValueError for a clocked DUT without
     `out_ready`, because the wrapper of such a DUT contains a queue. Raises ValueError for source files that Yosys
     cannot read, and MissingTool if Yosys or a library is missing.
     """
@@ -171,8 +171,8 @@ def table(areas: Sequence[Area], mapping: str) -> str:
 def summary(areas: Sequence[Area]) -> str:
     """Return a Markdown table of area ratios, the area of fp9's unit divided by the area of the DUT.
 
-    The table has one row per DUT and one column per library. A cell holds the ratio for area-optimised synthesis, a
-    slash, and the ratio for delay-balanced synthesis.
+    The table has one row per DUT and one column per library. A table cell holds the ratio for area-optimised synthesis,
+    a slash, and the ratio for delay-balanced synthesis.
     """
     libraries = sorted({area.library for area in areas}, key=_rank)
     ratios = {_place(area): f"{area.ratio:.2f}" for area in areas}

@@ -1,6 +1,6 @@
 """Run third-party Verilog as a black box, so that `fp9 identify` can find its accumulator rules.
 
-The engine that the mapping names is ignored.
+The accumulator model (engine) that the mapping file names is ignored.
 """
 
 from __future__ import annotations

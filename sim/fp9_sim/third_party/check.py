@@ -82,7 +82,7 @@ def check_rtl(
     If the number of possible operations is small enough, all operations run. Otherwise Verilator simulates the corner
     suite and `count` random operations. Icarus is slower than Verilator, so Icarus simulates the smoke suite and
     `count` random operations. Icarus runs all operations if at most `count` operations exist. A clocked DUT is also
-    simulated with stalls and resets; with Verilator, a second simulation does this. Messages that the DUT prints go to
+    simulated with stalls and resets, which Verilator does in a second simulation. Messages that the DUT prints go to
     standard error. Raises SimulatorError if the simulator rejects the DUT, and MissingTool if the simulator is not
     installed. Raises ValueError for an unknown simulator, and for ports that differ from the mapping.
     """

@@ -16,9 +16,9 @@ HELD = ("start", "done")
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
     """Return the latency of the DUT in clock cycles, or None if the latency is unknown.
 
-    A mapping without a latency gives 0 for a DUT without a clock. A mapping without a latency gives `MOST_CLOCKS` for a
-    DUT with a handshake output. Raises ValueError if the latency is out of range or contradicts the other clock
-    settings.
+    Return 0 if the mapping gives no latency and the DUT has no clock. Return `MOST_CLOCKS` if the mapping gives no
+    latency but names a handshake output. Raises ValueError if the latency is out of range or contradicts the other
+    clock settings.
     """
     latency = said.get("latency")
     handshake = said.get("handshake", {})
@@ -36,7 +36,7 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
 
 
 def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
-    """Raise ValueError if the handshake keys of a mapping contradict each other, the latency or the enable."""
+    """Raise ValueError if the handshake keys of a mapping contradict each other or the keys `latency` and `enable`."""
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if held := [name for name in HELD if name in handshake]:

@@ -85,7 +85,7 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return a port name, and whether the key `word` has the second of the two values in `known`.
+    """Return the port name in a mapping table, and whether the table's key `word` has the second value of `known`.
 
     For example, a reset port whose key "active" is "low" gives True. Return None if the mapping has no such port.
     """

@@ -1,7 +1,7 @@
 """Map a third-party unit to a unit specification, as the user's TOML file describes.
 
-docs/reference/mapping.md explains every key of the mapping file. The command `fp9 check-rtl --init FILE` writes a
-mapping file for the user to complete.
+The page docs/reference/mapping.md explains every key of the mapping file. The command `fp9 check-rtl --init FILE`
+writes a mapping file for the user to complete.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not 
 class Exact:
     """An unrounded result that the DUT outputs in separate fields: (-1)^sign * significand * 2^(exponent + offset).
 
-    `nan` and `inf` name the ports that mark a NaN or an infinite result. `sign`, `nan` or `inf` is None if the DUT has
-    no port for it. The exponent is a two's complement number.
+    `nan` and `inf` name the ports that mark a NaN or an infinite result. A name is None if the DUT has no such port.
+    The exponent is a two's complement number.
     """
 
     significand: str
@@ -86,7 +86,7 @@ class Design:
     to the DUT port that outputs the flag. `held` maps each input that the DUT lacks to a fixed code. `clock`, `reset`,
     `enable` and each value of `handshake` hold a port name and a Boolean. The Boolean says whether the signal is
     inverted, as with a falling clock edge or an active-low reset. `clock`, `reset` or `enable` is None if the DUT has
-    no such port. `share` says whether synthesis tries to share operators in the DUT and in fp9's unit.
+    no such port. `share` says whether synthesis tries to merge arithmetic operators in the DUT and in fp9's unit.
     """
 
     path: Path
@@ -112,7 +112,7 @@ class Design:
     def operands(self) -> Unit:
         """Return the specification whose test suites are simulated.
 
-        If the mapping narrows the result of a sum, return the specification of the sum before narrowing.
+        If the DUT also rounds its sum to a narrower format, return the specification of the sum alone.
         """
         return _operands(self.spec)
 

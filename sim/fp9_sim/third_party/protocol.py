@@ -23,8 +23,9 @@ from fp9_sim.simulators.style import any_style
 from fp9_sim.third_party.mapping import Design
 
 OPERATIONS = 1024
-"""Largest number of operations to simulate with stalls and resets. Handshake faults show within a few hundred
-operations.
+"""Largest number of operations to simulate with stalls and resets.
+
+Handshake faults show within a few hundred operations.
 """
 
 
@@ -32,7 +33,7 @@ operations.
 class Protocol:
     """Result of a simulation with stalls and resets.
 
-    Each text in `violations` describes a handshake violation or a wrong result. `checks` lists the checks that ran.
+    Each text in `violations` describes a handshake violation or a wrong result. `checks` lists the handshake checks.
     """
 
     simulator: str

@@ -21,11 +21,11 @@ VHDL = (".vhd", ".vhdl")
 
 
 def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], defines: Mapping[str, object]) -> str:
-    """Return the text of all source files of a mapping. File paths are relative to the folder of the mapping file
-    `path`.
+    """Return the text of all source files of a mapping.
 
-    A file name with * or ? stands for all matching files, in alphabetical order. Raises ValueError for missing files,
-    and MissingTool if a VHDL file needs GHDL and GHDL is missing.
+    File paths are relative to the folder of the mapping file `path`. A file name with * or ? stands for all matching
+    files, in alphabetical order. Raises ValueError for missing files, and MissingTool if a VHDL file needs GHDL and
+    GHDL is missing.
     """
     found = [file for name in files for file in _matching(path, name)]
     vhdl = [file for file in found if file.suffix.lower() in VHDL]

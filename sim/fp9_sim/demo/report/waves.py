@@ -38,7 +38,7 @@ def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
 
 
 def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return the times and new values of each signal in a VCD file. Only signals of module `top` itself are read."""
+    """Return the times and new values of each signal in a VCD file. Signals inside submodules of `top` are not read."""
     found: dict[str, list[tuple[int, str]]] = {name: [] for name in names}
     for name, time, bits in _changes(dump, top, names):
         found[name].append((time, bits))
