@@ -1,4 +1,4 @@
-"""The dot product that one step of a unit computes: formats, accumulator model and possible results."""
+"""The dot product that one step of a unit computes, and its possible results."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fp9_sim.coverage.values import lowest_place
 class Sum:
     """The products and the addend that an accumulator adds in one step.
 
-    `a` and `b` are the formats of the factors. `depth` is the largest number of products. If the step adds a finished
-    chunk to the total, `within` describes a step inside the chunk, whose flags are also raised. `scale` is the format
-    of the scales that multiply the products. `scales` holds the names of the scale ports, as a pair for each block.
+    `a` and `b` are the formats of the factors. `depth` is the largest number of products. `within` is None, or
+    describes a step inside a chunk if the sum adds a finished chunk to the total. `scale` is the format of the scales
+    that multiply the products. `scales` holds the names of the scale ports, as a pair for each block.
     """
 
     engine: Engine
@@ -45,8 +45,8 @@ class Sum:
     def longest(self) -> int:
         """Return the largest number of cancelled bits that has a bin.
 
-        A product just above a power of two and an addend just below the power of two cancel this many bits. A product
-        and an addend that differ by the last bit of the product cancel as many.
+        The largest cancellation occurs if the product is just above a power of two and the addend just below the same
+        power. The largest cancellation also occurs if product and addend differ by the last bit of the product.
         """
         factors = [max(fmt.precision for fmt in formats) for formats in (self.a, self.b)]
         return max(self.engine.addend_format.precision, sum(factors) - 1)
@@ -67,8 +67,8 @@ class Sum:
         """Return whether the smallest results are always exact.
 
         The smallest results are exact if no term has a bit below the result's smallest ulp and no window truncates a
-        term. In a result format without subnormals, truncation by a window does not matter. The smallest number then
-        has an odd significand, which no truncated sum has.
+        term. In a result format without subnormals, truncation by a window does not matter, because the smallest number
+        has an odd significand and no truncated sum has an odd significand.
         """
         if self.products.ulp < lowest_place(self.result):
             return False

@@ -1,4 +1,4 @@
-"""Cover points of zero-operand gating: zero operands of an operation and the previous operation."""
+"""Cover points of zero-operand gating, for an operation and the previous operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage models: groups of cover points with bins, crosses, and impossible bins of crosses."""
+"""Coverage models: groups of cover points with bins, crosses, and impossible bins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage model of multipliers: operand classes, signs, rounding positions, results and flags.
+"""Coverage model of multipliers: operand classes, signs, rounding positions and results.
 
 A pair of formats has at most 65,536 products. The possible bins of a pair of formats follow from all its products.
 """

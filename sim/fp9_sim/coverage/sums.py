@@ -1,4 +1,4 @@
-"""Coverage model of dot products: operand classes, alignment, cancellation, rounding, results."""
+"""Coverage model of dot products: operand classes, alignment, cancellation and rounding."""
 
 from __future__ import annotations
 

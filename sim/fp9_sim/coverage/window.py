@@ -1,4 +1,4 @@
-"""Cover points of an alignment window: how far each term is shifted right from the largest exponent."""
+"""Cover points of an alignment window: the right shift of each term."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ LEVELS = tuple(_DRAWN)
 
 
 def _insert(module: dict[str, Any], changes: list[Change]) -> None:
-    """Insert changes into a module, counted from 1. Change i is active if the select input has the value i."""
+    """Insert mutants into a Yosys JSON module. The value i at the select input activates mutant i, counted from 1."""
     choice = Choice(module)
     changed = dict.fromkeys(bit for _, nets in changes for bit, _ in nets)
     given: dict[Bit, Bit] = dict(zip(changed, choice.nets(len(changed)), strict=True))

@@ -1,6 +1,6 @@
 """Records of mutation scores, one file for each unit and kind of mutants.
 
-A table of all mutation scores supplies the manifests of vector files.
+The manifests of vector files take their mutation scores from a table of all records.
 """
 
 from __future__ import annotations

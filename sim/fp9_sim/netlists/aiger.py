@@ -1,4 +1,4 @@
-"""Circuits as AIGER files: AND gates, inverters, registers with reset values, and port names.
+"""Circuits as AIGER files: AND gates, inverters, registers with reset values, port names.
 
 AIGER's binary format is defined in https://fmv.jku.at/aiger/FORMAT-20070427.pdf.
 """
@@ -135,7 +135,10 @@ def _decoded(data: bytes, first: int, count: int) -> tuple[tuple[tuple[int, int]
 
 
 def _number(value: int) -> bytes:
-    """Return a number as bytes of seven bits each, lowest bits first. The top bit marks bytes that are not last."""
+    """Return a number as bytes of seven bits each, lowest bits first.
+
+    The top bit is 1 in every byte except the last byte.
+    """
     return bytes(_groups(value))
 
 

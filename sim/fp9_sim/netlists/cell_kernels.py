@@ -1,4 +1,4 @@
-"""Numba kernels that simulate netlists of cells with up to six inputs, by clock cycle or by time step.
+"""Numba kernels that simulate netlists of standard cells with up to six inputs.
 
 All simulation kernels are in one file, so that they share one Numba cache.
 """
@@ -17,8 +17,8 @@ STEPS = 1 << 14
 def run(logic, registers, history):
     """Compute the values of all nets in every clock cycle, in place. Registers start at 0.
 
-    `history` has shape (clocks, nets, words). The rows of `logic` and `registers` are as `CellNetlist.rows` returns
-    them.
+    `history` has shape (clocks, nets, words). `logic` and `registers` are the two arrays that `CellNetlist.rows`
+    returns.
     """
     leaves = np.zeros(64, dtype=np.uint64)
     for clock in range(history.shape[0]):
@@ -35,7 +35,7 @@ def run(logic, registers, history):
 def _value(row, values, leaves):
     """Return the output of a cell from its truth table and the values of its input nets.
 
-    The value of each input selects one half of the remaining truth table.
+    Each input value selects half of the truth table, until one entry is left.
     """
     table, inputs = row[0], np.int64(row[1])
     size = 1 << inputs

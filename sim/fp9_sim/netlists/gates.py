@@ -1,7 +1,8 @@
 """Netlists of two-input gates and registers, evaluated in 64-bit words.
 
-In a netlist without registers, a word holds a net's values in 64 independent operations. In a netlist with registers,
-one operation enters in each clock cycle. A word then holds a net's values in 64 circuits, which differ in one input.
+In a netlist without registers, a 64-bit word holds a net's values in 64 independent operations. In a netlist with
+registers, a 64-bit word holds a net's values in 64 circuits that differ in one input. One operation enters in each
+clock cycle.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ def _handshake(unit: Unit) -> list[Claim]:
 
     proves, oblige = handshake.PROVES[unit.handshake], functools.partial(oblige_handshake, unit)
     claims = [Claim(HANDSHAKE, proves, handshake.ASSUMES, handshake_cases(unit), oblige)]
-    # A held factor is another operation's by intent, and a Kulisch register is read by more than one stage.
+    # A gated unit holds factors of earlier operations, and several stages read a Kulisch register.
     summed = sum_of(unit)
     if not (holds(unit) or (summed is not None and summed.engine.step.exact)):
         claims.append(Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), functools.partial(oblige_order, unit)))
@@ -255,8 +255,8 @@ def _values(
 ) -> Claim:
     """Return the claim that a unit's outputs satisfy their specification, with pipeline registers read as wires.
 
-    The function `by` makes the obligation for a solver. `beside` is Verilog with further modules that the specification
-    instantiates.
+    `by` is a function that makes a proof obligation from two Verilog texts. `beside` is Verilog with further modules
+    that the specification instantiates.
     """
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:

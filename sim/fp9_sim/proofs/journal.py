@@ -45,7 +45,7 @@ class Kept:
     def settles(self, limit: float) -> bool:
         """Return whether the verdict is final for a time limit of `limit` seconds.
 
-        A verdict is final if the case was decided, or if an attempt with at least this limit timed out.
+        A verdict is final if the solver decided the case, or timed out with a limit of at least `limit` seconds.
         """
         return self.verdict.state is not State.UNFINISHED or self.limit >= limit
 

@@ -1,4 +1,4 @@
-"""The miter of a proof obligation: a Verilog module that connects a unit to its specification."""
+"""Miters for proofs: a Verilog module that connects a unit to its specification."""
 
 from __future__ import annotations
 

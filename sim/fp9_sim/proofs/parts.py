@@ -48,9 +48,9 @@ class Lemma:
     lemma determines to a Verilog condition. `gives` holds further proven conditions that later lemmas may assume.
     `control` is a pair: a part of the specification, and the erroneous text that replaces the part.
 
-    `adds` maps the terms of a long sum to their sign nets. For a term in `adds`, the decision diagrams use the ones'
-    complement of a negative term as their variable. A lemma with `alike` has a specification with the same internal
-    nets as the circuit, and the solver merges equal nets.
+    `adds` maps the terms of a long sum to their sign nets, for a proof with decision diagrams. The decision diagrams
+    take negative terms in ones' complement. `alike` says that the specification has the same internal nets as the
+    circuit, so that a solver can merge equal nets.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Proof that generated Verilog is equivalent to its Amaranth circuit, for all input sequences.
+"""Proof that generated Verilog is equivalent to its Amaranth circuit for all input sequences.
 
 Yosys reads the generated Verilog in the same way as other tools do. Yosys also converts the Amaranth circuit directly.
-The Verilog and the circuit become graphs of AND gates and registers that start at 0. ABC compares the graphs of a
-combinational circuit with a SAT solver, and other graphs by induction over clock cycles. A control changes one operator
-of the Verilog, and ABC must find that the changed Verilog differs.
+The Verilog and the circuit become graphs of AND gates and registers that start at 0. ABC compares combinational graphs
+with a SAT solver, and graphs with registers by induction over clock cycles. A control changes one operator of the
+Verilog, and ABC must find that the changed Verilog differs.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Coverage models of accumulators: sequences of operations, chunks, and the Kulisch register."""
+"""Coverage models of accumulators: operation sequences, chunks, and the Kulisch register."""

@@ -63,11 +63,10 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """Return the cone as a new graph with known nodes as constants, a literal, and the original node of each new
-        node.
+        """Return a simplified graph in which known nodes are constants, with a literal and the original nodes.
 
-        The returned literal is 1 if the original literal is 1 and all known nodes have their known values. Inputs and
-        free nodes keep their names.
+        The returned literal is 1 if the original literal is 1 and all known nodes have their known values. The returned
+        mapping gives the original node of each new node. Inputs and free nodes keep their names.
         """
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1

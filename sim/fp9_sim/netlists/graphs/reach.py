@@ -24,7 +24,7 @@ class Far:
     """The input pattern whose difference between two circuits propagates furthest.
 
     `word` is the index of the pattern's word, and `place` is the pattern's bit in the word. `patterns` has a bit for
-    each simulated pattern. The bit is 1 if the pattern's difference propagates to level `depth` or further.
+    each simulated pattern. A bit of `patterns` is 1 if the pattern's difference propagates to level `depth` or further.
     """
 
     word: int

@@ -1,4 +1,7 @@
-"""A wrapper that ties a unit's handshake to constants: inputs valid, results taken, no reset."""
+"""A wrapper that ties a unit's handshake inputs to constants.
+
+Inputs are always valid, results are always taken, and reset is inactive.
+"""
 
 from __future__ import annotations
 

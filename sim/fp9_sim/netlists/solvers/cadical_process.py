@@ -1,4 +1,4 @@
-"""CaDiCaL as a program that reads clauses as JSON and writes a satisfying assignment as JSON.
+"""CaDiCaL as a program that reads clauses and writes a satisfying assignment as JSON.
 
 The command line is `python cadical_process.py SECONDS [processor]`. With `processor`, the time limit counts processor
 seconds. The program is started by its path, so that Python imports only the solver and no package. An alarm ends the

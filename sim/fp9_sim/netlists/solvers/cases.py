@@ -44,9 +44,9 @@ def never(
 ) -> Verdict:
     """Decide whether a literal is 0 for all inputs, by splitting the problem into cases.
 
-    At first the nodes in `free` may have arbitrary values. If the literal can then be 1, the logic before the free
-    nodes is included. Nodes in `among` are split before other bits of numbers. The counterexample maps input names to 0
-    or 1, and omits inputs that do not matter.
+    The proof starts with arbitrary values at the nodes in `free`. If the literal can be 1 with such values, the proof
+    includes the logic before the free nodes. Nodes in `among` are split before other bits of numbers. The
+    counterexample maps input names to 0 or 1, and omits inputs that do not matter.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
@@ -129,9 +129,9 @@ def selecting(
 ) -> tuple[int | None, bool]:
     """Return the node at which a case is split, and whether the node is a decision.
 
-    Candidates are only nodes that select in many multiplexers. Decisions come first, then the nodes in `among`, then
-    other bits of numbers. Candidates of the same kind are ordered by data flow. If no node selects a multiplexer,
-    return an input node or None.
+    A case is split only at nodes that select in many multiplexers. The function prefers decisions, then nodes in
+    `among`, then other bits of numbers, each in the order of the data flow. If no node selects a multiplexer, the
+    function returns an input node or None.
     """
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]

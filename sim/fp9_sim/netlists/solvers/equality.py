@@ -1,17 +1,16 @@
 """Equivalence checking of a mutant and the original circuit, by several methods.
 
-Both circuits are in one netlist, and a select input chooses between them. The methods follow each other until a method
-decides:
+Both circuits are in one netlist, and a select input chooses between them. The methods run in a fixed order until a
+method decides. First, a SAT solver decides most mutants at once. Second, ABC tries SAT, SAT for two sets of inputs, and
+merging of equal internal nodes. Third, simulation finds the nets where a difference between the circuits ends. A
+difference ends at a net that is equal in both circuits, but whose gate reads a net that differs. The circuits are
+equivalent if SAT proves that all nets where the difference ends are equal for all inputs. A counterexample becomes a
+new simulation pattern. Fourth, the proof is repeated with arbitrary values at the nodes of a minimum cut. Fifth, a
+proof by cases covers the logic after the point where the circuits differ (module `cases`).
 
-1. SAT decides most mutants at once. 2. ABC tries SAT, SAT in two parts (below), and merging of equal internal nodes. 3.
-Simulation shows the nets where a difference ends. A difference ends at a net that agrees on all patterns but reads a
-net that differs. SAT proves that the nets where the difference ends agree on all inputs, so the logic after them agrees
-too. A counterexample becomes a new pattern. 4. The proof is repeated with arbitrary values at the nodes of a minimum
-cut. 5. A proof by cases covers the logic after the point where the circuits differ (module `cases`).
-
-The two parts are the inputs for which a difference propagates far, such as special operands, and all other inputs. In
-the first part some input bits are constant (module `reach`), so that little logic is left. In the second part, a proof
-only has to show that the difference ends early.
+The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
+the first set of inputs, some input bits are constant (module `reach`), which simplifies the circuits. For all other
+inputs, SAT only has to prove that the difference ends early.
 
 Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof
 for all states fails, only reachable states are compared (module `sequential`). Two kinds of register bits may differ:

@@ -154,9 +154,9 @@ class Pair:
         return value
 
     def ends(self, differs: Planes) -> list[int]:
-        """Return the nets where a difference ends.
+        """Return the nets where a difference between the circuits ends.
 
-        A difference ends at a net that agrees on all simulation patterns, but whose gate reads a net that differs.
+        A difference ends at a net that is equal for all simulation patterns, but whose gate reads a net that differs.
         """
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]

@@ -1,4 +1,7 @@
-"""Equivalence checks of two AIGER circuits by ABC, or by CaDiCaL for circuits without registers."""
+"""Equivalence checks of two AIGER circuits by ABC or CaDiCaL.
+
+CaDiCaL checks only circuits without registers.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Equivalence checking of two circuits with state, for all input sequences from reset.
 
-Only reachable states count. A simulation of sequences finds the nets at which a difference between both circuits ends.
-A difference ends at a net that agrees in every clock cycle but reads a net that differs. ABC then proves with inductive
-invariants that the nets at which the difference ends agree in every clock cycle. The logic after those nets then
-agrees, and so do the registers that the logic drives. Only registers that differ exist twice in the proof. A
-counterexample sequence is added to the simulation.
+Only reachable states count. A simulation of sequences finds the nets at which a difference between the circuits ends. A
+difference ends at a net that is equal in every clock cycle, but whose gate reads a net that differs. ABC proves with
+inductive invariants that the nets at which the difference ends are equal in every clock cycle. All later logic and
+registers are then equal, too. The proof duplicates only the registers that differ. A counterexample sequence is added
+to the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |

@@ -1,4 +1,4 @@
-"""Proof obligations for Yosys' SAT solver: proven, refuted with a counterexample, or unfinished."""
+"""Proof obligations that Yosys' SAT solver proves, refutes or leaves unfinished."""
 
 from __future__ import annotations
 

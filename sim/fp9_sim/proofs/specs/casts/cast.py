@@ -1,4 +1,4 @@
-"""Specification of casts: the operand is compared with the rounding thresholds of the oracle.
+"""Specification of casts: comparisons of the operand with the oracle's thresholds.
 
 `fp9.oracle.thresholds` computes the operand magnitudes at which a cast's result changes. The module `stochastic`
 specifies stochastic rounding, which has no thresholds.
@@ -100,8 +100,8 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
     """Return Verilog lines for a lane's sign, magnitude, magnitude `m` times 2^scale, and random bits.
 
     A scaled magnitude above the source format's range becomes the source's largest number. A scaled magnitude below the
-    source format's normal range becomes the source's smallest nonzero number. Every target format rounds both
-    replacements like the exact scaled magnitude.
+    source format's normal range becomes the source's smallest nonzero number. In every target format, both replacement
+    numbers round to the same code as the exact scaled magnitude.
     """
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]

@@ -18,7 +18,8 @@ Row = tuple[int, ...]
 def decoder_cases(unit: Decoder) -> Iterator[Case]:
     """Yield one proof case for each format that the decoder reads.
 
-    A format with a programmable bias has one proof case for each bias. Each format has one control.
+    If the decoder has a bias port, a format with a programmable bias has one proof case for each bias. Each format has
+    one control.
     """
     widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
     for index, fmt in enumerate(unit.formats):
@@ -32,7 +33,8 @@ def decoder_cases(unit: Decoder) -> Iterator[Case]:
 def upcast_cases(unit: Upcast) -> Iterator[Case]:
     """Yield one proof case for each format that the upcast converts.
 
-    A format with a programmable bias has one proof case for each bias. Each format has one control.
+    If the upcast has a bias port, a format with a programmable bias has one proof case for each bias. Each format has
+    one control.
     """
     widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
     for index, fmt in enumerate(unit.formats):

@@ -3,7 +3,7 @@
 The block's scale is at least a given scale if amax reaches a limit. The limit of amax is the scale's lower limit times
 the scale rule's divisor times the tensor scale. A quantised element is at least a given element if the number reaches a
 limit. The limit of the number is the midpoint below the given element, times the block scale and the tensor scale. Both
-sides of a comparison are integers. The difference of their exponents is clamped to the range that decides the
+sides of a comparison are integers. The exponent difference of the two sides is clamped to the range that decides the
 comparison.
 """
 
@@ -79,9 +79,10 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
     """Return Verilog lines for two integers: `left` from a magnitude, and `right` from the tensor scale.
 
-    `left` is the magnitude's significand, shifted by the difference between the magnitude's exponent and the exponents
-    of the scales. A specification compares `left` with a multiple of `right`, at most `most` times `right`. The shift
-    is clamped where it cannot change the comparison. `apart` is a constant part of the shift.
+    A specification compares `left` with multiples of `right`, at most `most` times `right`. `left` is the magnitude's
+    significand, shifted left by a difference of exponents. The exponent difference is clamped to the range that decides
+    comparisons. `field` is the exponent field of the block scale, and `apart` is a constant part of the exponent
+    difference.
     """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()

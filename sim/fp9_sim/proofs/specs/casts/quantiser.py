@@ -1,9 +1,9 @@
-"""Specification of quantisers: amax is compared with scale limits, and elements with thresholds.
+"""Specification of quantisers: limits of amax for the scale, thresholds for the elements.
 
 The scale has one proof case for each position of the largest magnitude, amax. The proof case for a position assumes
 that the number in this position is at least as large as all other numbers. The specification of the scale therefore
-needs no tree of maxima. The expected elements are computed from the scale that the quantiser outputs. The thresholds of
-a cast give the expected elements.
+needs no tree of maxima. The rounding thresholds of a cast give the expected elements for the scale that the quantiser
+outputs.
 """
 
 from __future__ import annotations

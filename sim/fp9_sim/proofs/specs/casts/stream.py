@@ -1,9 +1,9 @@
-"""Specification of quantisers whose blocks take several operations: handshake, order and values.
+"""Specification of quantisers whose blocks take several operations.
 
 Registers in the proof module track what the quantiser's block registers must hold. Temporal induction proves the
-tracked contents for all input sequences after reset. The proof follows the numbers of one arbitrary operation through
-the block registers. The proof checks a block's scale in the clock cycle after the block's last operation has entered.
-The pipeline stages after the block registers have separate proofs (`stream_netlist`).
+contents of the block registers for all input sequences after reset. The proof follows the numbers of one arbitrary
+operation through the block registers. The proof checks a block's scale in the clock cycle after the block's last
+operation has entered. The pipeline stages after the block registers have separate proofs (`stream_netlist`).
 """
 
 from __future__ import annotations

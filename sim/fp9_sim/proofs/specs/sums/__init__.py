@@ -1,1 +1,1 @@
-"""Verilog specifications of dot products: lemmas about products, alignment, addition and rounding."""
+"""Specifications of dot products: lemmas about products, alignment, addition and rounding."""

@@ -1,4 +1,4 @@
-"""Proof that a unit with an accumulator equals a simpler unit, by comparison of single steps.
+"""Proof that a unit with an accumulator equals a simpler unit, step by step.
 
 The simpler unit has the same specification, without pipeline stages and without an accumulator. Both circuits have the
 same computation steps. ABC cannot prove that two complete wide sums are equal, but proves quickly that two single steps

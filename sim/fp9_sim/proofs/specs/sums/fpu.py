@@ -1,4 +1,4 @@
-"""Specification of an FPU: lemmas prove FMA, and other operations equal single-purpose units.
+"""Specification of an FPU: lemmas for FMA, single-purpose units for all other operations.
 
 FMA returns the exact sum of one product of wide operands and the addend, rounded once. In an FMA the circuit's second
 product is zero. The specification's sum has as many bits as the circuit's window for two products, so that ABC finds

@@ -98,8 +98,8 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
     `bits` must be at least the precision of the result format. The Verilog drives the wires `significand`, `exponent`,
     `guard`, `rest`, `zero` and `negative`. The wire `negative` is the sign of a nonzero sum.
 
-    A term far below the other term is shifted up, but stays below every bit that rounding reads. A nearer position of
-    the small term leaves the sum strictly between the same two rounding boundaries.
+    A term far below the other term is shifted up, but stays below every bit that rounding reads. The shift leaves the
+    sum strictly between the same two rounding boundaries.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
@@ -122,11 +122,11 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
 
 
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
-    """Yield Verilog that rounds a number to nearest, ties away. `significand` and the wire `exponent` hold the number.
+    """Yield Verilog that rounds a number to nearest, ties away.
 
-    The Verilog drives the wires `ended` (the code without its sign), `value` (the code) and `raised` (the flags). If
-    the wire `nan` is 1, the result is NaN. If the wire `exact` is 1, the inexact flag is set only by overflow or
-    underflow.
+    The expression `significand` and the wire `exponent` hold the number before rounding. The Verilog drives the wires
+    `ended` (the code without its sign), `value` (the code) and `raised` (the flags). If the wire `nan` is 1, the result
+    is NaN. If the wire `exact` is 1, the inexact flag is set only by overflow or underflow.
     """
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"

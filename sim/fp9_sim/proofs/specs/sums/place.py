@@ -1,4 +1,4 @@
-"""Specification, as lemmas, of products that are shifted to their positions in fixed-point words.
+"""Specification, as lemmas, of products at their positions in fixed-point words.
 
 The circuit inverts all bits of a negative product's fixed-point word.
 """

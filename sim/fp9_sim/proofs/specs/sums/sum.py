@@ -1,9 +1,9 @@
-"""Specification of a multiply-add: look up the operands, align in a wide integer, round once.
+"""Specification of a multiply-add: one exact product, a wide integer sum, one rounding.
 
 A proof case fixes the formats of both operands, and whether magnitudes are added or subtracted. If product and addend
-are far apart, the smaller of the two only affects the sticky bit. A larger distance between product and addend is
-therefore reduced to a limit without an effect on the result. Zeros, infinities and NaN have a separate proof case,
-which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
+are far apart, the smaller of the two only affects the sticky bit. A distance above a limit is replaced by the limit,
+which leads to the same result. Zeros, infinities and NaN have a separate proof case, which follows IEEE 754-2019 6.1 to
+6.3 and 7.2.
 
 The result is FP32, rounded to nearest even. A sum of an 8-bit product and an FP32 addend does not overflow. Sums below
 the normal range of FP32 are exact.
@@ -97,8 +97,8 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
 def _specification(a: Format, b: Format, result: FixedFormat, condition: str, broken: bool) -> str:
     """Return the specification of a multiply-add for finite nonzero operands: add exactly, then round.
 
-    The last bit of the wide integer lies so far below the product's last bit that a lower addend only affects the
-    sticky bit. `broken` rounds ties away from zero, for a control.
+    The wide integer extends so far below the product that lower addend bits only affect the sticky bit. `broken` rounds
+    ties away from zero, for a control.
     """
     p, bits = result.fraction_bits, result.bits
     below, above = 2 * p + 4, PRODUCT_BITS + 4

@@ -1,9 +1,9 @@
 """Specification, as lemmas, of a sum of many terms by a tree of carry-save adders.
 
 The terms are in ones' complement, so each term equals its number modulo 2^width - 1. A carry-save adder replaces three
-numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves the preservation of the sum for any three
-numbers. The last two numbers of an adder tree therefore have the sum of all terms. The conclusion about the whole adder
-tree is an argument on paper, and no solver adds all terms.
+numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves for any three numbers that a carry-save
+adder preserves the sum. The last two numbers of an adder tree therefore have the sum of all terms. The conclusion about
+the whole adder tree is an argument on paper, and no solver adds all terms.
 
 Another lemma shows that the final addition gives magnitude and sign, if the sum is below half the modulus. The last
 lemma compares the circuit's adders with the same adders in the specification. ABC proves pairs of adders equal one

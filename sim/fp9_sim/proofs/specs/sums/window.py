@@ -1,9 +1,9 @@
 """Specification, as lemmas, of dot products that are summed in a window of limited width.
 
 Tables of exact operand values give the products. The window starts at the largest exponent of all nonzero terms, as the
-accumulator model states. Every term loses its bits below the window. The truncated terms are integers, which are added
-exactly for any number of terms. The sum of the truncated terms is rounded once. The first lemmas treat NaN, infinities
-and zeros.
+accumulator model states. Each term is truncated at the last bit of the window. The truncated terms are integers, which
+are added exactly for any number of terms. The sum of the truncated terms is rounded once. The first lemmas treat NaN,
+infinities and zeros.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _hangs(unit: Dot, nothing: str) -> str:
     """Return a Verilog condition: the window's exponent is at least the smallest exponent that a term can have.
 
     The smallest exponent belongs to an addend, to a product, or to a zero if the accumulator model gives zeros an
-    exponent. The condition is also true if the condition `nothing` holds.
+    exponent. The returned condition is always true where the Verilog condition `nothing` is true.
     """
     without = max(_products(unit).exponents.start, _zero(unit))
     lowest = min(without, _LOWEST_ADDEND)
