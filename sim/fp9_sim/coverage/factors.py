@@ -51,7 +51,7 @@ _UNSCALED = Scaled((), 1, 0)
 
 
 def sizes_of(fmt: Format) -> tuple[str, ...]:
-    """Return the size classes that scales of a format can have."""
+    """Return the size classes, such as "below 1" or "nan", that block scales of a format can have."""
     return (*(("zero",) if fmt.has_zero else ()), "below 1", "1", "above 1", "nan")
 
 

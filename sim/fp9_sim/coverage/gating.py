@@ -10,7 +10,8 @@ _GATED = ("none", "a", "b", "both")
 
 
 class Gating:
-    """Cover points of zero-operand gating in the first lane. Units without gating have no such cover points.
+    """Cover points of zero-operand gating in the first lane. Units without zero-operand gating have no cover points for
+    gating.
 
     A product of a zero and a finite number is gated: the registers keep the operands of the last product that was not
     gated. A product of zero and infinity or NaN is not gated.

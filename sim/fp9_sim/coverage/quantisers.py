@@ -123,7 +123,8 @@ def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts
 class _Over:
     """Division of magnitudes by the block scale and the tensor scale, with quotients in units of 2^`ulp`.
 
-    Division by a power of two is exact. For other scales, the last bit of the quotient is a sticky bit.
+    Division by a power of two is exact. If the block scale is not a power of two, the quotient's last bit is a sticky
+    bit.
     """
 
     def __init__(self, unit: Quantiser) -> None:

@@ -1,6 +1,7 @@
 """Functional coverage of a unit's suites: which cover points of the specification they hit.
 
-The outputs come from the golden model, without simulation. A circuit that passes its regression has the same outputs.
+The outputs come from the golden model, without simulation. A circuit that passes its regression has the same outputs as
+the golden model.
 """
 
 from __future__ import annotations

@@ -110,8 +110,9 @@ def score(
 
     The mutants of a seed are divided equally among the levels of the kind. A mutant that several seeds give counts
     once. The default seeds are `kind.seeds`. `timeout` is the time limit in seconds for the equivalence check of one
-    mutant. A proof by cases may take the same time in addition. `proven` holds mutants that are already proven
-    equivalent for the same Verilog (`recorded.proven`), so that their proofs are not repeated.
+    mutant. A proof by cases may take up to `timeout` more seconds. `proven` holds mutants that are already proven
+    equivalent for the same Verilog, as `recorded.proven` returns them. An equivalence proof for a mutant in `proven` is
+    not repeated.
 
     Raises ValueError if the unmutated circuit fails a vector, or if `drawn` is 0 or above 255 for each level.
     """

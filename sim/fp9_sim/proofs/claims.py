@@ -255,8 +255,8 @@ def _values(
 ) -> Claim:
     """Return the claim that a unit's outputs satisfy their specification, with pipeline registers read as wires.
 
-    `by` is a function that makes a proof obligation from two Verilog texts. `beside` is Verilog with further modules
-    that the specification instantiates.
+    `by` is a function that makes a proof obligation from two Verilog texts. `beside` is Verilog with the modules that
+    the specification instantiates.
     """
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:

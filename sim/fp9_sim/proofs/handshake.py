@@ -44,9 +44,9 @@ def handshake_cases(unit: Unit) -> tuple[Case, ...]:
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Return the first Verilog lines of a proof module for a pipelined unit, and the unit's connections by port.
 
-    `inputs` and `outputs` are Verilog declarations of further ports of the proof module. The clock, the active-high
-    reset, `enable`, `flush` and the handshake signals have fixed names. A handshake signal that the unit lacks is
-    replaced by a constant 1. The wire `clears` is 1 in a reset and in a flush.
+    `inputs` and `outputs` are Verilog declarations of additional ports of the proof module. The clock, the active-high
+    reset, `enable` and the handshake signals have fixed names. A handshake signal that the unit lacks is replaced by a
+    constant 1.
     """
     control = {port.name for port in unit.control_ports}
     ports = [

@@ -29,8 +29,8 @@ class Case:
 def miter(unit: Unit, case: Case, body: str) -> str:
     """Return the Verilog of the module `proof`, which connects a unit to the specification `body`.
 
-    The module's ports are the unit's free inputs, the outputs that `body` reads, and `ok`. Logic that drives only other
-    outputs of the unit is not part of the proof.
+    The module's ports are the unit's free inputs, the outputs that `body` reads, and `ok`. Logic that drives none of
+    the outputs in `body` is not part of the proof.
     """
     inputs = function_inputs(unit)
     free = [port for port in inputs if port.name not in case.fixed]
@@ -67,8 +67,8 @@ def _range(port: Port) -> str:
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
     """Return fixed port values and a Verilog condition that make a select port choose value `index`.
 
-    Port codes above the last value also select the last value. For the last value, the select port is therefore free,
-    and the condition excludes the codes of all other values.
+    Port codes above the last value also select the last value. A proof case for the last value leaves the select port
+    free, and its condition excludes the codes of all other values.
     """
     if not width:
         return {}, "1'b1"

@@ -45,8 +45,8 @@ class Lemma:
     """A statement about a group of steps, for all input values that satisfy `assumes`.
 
     `lines` are Verilog lines that compute the wires in the lemma's conditions. `says` maps each net and output that the
-    lemma determines to a Verilog condition. `gives` holds further proven conditions that later lemmas may assume.
-    `control` is a pair: a part of the specification, and the erroneous text that replaces the part.
+    lemma determines to a Verilog condition. `gives` holds more conditions that the lemma proves, for use by later
+    lemmas. `control` is a pair: a part of the specification, and the erroneous text that replaces the part.
 
     `adds` maps the terms of a long sum to their sign nets, for a proof with decision diagrams. The decision diagrams
     take negative terms in ones' complement. `alike` says that the specification has the same internal nets as the

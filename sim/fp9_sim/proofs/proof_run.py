@@ -183,8 +183,9 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
     """Return the counterexample of a refuted proof case as text.
 
-    The text shows an operation with the golden model's result, if the claim is about the values of single operations.
-    For other claims, the text shows the values of nets or of the input ports in the last clock cycle.
+    For a lemma, the text shows the values of nets. For a claim about single operations, the text shows the operation
+    with the golden model's result. For claims about several clock cycles, the text shows the input ports in the last
+    clock cycle.
     """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}

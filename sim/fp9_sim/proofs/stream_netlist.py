@@ -64,7 +64,8 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
     """Return a quantiser as flat Yosys JSON that has the nets of the block register as additional outputs.
 
-    Return also the widths of the additional outputs by name. Raises ValueError if a register has no recognisable name.
+    The second returned value maps each additional output to its width in bits. Raises ValueError if a register has no
+    recognisable name.
     """
     module = _flattened(unit, verilog, "")
     nets = _nets(unit, module)

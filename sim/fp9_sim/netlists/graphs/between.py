@@ -50,7 +50,7 @@ def _read(
 ) -> dict[str, list[Any]]:
     """Return the nets that gates drive and step modules read, by the name of a pin.
 
-    If several pins read the same nets, the name is that of the widest pin.
+    Nets that several pins read have the name of the widest pin.
     """
     pins = [
         (pin, cell["connections"].get(pin, []))

@@ -1,13 +1,13 @@
 """Proof by case split that a literal is never 1, for problems that no solver decides whole.
 
-A case fixes the values of some nodes. Unit propagation turns the consequences of fixed values into constants. A shift
-by a known distance then consists of wires only, and two similar shifters share more nodes. CaDiCaL decides whether the
+A proof case fixes the values of some nodes. Unit propagation turns the consequences of fixed values into constants. A
+shift by a known distance consists of wires only, so two similar shifters share more nodes. CaDiCaL decides whether the
 literal can be 1 in the remaining graph. A case that takes too long is split at a multiplexer's select node into two
 cases, with the values 0 and 1. The cases therefore cover all values.
 
-Decisions, such as the path that a circuit takes, are split first and have a short time limit. Bits of numbers, such as
-shift distances, have a longer time limit and are split in data-flow order. The widest stage of a shifter comes first,
-so that a case is a range of shift distances.
+Cases are split first at decisions, such as the path that a circuit takes. Cases that split decisions have a short time
+limit. Cases that split bits of numbers, such as shift distances, have a longer time limit. Bits of numbers are split in
+data-flow order. The widest stage of a shifter comes first, so that a case is a range of shift distances.
 
 A cache stores the verdict on each set of clauses, so that an interrupted proof can continue.
 """
@@ -44,8 +44,8 @@ def never(
 ) -> Verdict:
     """Decide whether a literal is 0 for all inputs, by splitting the problem into cases.
 
-    The proof starts with arbitrary values at the nodes in `free`. If the literal can be 1 with such values, the proof
-    includes the logic before the free nodes. Nodes in `among` are split before other bits of numbers. The
+    The proof starts with arbitrary values at the nodes in `free`. If the literal can be 1 with arbitrary values at the
+    free nodes, the proof includes the logic before them. Nodes in `among` are split before other bits of numbers. The
     counterexample maps input names to 0 or 1, and omits inputs that do not matter.
     """
     started = time.perf_counter()

@@ -10,7 +10,7 @@ proof by cases covers the logic after the point where the circuits differ (modul
 
 The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
 the first set of inputs, some input bits are constant (module `reach`), which simplifies the circuits. For all other
-inputs, SAT only has to prove that the difference ends early.
+inputs, SAT only has to prove that differences between the circuits end early.
 
 Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof
 for all states fails, only reachable states are compared (module `sequential`). Two kinds of register bits may differ:
@@ -74,8 +74,8 @@ class Comparison:
     def equal(self, number: int, timeout: float) -> Verdict:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
-        `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by cases may take the same
-        time in addition. Bias values that the unit does not accept are excluded. A counterexample maps the unit's
+        `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by cases may take up to
+        `timeout` more seconds. Bias values that the unit does not accept are excluded. A counterexample maps the unit's
         inputs and the inputs of module `pair` to values. A counterexample from reset maps the inputs of each operation,
         such as `a@0`, to values.
         """

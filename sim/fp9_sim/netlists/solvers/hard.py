@@ -63,7 +63,7 @@ class _Hard(Obligation):
 def hard(unit: str, proof: str) -> Obligation:
     """Return a proof obligation for CaDiCaL. Use `hard` if Yosys' SAT solver needs more than a few seconds.
 
-    The obligation is the same as the obligation of `solver.combinational`.
+    The obligation is that the output `ok` of module `proof` is 1 for all inputs, as in `solver.combinational`.
     """
     return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 

@@ -2,9 +2,9 @@
 
 Only reachable states count. A simulation of sequences finds the nets at which a difference between the circuits ends. A
 difference ends at a net that is equal in every clock cycle, but whose gate reads a net that differs. ABC proves with
-inductive invariants that the nets at which the difference ends are equal in every clock cycle. All later logic and
-registers are then equal, too. The proof duplicates only the registers that differ. A counterexample sequence is added
-to the simulation.
+inductive invariants that the nets at which the difference ends are equal in every clock cycle. After a successful
+proof, all logic behind the proven nets is equal in both circuits. The proof duplicates only the registers that differ.
+A counterexample sequence is added to the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |

@@ -49,7 +49,7 @@ def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
     """Return Verilog for `step`, the scale code that belongs to the largest magnitude `m`, and the Verilog of a
     control.
 
-    In the control, one magnitude threshold is one source ulp too high.
+    The control has one magnitude threshold that is one source ulp too high.
     """
     firsts = _first_magnitudes(unit, rule)
     return _step(unit, firsts), _step(unit, [*firsts[:-1], firsts[-1] + 1])

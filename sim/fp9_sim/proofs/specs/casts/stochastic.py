@@ -11,7 +11,7 @@ from fp9.oracle.casts import Exact, encode
 def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_bits: int, broken: bool) -> list[str]:
     """Return Verilog lines that compute the wire `expected`, the code and flags of a stochastic cast.
 
-    The lines read the magnitude `m`, the sign `negative` and the random bits `added`. The significand keeps
+    The Verilog lines read the magnitude `m`, the sign `negative` and the random bits `added`. The significand keeps
     `random_bits` bits below the target's ulp and loses all lower bits. The random bits are added, and the sum is
     truncated at the target's ulp. `broken` adds 1 to the random bits, for a control. Raises ValueError for target
     formats without fixed fields or without subnormals.

@@ -1,4 +1,4 @@
-"""Specification, as lemmas, of dot products whose window starts at the largest product.
+"""Lemmas that specify dot products whose addition window starts at the largest product.
 
 The circuit truncates the products and the addend to the window, as the accumulator model states. If all products are
 zero, the addend loses no bits. The sum of the products is normalised, then added exactly to the truncated addend, and

@@ -1,7 +1,7 @@
-"""Specification of an accumulator with chunks, as lemmas about products, chunk and total.
+"""Lemmas that specify an accumulator with chunks: products, open chunk and total.
 
-By induction over operations, the lemmas show that the registers hold the state of the accumulator model. The state is
-the partial sum of the open chunk, the number of steps in the open chunk, and the total.
+By induction over operations, the lemmas show that the registers hold the state of the accumulator model. The state of
+the model is the partial sum of the open chunk, the number of steps in the open chunk, and the total.
 """
 
 from __future__ import annotations

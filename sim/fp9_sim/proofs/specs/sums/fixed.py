@@ -1,4 +1,4 @@
-"""Specification of exact fixed-point sums, as lemmas about products, sum and rounding.
+"""Lemmas that specify exact fixed-point sums: products, alignment, sum and rounding.
 
 Tables of exact operand values give the products. Every product is shifted to its position in a fixed-point word. The
 addend is shifted to its position in a window around the fixed-point word (`fp9_rtl.sums.fixed.sum`). The shifted terms

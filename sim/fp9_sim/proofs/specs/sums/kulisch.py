@@ -1,7 +1,7 @@
-"""Specification of a Kulisch accumulator, as lemmas about products, register and rounding.
+"""Lemmas that specify a Kulisch accumulator: products, register and rounding.
 
 By induction over operations, the lemmas show that the register holds the exact sum of all products since the last LOAD
-or CLEAR. The sum is exact modulo the range of the register.
+or CLEAR. The register's sum is exact modulo the range of the register.
 """
 
 from __future__ import annotations

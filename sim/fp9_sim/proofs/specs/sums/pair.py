@@ -1,4 +1,4 @@
-"""Specification, as lemmas, of the exact sum of two products and an addend.
+"""Lemmas that specify the exact sum of two products and an addend.
 
 `fp9_rtl.sums.pair` generates the circuit. Tables of exact operand values give the normalised products. A window aligns
 the two products and the addend at the largest exponent. The bits of a term below the window become one sticky bit. The
@@ -35,7 +35,7 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove a unit.
+    """Return whether the lemmas can prove the result values of a unit.
 
     The lemmas need an exact combinational sum of two products, with formats without subnormal numbers.
     """

@@ -1,4 +1,4 @@
-"""Specification, as lemmas, of products at their positions in fixed-point words.
+"""Lemmas that specify the positions of products in fixed-point words.
 
 The circuit inverts all bits of a negative product's fixed-point word.
 """
@@ -68,8 +68,8 @@ class Places:
     def _facts(self, product: str) -> tuple[str, str]:
         """Return two Verilog conditions on the significand and exponent of a product.
 
-        The first condition says that the product fits into `longest` bits. The second condition says that all bits of
-        the product below the fixed-point word are 0.
+        The first returned condition says that the product fits into `longest` bits. The second returned condition says
+        that all bits of the product below the fixed-point word are 0.
         """
         net, of = f"multiply.{product}", self.products
         number = of.number(f"{net}_exponent")

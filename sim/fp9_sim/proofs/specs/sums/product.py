@@ -1,4 +1,4 @@
-"""Specification, as lemmas, of exact products: tables give the fields of each operand code.
+"""Lemmas that specify exact products, with tables of the fields of each operand code.
 
 The fields of an operand are sign, exponent, significand and class. A significand is an integer whose leading bit may be
 0. A subnormal operand has the lowest exponent of its format.

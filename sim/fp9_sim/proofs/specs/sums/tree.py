@@ -1,4 +1,4 @@
-"""Specification, as lemmas, of a sum of many terms by a tree of carry-save adders.
+"""Lemmas that specify a sum of many terms, computed by a tree of carry-save adders.
 
 The terms are in ones' complement, so each term equals its number modulo 2^width - 1. A carry-save adder replaces three
 numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves for any three numbers that a carry-save

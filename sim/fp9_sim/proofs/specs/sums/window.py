@@ -1,4 +1,4 @@
-"""Specification, as lemmas, of dot products that are summed in a window of limited width.
+"""Lemmas that specify dot products that are summed in a window of limited width.
 
 Tables of exact operand values give the products. The window starts at the largest exponent of all nonzero terms, as the
 accumulator model states. Each term is truncated at the last bit of the window. The truncated terms are integers, which
