@@ -1,4 +1,4 @@
-"""Command `fp9`, and the commands that need only the model."""
+"""Command `fp9`, and all commands that need only the model."""
 
 from fp9.cli import accuracy, cache, cmodel, explore, listing, model, topics
 from fp9.cli.entry import main

@@ -73,7 +73,8 @@ def accuracy(
 ) -> None:
     """Measure the rounding error of accumulators.
 
-    The sums of each ENGINE are compared with the exact sums of the same codes, so only the accumulator differs.
+    The command compares the sums of each ENGINE with the exact sums of the same codes, so only the accumulator
+    differs.
 
     \b
       fp9 accuracy hopper deepseek fma_fp32 --k 512 --k 4096

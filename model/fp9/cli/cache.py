@@ -15,9 +15,9 @@ from fp9.system import cache as library
 def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:
     """Show or clear the cache.
 
-    The folder ~/.cache/fp9, or $FP9_CACHE, holds Verilog (KIND verilog), measured circuits (synth) and compiled
-    units (verilated). Its limit is $FP9_CACHE_MB megabytes (1024); the least recently used entries are removed
-    above it.
+    The folder ~/.cache/fp9, or $FP9_CACHE, holds Verilog (KIND verilog), measured circuits (synth) and compiled units
+    (verilated). The size limit of the cache is $FP9_CACHE_MB megabytes (1024). Above the limit, fp9 removes the least
+    recently used entries.
 
     \b
       fp9 cache

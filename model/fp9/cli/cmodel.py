@@ -36,11 +36,12 @@ def cmodel(
 ) -> None:
     """Write the golden model of UNIT... as C headers.
 
-    Each fp9_UNIT.h is one freestanding C99 header without libm, allocation or global state. It is also valid
-    C++17, OpenCL C, CUDA and HIP. Two more outputs go with it: UNIT_bench.c, a program that compares the header
-    with a .vec file, and the DPI-C import UNIT_dpi.c and UNIT_dpi.sv.
+    Each fp9_UNIT.h is one freestanding C99 header without libm, allocation or global state. The header is also valid
+    C++17, OpenCL C, CUDA and HIP. The program UNIT_bench.c compares the header with a .vec file. The files UNIT_dpi.c
+    and UNIT_dpi.sv import the model into SystemVerilog by DPI-C.
 
-    With --formats, fp9_NAME.h has conversions, classes and neighbours of formats, and dot products of --engines.
+    With --formats, the header fp9_NAME.h has conversions, classes and neighbours of formats, and dot products of
+    --engines.
 
     \b
       fp9 cmodel fma_fp32_ocp cast_fp32 -o build/cmodel

@@ -1,4 +1,7 @@
-"""Command `fp9`. Every command parses its arguments, calls the library and prints. An error is one sentence."""
+"""Entry point of the command `fp9`.
+
+Every command parses its arguments, calls the library and prints results. An error message is one sentence.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from fp9.system.version import __version__
 COMMANDS = "fp9.commands"
 """Entry point group through which each package registers its commands.
 
-This package therefore does not import the packages above it.
+The package `fp9` therefore does not import the packages above it.
 """
 
 
@@ -22,7 +25,7 @@ GROUPS = ("Numbers", "Units", "Verification", "Cost", "Other implementations", "
 
 
 class _Packages(Commands):
-    """Commands of all installed packages. The commands are loaded when the first one is needed."""
+    """Commands of all installed packages, which are loaded on first use."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -37,7 +40,7 @@ class _Packages(Commands):
         return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each group as a section that lists its commands and the first sentence of their help."""
+        """Write each command group as a section that lists its commands and the first sentence of their help."""
         self._load()
         width = max(map(len, self.commands))
         for group, names in self.groups.items():
@@ -64,8 +67,8 @@ class _Packages(Commands):
 def main() -> None:
     """Model, verify and generate 8-bit floating-point hardware.
 
-    One specification of a unit gives a bit-accurate model, golden vectors, Verilog, a regression on two
-    simulators, and estimates of area and delay. Start with:
+    One specification of a unit gives a bit-accurate model, golden vectors, Verilog, a regression on two simulators,
+    and estimates of area and delay. Start with:
 
     \b
       fp9 formats                  list the number formats

@@ -1,4 +1,7 @@
-"""Errors and exit codes of commands. A user error prints one sentence. Ctrl-C and a closed pipe have own codes."""
+"""Errors and exit codes of commands.
+
+A user error prints one sentence. Ctrl-C and a closed pipe have special exit codes.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +29,20 @@ BROKEN_PIPE = 141
 
 
 class UserError(click.ClickException):
-    """User error. Prints one sentence on standard error and exits with code 2."""
+    """User error that prints one sentence on standard error and exits with code 2."""
 
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        """Print the error on one line."""
+        """Print the error message on one line."""
         click.echo(f"fp9: {' '.join(self.message.split())}", file=file or sys.stderr)
 
 
 class Interrupted(UserError):
-    """Error after Ctrl-C. Prints which results are stored and how to continue. The exit code is 130."""
+    """Error after Ctrl-C, which prints the stored results and how to continue.
+
+    The exit code of the command is 130.
+    """
 
     exit_code = INTERRUPTED
 
@@ -54,14 +60,14 @@ _NOTHING_KEPT = "files are written whole or not at all; run the same command to 
 
 @contextlib.contextmanager
 def one_sentence(ctx: click.Context | None) -> Iterator[None]:
-    """Context that replaces a user error by one sentence. Ctrl-C becomes a line about the stored results."""
+    """Context that replaces a user error by one sentence, and Ctrl-C by a line about the stored results."""
     try:
         yield
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "fp9"
         raise UserError(f"{error.format_message().rstrip('.')}; see {command} --help") from error
     except KeyboardInterrupt:
-        # Of the objects that Amaranth was about to use, which are dropped now.
+        # Amaranth warns about objects that the interrupt leaves unused.
         warnings.filterwarnings("ignore", message=".* created but never used")
         kept = ctx.meta.get(_KEPT) if ctx is not None else None
         raise Interrupted(f"interrupted; {kept or _NOTHING_KEPT}") from None
@@ -98,8 +104,9 @@ def sentence(error: Exception) -> str:
 
 
 def _drop_output() -> None:
-    """Redirect standard output to the null device. Without this, Python writes the buffered output at exit and
-    fails.
+    """Redirect standard output to the null device.
+
+    Otherwise Python would write the buffered output at exit and fail.
     """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
@@ -110,14 +117,17 @@ def _drop_output() -> None:
 
 
 def need_standard_output() -> None:
-    """Raise UserError if standard output is closed, before any work is done."""
+    """Raise UserError if standard output is closed, before the command does any work."""
     if sys.stdout is None:
         raise UserError("standard output is closed; open it, or send it to /dev/null")
 
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Context for imports that need the packages of the extra `name`. A missing package raises a one-sentence error."""
+    """Context for imports of optional packages that belong to the extra `name`.
+
+    A missing package raises a one-sentence error.
+    """
     try:
         yield
     except ModuleNotFoundError as error:

@@ -18,8 +18,9 @@ _PORT = 8199
 def explore(port: int, opens: bool, as_json: bool) -> None:
     """Explore numbers, formats, sums and units in the browser.
 
-    Serves a page on this machine only, until Ctrl-C. The page itself computes numbers and sums by the golden model in
-    C. Areas and delays of units are measured in the background, as by fp9 synth, and cached.
+    The command serves a web page on this machine only, until Ctrl-C. The page computes numbers and sums with the
+    golden model in C. The server measures areas and delays of units in the background, as fp9 synth does, and caches
+    the results.
 
     \b
       fp9 explore --open

@@ -1,4 +1,4 @@
-"""Formats, units, casts and vectors as JSON-ready dictionaries, which the command line prints."""
+"""Formats, units and casts as JSON-ready dictionaries, which the command line prints."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _other_specials(fmt: Format) -> str:
 
 
 def code_records(name: Format | str) -> list[Record]:
-    """Return every code of a format, with its number as text, since JSON has no NaN.
+    """Return every code of a format with its number as text, because JSON has no NaN.
 
     The format has at most 19 bits.
     """
@@ -80,7 +80,7 @@ def code_records(name: Format | str) -> list[Record]:
 
 
 def unit_record(unit: Unit) -> Record:
-    """Return a unit's specification and ports."""
+    """Return a unit's specification and ports as a record."""
     ports = [_port_record(p, "in") for p in unit.inputs] + [_port_record(p, "out") for p in unit.outputs]
     return {
         "name": unit.name,
@@ -96,7 +96,8 @@ def unit_record(unit: Unit) -> Record:
 
 
 def other_fields(unit: Unit) -> list[Record]:
-    """Return the fields that the specification omits, with default, accepted values, and the ports that these add."""
+    """Return the fields that the specification omits, with default, accepted values, and the ports that a value adds.
+    """
     hints, said = typing.get_type_hints(type(unit)), as_table(unit)
     found = []
     for field in ordered_fields(type(unit)):
@@ -165,15 +166,14 @@ def cast_records(
     random_bits: Sequence[int] = (),
     random_width: int = 16,
 ) -> Record:
-    """Cast numbers, given as text, to `target`. Return the codes, the number of each code, and the errors.
+    """Cast numbers, given as text, to the format `target`, and return codes, numbers and errors.
 
-    If `source` is None, the numbers are float64. For hybrid rounding they are fp32, because this rounding takes
-    random bits from the source. If `source` is given, a text that starts with 0x is a code. Any other number is
+    If `source` is None, the numbers are float64. With hybrid rounding the numbers are fp32, because hybrid rounding
+    takes random bits from the source. If `source` is given, a text that starts with 0x is a code. Any other number is
     first rounded to the source format. `random_bits` has one integer of `random_width` bits for each value, if the
-    rounding needs random bits.
+    rounding mode needs random bits.
 
-    Raises ValueError for texts that are not numbers, for policies that do not fit, and for a wrong number of
-    random bits.
+    Raises ValueError for texts that are not numbers, for invalid policies, and for a wrong number of random bits.
     """
     to = format(target)
     if source is None and rounding == "hybrid":

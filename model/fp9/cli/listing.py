@@ -89,7 +89,7 @@ def _block(name: str) -> BlockFormat | None:
 
 
 def block_record(block: BlockFormat) -> Record:
-    """Return a block format as a record: elements, scale, length, rules."""
+    """Return a block format as a record of its elements, scale, length and rules."""
     return {
         "name": block.name,
         "elements": block.element.name,
@@ -113,7 +113,7 @@ def _blocks_table(blocks: list[Record]) -> Any:
 def accumulators(name: str | None, as_json: bool) -> None:
     """List the accumulators of dot products, or show one.
 
-    NAME is a preset, or a device with an instruction if the device has several:
+    NAME is a preset, or a device. If the device has several instructions, NAME also includes the instruction:
 
     \b
       fp9 accumulators hopper
@@ -136,7 +136,7 @@ _COLUMNS = ("name", "terms_per_step", "aligned_bits", "result", "rounding", "chu
 
 
 def accumulator_record(one: Accumulator) -> Record:
-    """Return an accumulator as a record. A field that does not apply is None.
+    """Return an accumulator as a record, with None in every field that does not apply.
 
     For example, the chunk length does not apply to an accumulator without chunks.
     """

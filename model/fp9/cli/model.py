@@ -40,8 +40,8 @@ CERTIFIED = "fp9.certified"
 def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ...], as_json: bool) -> None:
     """List the hardware units, or show the specification and ports of one.
 
-    The specification is printed as a unit file. Save it, change it, and give its path wherever a command takes
-    UNIT.
+    The command prints the specification as a unit file. Save the unit file, change its fields, and give its path
+    wherever a command takes UNIT.
 
     \b
       fp9 units fma_dlfloat16 --set stages=3 --toml > mine.toml
@@ -157,8 +157,8 @@ def cast(
 def vectors() -> None:
     """Export, check and stream golden vectors.
 
-    A vector file has one operation a line: the ports' values in hex, separated by blanks. A manifest beside it
-    names the unit, the ports, and the selection of operations.
+    A vector file has one operation per line: the values of all ports in hex, separated by blanks. A manifest beside
+    the vector file names the unit, the ports, and the selection of operations.
     """
 
 
@@ -206,9 +206,9 @@ def export(
 ) -> None:
     """Write golden vectors of UNIT... as files.
 
-    Suites: smoke has some hundreds of operations, corner has systematic corner cases, random has COUNT random
-    operations. full has every input if there are few enough, else corner and random. File formats: vec (a line of
-    hex for each operation), memh (for $readmemh), csv, npz (for NumPy), parquet.
+    The suite smoke has a few hundred operations, and the suite corner has systematic corner cases. The suite random
+    has COUNT random operations. The suite full has every input if there are few inputs, else corner and random. File
+    formats: vec (a line of hex for each operation), memh (for $readmemh), csv, npz (for NumPy), parquet.
 
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
@@ -245,8 +245,8 @@ def export(
 def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Compare vector files with the golden model.
 
-    The command checks every digest, spec, port, policy and expected result, and names every difference. The exit
-    code is 1 if something differs, 2 if a file cannot be read.
+    The command checks every digest, specification, port, policy and expected result, and names every difference. The
+    exit code is 1 if a file differs, and 2 if a file cannot be read.
 
     \b
       fp9 vectors check build/vectors/*.vec

@@ -1,4 +1,4 @@
-"""Output of commands as JSON or as tables. Tables wrap text and never cut it."""
+"""Output of commands as JSON or as tables that wrap long text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TAKEN = "fp9.standard_output_is_a_file"
-"""Key in a command's context. The key is set if the command writes its output file to standard output.
+"""Key in a command's context that is set if the command writes its output file to standard output.
 
-Messages then go to standard error.
+Messages of the command then go to standard error.
 """
 
 PIPED_WIDTH = 100
@@ -25,7 +25,7 @@ PIPED_WIDTH = 100
 _BESIDE = "  "
 
 _TIGHTER = (((0, 1), True), ((0, 1, 0, 0), False), ((0, 0), False))
-"""Table layouts, tried from wide to narrow. A layout is a cell padding, and whether the table has edges."""
+"""Table layouts from wide to narrow. A layout is a cell padding, and whether the table has edges."""
 
 _BOUNDLESS = 10**6
 
@@ -34,7 +34,7 @@ _BEFORE = "fp9.before_output"
 
 
 def at_show(call: Callable[[], None]) -> None:
-    """Register a function to call before the current command prints."""
+    """Register a function to call before the current command prints results."""
     click.get_current_context().meta[_BEFORE] = call
 
 
@@ -46,13 +46,13 @@ def _output_begins() -> None:
 
 
 def echo(text: str) -> None:
-    """Print a text unchanged."""
+    """Print a text unchanged on standard output."""
     _output_begins()
     click.echo(text, nl=False)
 
 
 def console(stderr: bool = False) -> Console:
-    """Return Rich's console for standard output. With `stderr`, it writes progress to standard error."""
+    """Return Rich's console for standard output, or for progress on standard error with `stderr`."""
     from rich.console import Console  # slow to load
 
     class Plain(Console):
@@ -65,9 +65,9 @@ def console(stderr: bool = False) -> Console:
 
 
 def show(record: object, as_json: bool, *tables: RenderableType) -> None:
-    """Print the record as JSON, or print its tables.
+    """Print a command's record as JSON, or print its tables.
 
-    If the command writes its output file to standard output, print on standard error.
+    If the command writes its output file to standard output, the function prints on standard error.
     """
     _output_begins()
     context = click.get_current_context(silent=True)
@@ -88,7 +88,10 @@ def show(record: object, as_json: bool, *tables: RenderableType) -> None:
 
 
 def _show_table(out: Console, shown: Table) -> None:
-    """Print a table with text wrapped between words. If a word does not fit its column, print one field per line."""
+    """Print a table with text wrapped between words.
+
+    If a word does not fit its column, the function prints one field per line.
+    """
     texts = [[_plain(cell) for cell in (column.header, *column.cells)] for column in shown.columns]
     natural = [max((len(line) for text in column for line in text.splitlines()), default=0) for column in texts]
     least = [max((len(word) for text in column for word in text.split()), default=0) for column in texts]
@@ -124,7 +127,10 @@ def _plain(cell: object) -> str:
 
 
 def _show_rows(out: Console, shown: Table) -> None:
-    """Print each row as several lines, with one field per line. Empty fields are omitted."""
+    """Print each row of a table as several lines, with one field per line.
+
+    The function omits empty fields.
+    """
     from rich.text import Text  # slow to load
 
     first, *others = (_plain(column.header) for column in shown.columns)
@@ -142,7 +148,7 @@ def _show_rows(out: Console, shown: Table) -> None:
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], numbers: Iterable[str] = ()) -> Table:
-    """Return a Rich table. The columns named in `numbers` are right-aligned."""
+    """Return a Rich table in which the columns named in `numbers` are right-aligned."""
     from rich import box  # slow to load
     from rich.table import Table  # slow to load
     from rich.text import Text  # slow to load

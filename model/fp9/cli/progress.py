@@ -1,8 +1,8 @@
-"""Progress display on standard error: what a command is doing, how far it is, and how long it will take.
+"""Progress display of commands on standard error: current work, finished steps and time.
 
-Nothing is shown for commands that end within a second, with `--quiet`, or if standard error is not a terminal.
-A command reports its steps (`progress_bar`) or its current work (`doing`). Otherwise the display uses the
-duration of the last run.
+Commands that end within a second show no progress. The option `--quiet` disables the display, and so does a standard
+error that is not a terminal. A command reports its steps with `progress_bar` or its current work with `doing`. If the
+command reports no steps, the display shows the duration of the last run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ShowStep = Callable[[str, int, int], None]
 
 
 class Work:
-    """Progress display of a command."""
+    """Progress display of one command."""
 
     def __init__(self, what: str, quiet: bool = False, last: float | None = None) -> None:
         self.screen = console(stderr=True)
@@ -91,7 +91,7 @@ class Work:
         self._bar.update(self._task, description=said, completed=done, total=steps)
 
     def stop(self) -> None:
-        """Remove the display before the command prints its results."""
+        """Remove the progress display before the command prints its results."""
         if self._timer is None:
             return
         self._timer.cancel()
@@ -103,7 +103,7 @@ class Work:
 
 
 class _Compiling(logging.Handler):
-    """Log handler that shows messages of the library, such as that kernels are being compiled."""
+    """Log handler that shows messages of the library, for example about the compilation of kernels."""
 
     def __init__(self, work: Work) -> None:
         super().__init__(logging.INFO)
@@ -115,7 +115,7 @@ class _Compiling(logging.Handler):
 
 @contextlib.contextmanager
 def under_way(ctx: click.Context) -> Iterator[None]:
-    """Context that shows a command's progress until it prints results.
+    """Context that shows a command's progress until the command prints results.
 
     The context also records the command's duration.
     """
@@ -132,7 +132,7 @@ def under_way(ctx: click.Context) -> Iterator[None]:
     try:
         yield
         if (took := time.monotonic() - began) > _KEPT_FROM:
-            with contextlib.suppress(OSError):  # a cache that cannot be written stays as it is
+            with contextlib.suppress(OSError):  # ignore a cache that is not writable
                 write_whole(place, f"{took:.1f}\n")
     finally:
         work.stop()
@@ -158,17 +158,17 @@ def _work() -> Work:
 
 
 def doing(what: str) -> None:
-    """Set the text of the command's progress display. Use it if there are no steps to count."""
+    """Set the text of the command's progress display, for work without steps to count."""
     _work().at(what)
 
 
 @contextlib.contextmanager
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
-    """Context with a function that shows progress.
+    """Context with a function that shows the progress of a command's steps.
 
-    The function takes a text about the last step, the number of finished steps, and the number of all steps.
-    With `keep`, finished work stays on the screen as a line. The line appears without a terminal too, but not
-    with `--quiet`.
+    The function takes a text about the last step, the number of finished steps, and the number of all steps. With
+    `keep`, each finished step stays on the screen as a line. The line also appears without a terminal, but not with
+    `--quiet`.
     """
     work = _work()
 

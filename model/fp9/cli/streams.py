@@ -23,8 +23,8 @@ _SHOWN = 20
 def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ...], as_json: bool) -> None:
     """Print operations of UNIT with their results, one a line.
 
-    Each line has inputs and outputs in port order, in hex, as in a .vec file; x is an output without meaning. With
-    --json, only the columns of a line are printed.
+    Each line has inputs and outputs in port order, in hex, as in a .vec file. The value x marks an output that is not
+    meaningful. With --json, the command prints only the columns of a line.
 
     \b
       fp9 vectors gen fma_fp32_ocp | head
@@ -49,8 +49,8 @@ def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ..
 def ver(name: str, source: TextIO, settings: tuple[str, ...], as_json: bool) -> None:
     """Compare results with the golden model of UNIT.
 
-    Reads lines as gen prints them from FILE or standard input: operands, and the results of another
-    implementation. The exit code is 1 if a result differs.
+    The command reads lines in the layout of `fp9 vectors gen` from FILE or standard input. A line holds operands, and
+    the results of another implementation. The exit code is 1 if a result differs.
 
     \b
       fp9 vectors ver cast_fp32 results.vec

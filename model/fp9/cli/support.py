@@ -1,4 +1,4 @@
-"""Base classes and parameter types of all commands."""
+"""Base classes and parameter types of all fp9 commands."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Group(click.Group):
-    """Group of commands. Prints help if no command is given. `page` is as in `Command`."""
+    """Group of commands that prints its help if no command is given.
+
+    `page` is the path of the group's documentation page under docs/.
+    """
 
     def __init__(self, *args: Any, page: str | None = None, **settings: Any) -> None:
         super().__init__(*args, **({"epilog": _documentation(page)} | settings))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the group's own options."""
+        """Parse the options of the command group."""
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
@@ -34,14 +37,14 @@ class Group(click.Group):
 
 
 class Commands(Group):
-    """Top group of commands. A user error becomes one sentence and exit code 2."""
+    """Top group of commands, which turns a user error into one sentence and exit code 2."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.params.append(_debug_option())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the group's own options."""
+        """Parse the options of the top command group."""
         with one_sentence(ctx):
             need_standard_output()
             return super().parse_args(ctx, args)
@@ -55,7 +58,7 @@ class Commands(Group):
 class Command(click.Command):
     """Command with `--json` (passed on as `as_json`), `--quiet`, `--debug` and a progress display.
 
-    `page` is the path of its documentation page under docs/.
+    `page` is the path of the command's documentation page under docs/.
     """
 
     def __init__(self, *args: Any, page: str | None = None, **settings: Any) -> None:
@@ -95,12 +98,12 @@ SEED = click.IntRange(0)
 
 
 class Integer(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type: a nonnegative integer, decimal or with the prefix 0x or 0b."""
+    """Parameter type for a non-negative integer, decimal or with the prefix 0x or 0b."""
 
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the integer that a text represents. Raise a usage error if the text is not an integer."""
+        """Return the integer that a text represents, or raise a usage error if the text is not an integer."""
         try:
             number = int(str(value), 0)
         except ValueError:
@@ -111,13 +114,13 @@ class Integer(click.ParamType):  # type: ignore[type-arg]
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type: a time limit in seconds, above 0 and at most a week."""
+    """Parameter type for a time limit in seconds, above 0 and at most a week."""
 
     name = "seconds"
     _MOST = 7 * 24 * 3600
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number that a text represents. Raise a usage error if the text is not a valid time limit."""
+        """Return the number of seconds that a text represents, or raise a usage error for an invalid time limit."""
         try:
             seconds = float(value)
         except ValueError:
@@ -131,7 +134,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
 
 
 def settings_option(function: _Function) -> _Function:
-    """Add `--set FIELD=VALUE`, passed on as `settings`."""
+    """Add the option `--set FIELD=VALUE` to a command, passed on as `settings`."""
     option = click.option(
         "--set",
         "settings",

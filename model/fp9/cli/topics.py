@@ -15,12 +15,12 @@ from fp9.cli.words import Words
 from fp9.names import unknown
 
 FOLDERS = ("start", "how-to", "reference", "explanation")
-"""Folders of pages. The pages beside these folders are topics, too."""
+"""Folders of documentation pages. Pages beside the folders are topics, too."""
 GLOSSARY = "glossary.md"
 FRONT = "index.md"
 """Name of the front page, which is no topic."""
 LISTED = 8
-"""At most this many topics are listed if only their texts contain the words."""
+"""Maximum number of listed topics, if only the texts of the topics contain the words."""
 _REPOSITORY = Path(__file__).parents[3] / "docs"
 
 
@@ -32,7 +32,7 @@ def _home() -> Traversable:
 def topics() -> dict[str, str]:
     """Return the texts of documentation pages and glossary entries, by title or term.
 
-    Titles and terms are in lower case, with hyphens.
+    Titles and terms are in lower case, with hyphens between the words.
     """
     found = {}
     for page in _pages(_home(), FOLDERS):
@@ -44,9 +44,9 @@ def topics() -> dict[str, str]:
 
 
 def _pages(folder: Traversable, inside: tuple[str, ...] | None = None) -> Iterator[Traversable]:
-    """Yield the pages of a folder, then the pages of its subfolders.
+    """Yield the documentation pages of a folder, then the pages of its subfolders.
 
-    `inside` limits these to some names, in order.
+    `inside` limits the subfolders to some names, in the given order.
     """
     entries = sorted(folder.iterdir(), key=lambda path: path.name)
     yield from (path for path in entries if path.name.endswith(".md") and path.name != FRONT)
@@ -65,11 +65,12 @@ def _key(title: str) -> str:
 
 
 def matching(words: str) -> list[str]:
-    """Return the topic with exactly this name.
+    """Return the help topics that match the given words.
 
-    If there is none, return the topics whose names contain all the words. If there is none either, return the
-    topics whose texts contain them, first those with the words in a heading, then those that contain them most often.
-    British and American spellings match each other, and a synonym of a catalogue matches the entry's name.
+    A topic with exactly the given name is the only result. Otherwise, topics match whose names contain all the words.
+    If no name matches, topics match whose texts contain the words. Topics with the words in a heading come first, then
+    topics that contain the words most often. British and American spellings match each other, and a synonym of a
+    catalogue entry matches the entry's name.
     """
     key, texts = _key(words), topics()
     if key in texts:
@@ -80,10 +81,10 @@ def matching(words: str) -> list[str]:
 
 
 def mentioning(words: str) -> list[str]:
-    """Return the topics whose texts contain the words.
+    """Return the help topics whose texts contain the given words.
 
-    If there are none, and the words are a synonym of a catalogue entry, return the topics that contain the entry's
-    name.
+    If no text contains the words, and the words are a synonym of a catalogue entry, return the topics that contain the
+    entry's name.
     """
     texts = topics()
     patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in _key(words).split("-")]
@@ -95,7 +96,7 @@ def mentioning(words: str) -> list[str]:
 
 
 def other_names(words: str) -> dict[str, list[str]]:
-    """Return the catalogue entries that have this synonym: what they are -> their names."""
+    """Return the catalogue entries that have the given synonym, as a dictionary from kind of entry to names."""
     from fp9.engines.devices import DEVICE_NAMES  # slow to load
     from fp9.formats import BLOCK_NAMES, FORMAT_NAMES
     from fp9.formats.rounding import OVERFLOW_NAMES, ROUNDING_NAMES
@@ -105,11 +106,14 @@ def other_names(words: str) -> dict[str, list[str]]:
 
 
 _SPELLED = re.compile(r"i[sz](?:e[drs]?|ers?|ing|ations?)$")
-"""The end of a verb such as "quantize", or of a noun made from it."""
+"""The end of a verb such as "quantize", or of a noun made from the verb."""
 
 
 def _pattern(word: str) -> str:
-    """Short words, such as AXI, match whole words only. Long ones match other endings, too."""
+    """Return a regular expression that matches a word and its other forms.
+
+    Short words, such as AXI, match whole words only. Long words also match with another ending.
+    """
     if _SPELLED.search(word):
         return rf"\b{_SPELLED.sub('i[sz]', word)}(?:e|ing|ation)\w*"
     return rf"\b{word.removesuffix('s')}\w*" if len(word) > 3 else rf"\b{word}\d*\b"
@@ -136,7 +140,7 @@ def _words() -> list[str]:
 def help_command(topic: tuple[str, ...], as_json: bool) -> None:
     """Show a documentation page, a glossary entry or a command's help.
 
-    TOPIC is a term of the glossary, a command, or words of a page. Without TOPIC: list the topics.
+    TOPIC is a term of the glossary, a command, or words of a page. Without TOPIC, the command lists the topics.
 
     \b
       fp9 help mutation testing

@@ -1,4 +1,4 @@
-"""Parameter types for names such as UNIT, FORMAT and ENGINE. The shell completes them."""
+"""Parameter types for names such as UNIT, FORMAT and ENGINE, with shell completion."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fp9.system.files import STANDARD_OUTPUT
 
 
 class Words(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type: a name. The library checks it, and the shell completes it.
+    """Parameter type for a name that the shell completes and the library checks.
 
-    `names` is a list, or a function that returns the list and is called only for completion. With `files`, the
-    shell completes paths if no name starts with the text.
+    `names` is a list, or a function that returns the list and is called only for completion. With `files`, the shell
+    completes paths if no name matches.
     """
 
     name = "text"
@@ -27,20 +27,26 @@ class Words(click.ParamType):  # type: ignore[type-arg]
         self._files = files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that start with the text. If there are none, complete a file path."""
+        """Return the names that start with the text, or complete a file path if no name matches."""
         names = self._names() if callable(self._names) else self._names
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
 
 
 class OutFile(click.Path):
-    """Parameter type: a file to write. `-` means standard output, which then contains nothing else."""
+    """Parameter type for an output file, where `-` means standard output.
+
+    With `-`, standard output contains only the contents of the file.
+    """
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path. If the path means standard output, record this in the command's context."""
+        """Return the path of the output file.
+
+        For standard output, the function sets the key `TAKEN` in the command's context.
+        """
         path = super().convert(value, param, ctx)
         if ctx is not None and str(path) == STANDARD_OUTPUT:
             ctx.meta[TAKEN] = True
@@ -72,15 +78,18 @@ def _engines() -> Iterable[str]:
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type: `FIELD=VALUE` of the command's unit. The shell completes fields, and values after `=`."""
+    """Parameter type for `FIELD=VALUE`, which sets a field of the command's unit.
+
+    The shell completes fields, and values after `=`.
+    """
 
     name = "text"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the settings that start with the text. Return none if the unit is not known yet."""
+        """Return the settings that start with the text, or none if the unit is not known yet."""
         from fp9.units import CATALOGUE, form  # slow to load
 
-        # Where the option has no value yet, click leaves what stands before it among the arguments that nobody took.
+        # While the option has no value yet, click keeps the preceding words in `ctx.args`.
         named = [
             word for word in (ctx.params.get("name"), *(ctx.params.get("names") or ()), *ctx.args) if word in CATALOGUE
         ]

@@ -1,1 +1,1 @@
-"""Numerical studies: accumulator errors, tables from papers, pictures, and casts of all 2^32 inputs."""
+"""Numerical studies: accumulator errors, tables of papers, pictures, and exhaustive casts."""

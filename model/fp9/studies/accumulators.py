@@ -1,7 +1,7 @@
 """Rounding errors of accumulators, and reproductions of published experiments.
 
-An experiment generates random vectors and rounds them to the operand formats. Each engine's sums are then
-compared with the exact sums of the same codes. Thus only the accumulator is measured.
+An experiment rounds random vectors to the operand formats. The sums of each engine are then compared with the exact
+sums of the same codes, so that only the accumulator causes errors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DISTRIBUTIONS: dict[str, Draw] = {
     "uniform_mean_1": lambda rng, shape: rng.uniform(1 - np.sqrt(3), 1 + np.sqrt(3), size=shape),
     "lognormal": lambda rng, shape: rng.lognormal(size=shape) * rng.choice([-1.0, 1.0], size=shape),
 }
-"""Built-in distributions of operands, before they are rounded."""
+"""Built-in distributions of operands, before rounding to the operand formats."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def sum_errors(
     depths: Sequence[int],
     progress: Progress | None = None,
 ) -> list[Errors]:
-    """Return the errors of each engine for each depth K.
+    """Return the rounding errors of each engine for each depth K.
 
-    A sum has the first K products of a row of a and the same row of b. `a` and `b` are codes of shape (n, k).
-    Sums whose exact value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k and for
+    The arrays `a` and `b` hold codes of shape (n, k). Each sum has the first K products of a row of `a` and the same
+    row of `b`. Sums whose exact value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k, and for
     engines that do not support the formats.
     """
     for depth in depths:
@@ -130,11 +130,11 @@ def operands(
     seed: int,
     files: tuple[Path | None, Path | None] = (None, None),
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the codes of both operands, (n, k). Numbers come from .npy files, or are `sums` x `depth` random numbers.
+    """Return the codes of both operands, shape (n, k), from .npy files or from random numbers.
 
-    Numbers from files are rounded to the formats. `depth` 0 means 4096 for random operands. Raises ValueError
-    if one file is missing or does not hold numbers, or if shapes differ. Raises ValueError for more than
-    `MOST_PRODUCTS` products too.
+    Numbers from files are rounded to the formats. Without files, there are `sums` x `depth` random numbers, and a
+    `depth` of 0 means 4096. Raises ValueError if one file is missing or does not hold numbers, or if shapes differ.
+    Raises ValueError for more than `MOST_PRODUCTS` random products.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)
@@ -172,7 +172,7 @@ def _loaded(file: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Published:
-    """A published experiment: the set-up, the engines, the depths, and the reported figures by engine and depth."""
+    """A published experiment: set-up, engines, depths, and reported figures by engine and depth."""
 
     name: str
     source: str
@@ -243,7 +243,7 @@ PUBLISHED: dict[str, Published] = {
 
 
 def reproduce(name: str, seed: int = 0, progress: Progress | None = None) -> list[Errors]:
-    """Repeat a published experiment with fp9's engines, and return their errors.
+    """Repeat a published experiment with fp9's engines, and return the rounding errors of each engine.
 
     Raises ValueError for an unknown experiment.
     """

@@ -1,7 +1,8 @@
-"""Exhaustive check of casts: all 2^32 float32 patterns, against other packages and the oracle's thresholds.
+"""Exhaustive check of casts on all 2^32 float32 patterns.
 
-`python -m fp9.studies.exhaustive` runs on all cores and shows progress. A shard is 2^26 patterns of one cast.
-Finished shards are stored in a file, so that a run can be resumed. The last line is the number of comparisons.
+Casts are compared with other packages, and with the thresholds of the oracle. `python -m fp9.studies.exhaustive` runs
+on all cores and shows progress. A shard of the work is 2^26 patterns of one cast. Finished shards are stored in a
+file, so that a run can be resumed. The last line of the output is the number of comparisons.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 
 @dataclass(frozen=True)
 class Check:
-    """A cast to check on all float32 numbers. `beside` names the package that it is compared with, or the oracle."""
+    """A cast to check on all float32 numbers.
+
+    `beside` names the package or oracle with which the cast is compared.
+    """
 
     fmt: str
     rounding: Rounding
@@ -56,10 +60,11 @@ class Check:
 
 
 def checks() -> list[Check]:
-    """Return all checks.
+    """Return all checks of casts.
 
-    Casts by rne are compared with ml_dtypes. Casts by rna to hif8 are compared with en_dtypes. Every monotone rounding
-    is compared with the oracle's thresholds. Hybrid rounding is compared with its definition by fields.
+    Casts with round to nearest even are compared with ml_dtypes. Casts to hif8 with ties away from zero are compared
+    with en_dtypes. Every monotone rounding mode is compared with the oracle's thresholds. Hybrid rounding is compared
+    with its definition by fields.
     """
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))
@@ -75,9 +80,9 @@ def _answer(check: Check) -> Answer:
 
 
 def _package(check: Check) -> Answer:
-    """Return a function that casts patterns with another package.
+    """Return a function that casts float32 patterns with another package.
 
-    All NaN codes of that package are replaced by fp9's NaN.
+    fp9's NaN code replaces all NaN codes of the other package.
     """
     module = importlib.import_module(check.beside)
     alias = next(a for a, name in ALIASES.items() if name == check.fmt and hasattr(module, a))
@@ -133,9 +138,9 @@ def _thresholds(check: Check) -> Answer:
 
 
 def _fields(check: Check) -> Answer:
-    """Return a function that casts patterns with hybrid rounding.
+    """Return a function that casts float32 patterns with hybrid rounding.
 
-    In stochastic binades, F >= T rounds up. Elsewhere numbers are rounded to nearest.
+    In stochastic binades, a number rounds up if F >= T. In other binades, numbers round to nearest.
     """
     nearest = _thresholds(Check(check.fmt, Rounding.RNA, check.overflow, "thresholds"))
     sides = [_hybrid_side(check, negative) for negative in (False, True)]
@@ -179,7 +184,10 @@ def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], 
 
 
 def compare(check: Check, shard: int) -> int:
-    """Compare one shard. Return its number of patterns. Raises ValueError at the first difference."""
+    """Compare one shard of a check, and return the number of patterns.
+
+    Raises ValueError at the first difference.
+    """
     answer, fmt = _answer(check), format(check.fmt)
     nan = np.isnan(fmt.table)
     start = shard << SHARD_BITS
@@ -202,9 +210,9 @@ def _work(task: tuple[Check, int]) -> tuple[str, int, int]:
 
 
 def run(folder: Path, show: Callable[[str], None], processes: int | None = None) -> dict[str, int]:
-    """Run all shards that are not listed as finished in the folder's file. Return the number of patterns per check.
+    """Run all shards that the folder's file does not list as finished, and return the number of patterns per check.
 
-    Raises ValueError at a difference. Shards that finished earlier stay in the list of finished shards.
+    Raises ValueError at a difference. Earlier finished shards stay in the list of finished shards.
     """
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / "done.json"

@@ -1,4 +1,4 @@
-"""Figures printed in papers about formats, beside the figures that fp9 computes.
+"""Figures about formats that papers print, beside the figures that fp9 computes.
 
 The sources are:
 
@@ -18,7 +18,7 @@ from fp9.formats import FixedFormat, HiFloat8, Kind, floor_log2, format
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A printed figure, and the value that fp9 computes for it."""
+    """A figure that a paper prints, and the value that fp9 computes for the figure."""
 
     table: str
     row: str
@@ -28,7 +28,7 @@ class Figure:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the computed figure equals the printed one, digit for digit."""
+        """Return whether the computed figure equals the printed figure, digit for digit."""
         return self.computed == self.printed
 
 
@@ -50,13 +50,16 @@ _GRAPHCORE_TABLE_1 = {
 
 
 def dynamic_range(fmt: FixedFormat) -> float:
-    """Return 20 log10(largest number / smallest number), in dB."""
+    """Return the dynamic range 20 log10(largest number / smallest number), in dB."""
     ratio = fmt.max_magnitude / fmt.value_of(fmt.smallest_code)
     return 20 * (math.log10(ratio.numerator) - math.log10(ratio.denominator))
 
 
 def signal_to_noise(fmt: FixedFormat) -> float:
-    """Return Graphcore's asymptotic signal-to-noise ratio, 7.44 + 6.02 p', in dB. p' includes the hidden bit."""
+    """Return Graphcore's asymptotic signal-to-noise ratio 7.44 + 6.02 p', in dB.
+
+    The precision p' includes the hidden bit.
+    """
     return 7.44 + 6.02 * (fmt.fraction_bits + 1)
 
 
@@ -70,9 +73,10 @@ def _graphcore() -> Iterator[Figure]:
 
 
 def _hfp8() -> Iterator[Figure]:
-    """The paper treats the codes of zero and NaN-Inf as numbers.
+    """Yield the figures of HFP8's ranges.
 
-    Therefore the smallest number is 2^-bias, and all bits of the largest number are 1.
+    The paper treats the codes of zero and NaN-Inf as numbers. Therefore the smallest number is 2^-bias, and all bits
+    of the largest number are 1.
     """
     for bias, smallest, largest in ((0, "2^-7", "480"), (4, "2^-11", "30")):
         fmt = format(f"hfp8_143(bias={bias},reserve_top=False)")

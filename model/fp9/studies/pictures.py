@@ -1,7 +1,7 @@
-"""Pictures of formats: precision over exponent (HiF8 Fig. 1), maps of all codes, and rounding staircases.
+"""Pictures of formats: precision over exponent, maps of all codes, and rounding staircases.
 
-Each function returns a matplotlib figure. `draw` writes the figures as SVG and PNG. The extra fp9[rtl] installs
-matplotlib.
+Each plotting function returns a matplotlib figure. `draw` writes the figures as SVG and PNG. The extra fp9[rtl]
+installs matplotlib.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SIDE = 16
 
 
 def precision(fmt: Format) -> tuple[list[int], list[int]]:
-    """Return the exponent of each binade, and its number of significand bits including the leading bit."""
+    """Return the exponent of each binade, and the binade's number of significand bits including the leading bit."""
     low, high = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     exponents = list(range(low, high + 1))
     return exponents, [1 + e - fmt.quantum(e) for e in exponents]
@@ -45,9 +45,10 @@ def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m
 
 
 def code_map(name: str) -> Figure:
-    """Plot the 256 codes of an 8-bit format as a grid. The colour is log2 of the magnitude.
+    """Plot the 256 codes of an 8-bit format as a grid, with log2 of the magnitude as colour.
 
-    Rows are the upper hex digit, columns the lower. Raises ValueError for formats of other widths.
+    The upper hex digit of a code selects the row, and the lower digit selects the column. Raises ValueError for
+    formats of other widths.
     """
     fmt = format(name)
     if fmt.bits != 8:
@@ -73,7 +74,10 @@ def _on(ground: NDArray[Any]) -> str:
 
 
 def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: float | None = None) -> Figure:
-    """Plot a cast's result over its input, from zero to `top`. The default of `top` is 12 times the smallest number."""
+    """Plot a cast's result over its input, from zero to `top`.
+
+    The default of `top` is 12 times the smallest number.
+    """
     fmt = format(name)
     x = np.linspace(0, top or 12 * fmt.smallest, 2000)
     figure, axes = _axes(7, 5)
@@ -86,7 +90,7 @@ def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: 
 
 
 def draw(folder: Path) -> list[Path]:
-    """Write the standard pictures as SVG and PNG. Return their paths.
+    """Write the standard pictures as SVG and PNG, and return the paths of the files.
 
     Raises OSError if the folder is not writable.
     """

@@ -1,4 +1,4 @@
-"""Plots of rounding error over K. Each engine has one curve."""
+"""Plots of rounding error over K, with one curve for each engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("svg", "png", "pdf")
 
 
 def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None:
-    """Plot |`measure`| over K, with a logarithmic axis. Zeros are omitted.
+    """Plot |`measure`| over K with logarithmic axes, without zeros.
 
     Equal errors give equal SVG. Raises ValueError for an unsupported file type, and if all errors are zero.
     """

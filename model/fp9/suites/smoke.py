@@ -173,7 +173,7 @@ def _take_best(rows, counts, worth):
         for i in np.flatnonzero(counted):
             low, high = worth[i, row[i], 0], worth[i, row[i], 1]
             for j in range(rows.shape[1]):
-                zero, one = low[j], high[j]  # both are read, without a jump
+                zero, one = low[j], high[j]  # reading both values avoids a branch
                 sums[j] += one if row[j] else zero
         total = 0.0
         for j in range(rows.shape[1]):

@@ -1,7 +1,7 @@
-"""Cache folder for results that can be recomputed, such as measured circuits and compiled units. Its size is limited.
+"""Cache folder of limited size, for results that can be recomputed, such as compiled units.
 
-The folder is `$FP9_CACHE` if set, else `~/.cache/fp9`, with a subfolder for each kind. An entry is a file or
-folder that is written atomically. Names that start with a dot are incomplete entries.
+The folder is `$FP9_CACHE` if set, else `~/.cache/fp9`, with a subfolder for each kind of result. A cache entry is a
+file or folder that is written atomically. Names that start with a dot are incomplete entries.
 """
 
 from __future__ import annotations
@@ -30,17 +30,20 @@ KINDS = {
     "verilated": "units compiled for sweeps and proofs by simulation",
     "durations": "how long commands took",
 }
-"""Subfolders of the cache, and what each contains."""
+"""Subfolders of the cache, with a description of the contents."""
 
 _IN_USE = 3600.0
-"""Seconds for which an entry counts as in use after its creation or last use."""
+"""Seconds for which a cache entry counts as in use after its creation or last use."""
 
 _ANEW: ContextVar[bool] = ContextVar("fp9 measures again", default=False)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Cache entry. `size` is in bytes. `used` is the time of creation or last use, in seconds since the epoch."""
+    """Cache entry with path, size in bytes and time of last use.
+
+    `used` is the time of creation or last use, in seconds since the epoch.
+    """
 
     path: Path
     size: int
@@ -54,7 +57,7 @@ def root() -> Path:
 
 
 def folder(kind: str) -> Path:
-    """Return the subfolder for a kind of `KINDS`."""
+    """Return the cache subfolder for a kind of `KINDS`."""
     return root() / kind
 
 
@@ -70,7 +73,7 @@ def bound() -> int:
 
 
 def entries(kind: str) -> list[Entry]:
-    """Return the complete entries of a kind, least recently used first."""
+    """Return the complete cache entries of a kind, least recently used first."""
     with contextlib.suppress(FileNotFoundError):
         found = [_entry(path) for path in folder(kind).iterdir() if not path.name.startswith(".")]
         return sorted((entry for entry in found if entry is not None), key=lambda entry: (entry.used, entry.path))
@@ -86,13 +89,13 @@ def _entry(path: Path) -> Entry | None:
 
 
 def touch(path: Path) -> None:
-    """Set the time of an entry's last use to now. Do nothing if the cache is not writable."""
+    """Set the time of a cache entry's last use to now, if the cache is writable."""
     with contextlib.suppress(OSError):
         os.utime(path)
 
 
 def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
-    """Remove all entries of these kinds and return them.
+    """Remove all cache entries of the given kinds and return the removed entries.
 
     Raises OSError if an entry cannot be removed.
     """
@@ -103,9 +106,10 @@ def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
 
 
 def keep_within_bound() -> list[Entry]:
-    """Remove the least recently used entries until the cache is within its limit. Return the removed entries.
+    """Remove the least recently used cache entries until the cache is within its limit.
 
-    Entries that were used within the last hour are not removed, because another process may be about to read them.
+    The function returns the removed entries. Entries from the last hour are not removed, because another process may
+    be about to read a recent entry.
     """
     kept = sorted((entry for kind in KINDS for entry in entries(kind)), key=lambda entry: entry.used)
     surplus, now, removed = sum(entry.size for entry in kept) - bound(), time.time(), []
@@ -119,7 +123,7 @@ def keep_within_bound() -> list[Entry]:
 
 
 def _remove(path: Path) -> None:
-    """Remove an entry. The entry is first renamed, so that no process reads an incomplete entry."""
+    """Remove a cache entry, which is renamed first so that no process reads an incomplete entry."""
     gone = path.with_name(f".{path.name}.{os.getpid()}.gone")
     with contextlib.suppress(FileNotFoundError):
         path.rename(gone)
@@ -143,5 +147,5 @@ def recomputing(wanted: bool = True) -> Iterator[None]:
 
 
 def is_anew() -> bool:
-    """Return whether cached results are to be ignored and computed again."""
+    """Return whether the current context ignores cached results and recomputes them."""
     return _ANEW.get()

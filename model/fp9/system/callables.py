@@ -1,4 +1,4 @@
-"""Look-up of functions in third-party modules by name, `module:function`."""
+"""Look-up of functions in third-party modules by a name of the form `module:function`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def named(name: str) -> Callable[..., Any]:
-    """Return the function that `module:function` names. The module may be in the working folder.
+    """Return the function that `module:function` names, where the module may be in the working folder.
 
-    Raises ValueError with one sentence for a name of another form, and for a module that cannot be imported.
-    Raises ValueError too for a function that is missing or cannot be called.
+    Raises ValueError if the name has another form, the module cannot be imported, or the function is missing or cannot
+    be called.
     """
     module, colon, path = name.partition(":")
     if not (module and colon and path):

@@ -1,4 +1,4 @@
-"""Atomic file writes. Links, pipes and devices are written through. `-` is standard output."""
+"""Atomic file writes, with direct writes to pipes, devices and standard output (`-`)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import tempfile
 from pathlib import Path
 
 STANDARD_OUTPUT = "-"
-"""Path that means standard output, wherever a file is written."""
+"""Path that means standard output, for every command that writes a file."""
 
 _DESCRIPTOR = re.compile(r"(/proc/[^/]+/fd|/dev/fd)/\d+")
 _LINKS = 40
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Write a file atomically. The folder is created if missing.
+    """Write a file atomically, and create the folder if the folder is missing.
 
-    A temporary file in the folder is written first, then renamed. A symbolic link stays, and its target is
-    written. An existing file keeps its mode and, if permitted, its owner. Pipes, devices and open descriptors
-    (`/dev/stdout`) are written directly. `-` is standard output. Raises OSError, with the name of the file, if
-    it cannot be written.
+    The function writes a temporary file in the folder and renames the temporary file. If the path is a symbolic link,
+    the function writes the target of the link. An existing file keeps its mode and, if permitted, its owner. Pipes,
+    devices and open descriptors (`/dev/stdout`) are written directly. The path `-` means standard output. Raises
+    OSError, with the name of the file, if the file cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
@@ -54,7 +54,7 @@ def _write_to_standard_output(data: bytes) -> None:
 
 
 def _is_written_through(path: Path) -> bool:
-    """Return whether the path is not a regular file. A rename would replace such a path by a regular file."""
+    """Return whether the path is a pipe, device or descriptor, which a rename would replace by a regular file."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -94,7 +94,10 @@ def _write_and_rename(path: Path, data: bytes) -> None:
 
 
 def _take_place(temporary: Path, path: Path) -> None:
-    """Rename the temporary file to `path`. Keep the mode and owner of an existing file, else set the default mode."""
+    """Rename the temporary file to `path`, and keep the mode and owner of an existing file.
+
+    A new file gets the default mode.
+    """
     try:
         before = path.stat()
     except FileNotFoundError:
@@ -113,7 +116,7 @@ def _keep_owner(temporary: Path, before: os.stat_result) -> None:
         try:
             os.chown(temporary, before.st_uid, before.st_gid)
         except PermissionError:
-            return  # another user's file in a shared folder: it becomes ours, as with any rename
+            return  # another user's file in a shared folder gets our owner, as after any rename
 
 
 def _umask() -> int:

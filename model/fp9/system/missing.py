@@ -1,4 +1,4 @@
-"""Errors for missing tools. The messages say how to install the tool."""
+"""Errors for missing tools, with messages that say how to install the tool."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ DISTRIBUTION = "fp9"
 class MissingTool(RuntimeError):
     """Error: a program, package or data file is not installed.
 
-    The message is one sentence that says how to install it.
+    The message is one sentence that says how to install the missing tool.
     """
 
     @property
     def what(self) -> str:
         """Return what is missing, without the install command.
 
-        The command would show a local path on published pages.
+        Published pages use this text, because the install command would show a local path.
         """
         return str(self).partition(";")[0]
 
@@ -28,15 +28,18 @@ class MissingTool(RuntimeError):
 def install_hint(extra: str) -> str:
     """Return the command that installs the packages of an extra.
 
-    fp9 is on no package index. The command therefore names the source folder or the wheel that pip recorded
-    (PEP 610). If nothing was recorded, it names the current source folder.
+    No package index has fp9. The command therefore names the source folder or the wheel that pip recorded (PEP 610).
+    Without a recorded source, the command names the current folder.
     """
     editable, origin = _origin()
     return f"pip install {'-e ' if editable else ''}'{origin}[{extra}]'"
 
 
 def _origin() -> tuple[bool, str]:
-    """Return whether fp9 is editable, and its source folder or wheel. The folder is `.` if it is unknown or missing."""
+    """Return whether fp9 is an editable installation, and its source folder or wheel.
+
+    The folder is `.` if the source is unknown or missing.
+    """
     try:
         recorded = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,7 @@
-"""Work in parts, on several threads and with progress. Ctrl-C takes effect after the current parts."""
+"""Work in parts on several threads, with progress, that Ctrl-C can interrupt.
+
+Ctrl-C takes effect after the parts that threads are working on.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,15 @@ STREAMED = 1 << 20
 """Number of elements that a thread processes at once, if each element is read and written once."""
 
 CACHED = 1 << 16
-"""Number of elements that a thread processes at once, if elements are read several times. These elements and
-the temporary arrays fit the second-level cache.
+"""Number of elements that a thread processes at once, if each element is read several times.
+
+The elements and the temporary arrays fit into the second-level cache.
 """
 
 PRODUCTS = 1 << 23
-"""Number of products that a thread computes at once. This takes some tens of milliseconds, so that Ctrl-C takes
-effect soon.
+"""Number of products that a thread computes at once, in some tens of milliseconds.
+
+The short time lets Ctrl-C take effect soon.
 """
 
 WORTH_A_THREAD = 1 << 20
@@ -35,7 +40,7 @@ SECONDS_OF_A_THREAD = 250e-6
 """Shortest measured work, in seconds, for which one more thread saves time. Waking a thread takes 20 to 100 us."""
 
 _PIECES = 4
-"""Parts for each thread, if the work is long enough. A thread that is slow then takes fewer parts."""
+"""Number of parts for each thread, if the work is long enough. A slow thread then takes fewer parts."""
 
 _LARGEST_POOL = 64
 _pool: ThreadPoolExecutor | None = None
@@ -47,7 +52,7 @@ def cores() -> int:
 
 
 def _helpers() -> ThreadPoolExecutor:
-    """Return the pool of threads, which lives as long as the process and grows when threads are needed."""
+    """Return the thread pool, which lives as long as the process and adds threads on demand."""
     global _pool
     if _pool is None:
         _pool = ThreadPoolExecutor(_LARGEST_POOL, "fp9")
@@ -60,11 +65,14 @@ def _forget_pool() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)  # a child process has none of the threads
+    os.register_at_fork(after_in_child=_forget_pool)  # a child process inherits no threads
 
 
 class _Parts(Generic[Part]):
-    """Parts that several threads take one by one. The first exception ends the work of all threads."""
+    """Parts of a task that several threads take one by one.
+
+    The first exception ends the work of all threads.
+    """
 
     def __init__(self, work: Callable[[Part], None], parts: list[Part]) -> None:
         self._work, self._parts, self._lock = work, parts, threading.Lock()
@@ -94,11 +102,11 @@ class _Parts(Generic[Part]):
 def run_parts(
     work: Callable[[Part], None], parts: Iterable[Part], threads: int | None, progress: Progress | None = None
 ) -> None:
-    """Call `work` for every part, on `threads` threads. None means one thread for each core.
+    """Call `work` for every part, on `threads` threads, where None means one thread for each core.
 
-    The calling thread works too, so that calls inside `work`, and pools that are busy, cannot block. `work` must
-    release the GIL to gain from threads. Raises ValueError for less than one thread. An exception from `work` is
-    raised after the current parts have ended.
+    The calling thread works too, so that nested calls and busy thread pools cannot block. `work` must release the GIL
+    to gain from threads. Raises ValueError for less than one thread. An exception from `work` is raised after the
+    current parts have ended.
     """
     slices = list(parts)
     count = _count(threads, len(slices))
@@ -120,10 +128,13 @@ def run_parts(
 
 
 class Rates:
-    """Processor seconds per product of kinds of work, as measured. They decide how many threads a call uses."""
+    """Measured processor seconds per product, for each kind of work.
+
+    The rates decide how many threads a call uses.
+    """
 
     SMALLEST = 1 << 17
-    """Fewest products that are measured. In smaller ones fixed costs would count."""
+    """Smallest number of products in a measurement. Fixed costs would distort shorter measurements."""
 
     def __init__(self) -> None:
         self._rates: dict[Hashable, float] = {}
@@ -134,7 +145,10 @@ class Rates:
         return unmeasured if rate is None else max(1, int(SECONDS_OF_A_THREAD / rate))
 
     def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
-        """Return `work` that measures itself. The rate follows the fastest calls, and forgets them slowly."""
+        """Return a version of the function `work` that measures its own time.
+
+        The measured rate follows the fastest calls, and rises slowly if later calls are slower.
+        """
 
         def timed(rows: slice) -> None:
             begun = time.thread_time()
@@ -148,9 +162,10 @@ class Rates:
 
 
 def over_parts(size: int, threads: int | None, work: Callable[[slice], None], part: int = STREAMED) -> None:
-    """Call `work` with slices of `part` elements that cover range(size). Large arrays use threads as `run_parts` does.
+    """Call `work` with slices of at most `part` elements that cover range(size).
 
-    The memory for intermediate results does not grow with `size`. Raises ValueError for less than one thread.
+    Large arrays use several threads, as in `run_parts`. The memory for intermediate results does not grow with `size`.
+    Raises ValueError for less than one thread.
     """
     count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))
@@ -168,7 +183,7 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 def row_parts(
     rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
 ) -> list[slice]:
-    """Return slices of rows. Each has about `part` products, and there are enough slices for the threads.
+    """Return slices of rows with about `part` products each, and with enough slices for the threads.
 
     Each thread gets at least `worth` products.
     """

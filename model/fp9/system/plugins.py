@@ -7,6 +7,6 @@ from typing import Any
 
 
 def plugin(group: str, name: str) -> Any:
-    """Return the object that a package registers as `name` in an entry point group. Return None if there is none."""
+    """Return the object that a package registers as `name` in an entry point group, or None without such an object."""
     found = list(entry_points(group=group, name=name))
     return found[0].load() if found else None

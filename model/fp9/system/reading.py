@@ -1,4 +1,4 @@
-"""Reading of users' text files. A file that is not UTF-8 or not TOML gives a one-sentence error with its name."""
+"""Reading of users' text files, with one-sentence errors for files that are not UTF-8 or TOML."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def not_text(error: UnicodeDecodeError) -> str:
 
 
 def toml_of(path: Path, what: str) -> dict[str, Any]:
-    """Return the contents of a TOML file. `what` says in errors what the file describes.
+    """Return the contents of a TOML file, where `what` says in errors what the file describes.
 
-    Raises ValueError if the file is not TOML, and OSError if there is no file.
+    Raises ValueError if the file is not TOML, and OSError if the file is missing.
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
-"""Large arrays in reused memory.
+"""Pool of reused memory for large NumPy arrays.
 
-The operating system clears each page of a new array. In a virtual machine this takes about 1.5 us for 4 KiB.
-For a product of 512 x 512 x 512, clearing takes as long as the sums. Without reuse this happens for every
-array, since the C library returns freed memory to the system.
+The operating system clears each page of a new array, which takes about 1.5 us for 4 KiB in a virtual machine. For a
+matrix product of 512 x 512 x 512, clearing takes as long as the sums. Without reuse, every array is cleared, because
+the C library returns freed memory to the system.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 SMALLEST, LARGEST = 1 << 16, 1 << 25
 """Smallest and largest size, in bytes, of arrays in the pool.
 
-The C library itself reuses the memory of smaller arrays. For larger arrays, reuse saves little of the total
-time.
+The C library itself reuses the memory of smaller arrays. For larger arrays, reuse saves little of the total time.
 """
 
 KEPT = 1 << 26
@@ -29,7 +28,7 @@ KEPT = 1 << 26
 
 
 def _references(slabs: list[NDArray[np.uint8]], place: int) -> int:
-    """Return the reference count of a slab of memory. Every array in this memory has the slab as its base."""
+    """Return the reference count of a memory slab, which is the base of every array in the slab."""
     return sys.getrefcount(slabs[place])
 
 
@@ -37,7 +36,7 @@ _UNUSED = _references([np.empty(1, dtype=np.uint8)], 0)
 
 
 class _Slabs:
-    """Pool of memory slabs. The most recently used slab is last."""
+    """Pool of memory slabs, with the most recently used slab last."""
 
     def __init__(self) -> None:
         self._slabs: list[NDArray[np.uint8]] = []
@@ -50,7 +49,7 @@ class _Slabs:
             place = next((i for i in fits if _references(slabs, i) == _UNUSED), None)
             slabs.append(np.empty(size, dtype=np.uint8) if place is None else slabs.pop(place))
             while sum(slab.size for slab in slabs) > KEPT:
-                del slabs[0]  # gone when the last array in it is
+                del slabs[0]  # freed with the last array in the slab
             return slabs[-1]
 
 
@@ -58,7 +57,10 @@ _SLABS = _Slabs()
 
 
 def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an uninitialised array. Its memory is reused after the array and all its views are freed."""
+    """Return an uninitialised array in reused memory.
+
+    The pool reuses the memory after the array and all its views are freed.
+    """
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
     if not SMALLEST <= size <= LARGEST:
@@ -67,14 +69,14 @@ def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def scratch_copy(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a contiguous copy of an array, as `array.astype(dtype)` does."""
+    """Return a contiguous copy of an array in reused memory, like `array.astype(dtype)`."""
     copy = scratch(array.shape, dtype)
     copy[...] = array
     return copy
 
 
 def scratch_full(shape: tuple[int, ...], value: float, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array filled with a value, as `np.full` does."""
+    """Return an array in reused memory that is filled with a value, like `np.full`."""
     array = scratch(shape, dtype)
     array.fill(value)
     return array

@@ -1,4 +1,4 @@
-"""Digests of Python sources. A stored result is valid until a source of its code changes."""
+"""Digests of Python sources, which invalidate a stored result when its code changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IMPORTS = re.compile(r"^\s*from ([\w.]+) import (\((?:[^)]*)\)|.*)|^\s*import (
 def digest(package: Path, sources: Iterable[Path]) -> str:
     """Return a SHA-256 of source files and their paths relative to the package.
 
-    Raises OSError if a source cannot be read.
+    Raises OSError if a source file cannot be read.
     """
     found = hashlib.sha256()
     for source in sorted(sources):
@@ -24,10 +24,10 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 
 
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
-    """Return the files of a module and of the modules that it imports, directly or not, by module name.
+    """Return the files of a module and of all modules that it imports directly or indirectly, by module name.
 
-    Only modules of some packages are included. Imports inside functions are included. Imports that serve only type
-    checking, and imports of modules named by a string, are excluded.
+    The result covers only modules of the given packages. Imports inside functions count. Imports that serve only type
+    checking, and imports of a module named by a string, do not count.
     """
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}
@@ -50,7 +50,8 @@ def _file(module: str, folders: dict[str, Path]) -> Path | None:
 
 
 def _imports(text: str) -> Iterator[str]:
-    """Yield imported modules, and names imported from modules, since these may be modules too."""
+    """Yield the imported modules, and the names imported from modules, because an imported name may also be a module.
+    """
     for module, names, whole in _IMPORTS.findall(_TYPES_ALONE.sub("", text)):
         yield module or whole
         yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))

@@ -1,4 +1,4 @@
-"""The explorer's page: one file of HTML with its style, scripts, WebAssembly module and tables of formats."""
+"""The explorer's page: one HTML file with style, scripts, WebAssembly module and tables."""
 
 from __future__ import annotations
 
@@ -27,24 +27,27 @@ from fp9.studies.explorer import shared_text
 Record = dict[str, Any]
 
 MOST = 32
-"""Largest number of products that the page shows."""
+"""Largest number of products that the explorer's page shows."""
 
 ENGINE_LIST: list[Engine] = list(ENGINES.values())
-"""Engines of the WebAssembly module, by their number in it."""
+"""Engines of the WebAssembly module, by their number in the module."""
 
 SHOWN: list[Format] = list(every_format())
-"""Formats that the page shows."""
+"""Formats that the explorer's page shows."""
 
 _RESULTS = [fmt for used in ENGINE_LIST for fmt in (used.addend_format, used.output, used.result.format)]
 FORMAT_LIST: list[Format] = list(dict.fromkeys([*SHOWN, *_RESULTS]))
-"""Formats of the WebAssembly module, by their number in it."""
+"""Formats of the WebAssembly module, by their number in the module."""
 
 MODULE = Path(__file__).with_name("module.wasm")
 """The WebAssembly module. `python -m fp9.cmodel.webassembly` compiles it."""
 
 
 def page() -> str:
-    """Return the page. It needs no server; areas of units appear if `fp9 explore` serves it."""
+    """Return the explorer's page as HTML.
+
+    The page works without a server. If `fp9 explore` serves the page, areas of units appear too.
+    """
     data = {"tables": tables(), "module": base64.b64encode(MODULE.read_bytes()).decode()}
     script = f"const FP9 = {json.dumps(data, separators=(',', ':'))};\n"
 
@@ -57,7 +60,7 @@ def page() -> str:
 
 
 def tables() -> Record:
-    """Return what the scripts need to know of formats, engines and policies."""
+    """Return the tables of formats, engines and policies that the page's scripts use."""
     return {
         "most": MOST,
         "widest": TABLE_BITS,
@@ -99,7 +102,7 @@ def _format(fmt: Format) -> Record:
 
 
 def _hybrid(fmt: Format) -> list[int]:
-    """Return the exponents at which hybrid rounding compares with a threshold."""
+    """Return the exponents at which hybrid rounding compares the fraction with a threshold."""
     exponents = range(-HiFloat8.DENORMAL_OFFSET - 1, 32)
     return [e for e in exponents if isinstance(fmt, HiFloat8) and fmt.is_stochastic_at(e)]
 
@@ -137,7 +140,7 @@ def points(fmt: Format) -> list[tuple[int, int]]:
 
 
 def _field_ranges(fmt: Format) -> list[tuple[int, dict[str, int]]]:
-    """Return the widths of fields, each with the first magnitude that has them."""
+    """Return the widths of a format's fields, each with the first magnitude that has these widths."""
     if not isinstance(fmt, HiFloat8):
         return [(0, widths(fmt, 0))]
     found: list[tuple[int, dict[str, int]]] = []
@@ -148,7 +151,7 @@ def _field_ranges(fmt: Format) -> list[tuple[int, dict[str, int]]]:
 
 
 def widths(fmt: Format, code: int) -> dict[str, int]:
-    """Return the widths of a code's fields, from left to right. A width can be 0."""
+    """Return the widths of a code's fields from left to right, where a width can be 0."""
     match fmt:
         case FixedFormat():
             return {"sign": 1, "exponent": fmt.exponent_bits, "fraction": fmt.fraction_bits, "zeros": fmt.padding}
@@ -165,7 +168,10 @@ def widths(fmt: Format, code: int) -> dict[str, int]:
 
 
 def _tapered_widths(fmt: HiFloat8, magnitude: int) -> dict[str, int]:
-    """Return HiFloat8's field widths. The dot field gives the number of exponent bits (HiF8 Table 2)."""
+    """Return the widths of a HiFloat8 code's fields.
+
+    The dot field gives the number of exponent bits (HiF8 Table 2).
+    """
     value = abs(fmt.value_of(magnitude)) if fmt.kind_of(magnitude) is Kind.FINITE else None
     if value is None and magnitude == fmt.INF:
         value = abs(fmt.value_of(fmt.max_code)) * 3 / 2

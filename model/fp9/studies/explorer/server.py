@@ -1,4 +1,7 @@
-"""Web server for the explorer's page and its requests. The server accepts connections from this machine only."""
+"""Local web server for the explorer's page and its requests.
+
+The server accepts connections from this machine only.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,21 @@ from fp9.studies.explorer.page import page
 
 HOST = "127.0.0.1"
 ANSWERS = "fp9.explorer"
-"""Entry point group. Each registered function answers requests to `/api/NAME`.
+"""Entry point group whose functions answer requests to `/api/NAME`.
 
-The function takes texts and returns a record.
+Each function takes a dictionary of texts and returns a record.
 """
 
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing, since the command uses standard error."""
+        """Log nothing, because the command uses standard error."""
 
 
 def application() -> Bottle:
-    """Return a WSGI application that serves the page at `/`, and answers about units as JSON under `/api/`.
+    """Return a WSGI application that serves the page at `/`, and data about units as JSON under `/api/`.
 
-    `/api/` itself answers the names of the questions.
+    The address `/api/` lists the names of all requests.
     """
     app = Bottle()
     text, points = page(), entry_points(group=ANSWERS)
@@ -41,15 +44,18 @@ def application() -> Bottle:
 
 
 def serve(port: int) -> WSGIServer:
-    """Return a server for the page. Port 0 means any free port. Call `serve_forever` to run it.
+    """Return a server for the explorer's page, where port 0 means any free port.
 
-    Raises OSError if the port is in use.
+    Call `serve_forever` to run the server. Raises OSError if the port is in use.
     """
     return make_server(HOST, port, application(), handler_class=_Quiet)
 
 
 def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
-    """Return a request handler that sends JSON. A ValueError or TypeError becomes status 400 with its message."""
+    """Return a request handler that sends JSON.
+
+    A ValueError or TypeError becomes status 400, with the error's message.
+    """
 
     def respond() -> HTTPResponse:
         try:

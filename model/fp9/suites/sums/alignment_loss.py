@@ -95,7 +95,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     assert unit.engine.window.width is not None
     first = lowest + unit.engine.window.width - _ABOVE
     low = np.arange(len(x)) if halves == 1 else np.flatnonzero(first <= max(exponents[-1], first.min()))
-    single = low[(lowest == exponents)[low]]  # none where every product so low has several bits
+    single = low[(lowest == exponents)[low]]  # empty if every product that low has several bits
     powers = rng.choice(single if len(single) else low, count)
     some = np.where(rng.random(count) < 0.5, powers, rng.choice(low, count))
     top = first[some] + rng.integers(0, _ABOVE + _DEEPEST + 1, count)

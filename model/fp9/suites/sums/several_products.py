@@ -195,7 +195,7 @@ def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.
     place = np.minimum(first + rng.integers(0, np.maximum(after - first, 1)), len(x) - 1)
     x, y, above = x[place], y[place], np.maximum(exponents[place] - wanted, 0)
     for codes, fmt in ((x, a), (y, b)):
-        if fmt.bits > FEW_BITS and above.any():  # not every exponent is among the products of wide operands
+        if fmt.bits > FEW_BITS and above.any():  # products of wide operands do not have every exponent
             lowered = np.exp2(np.frexp(decode(codes, fmt))[1] - 1 - above) >= float(fixed(fmt).smallest_normal)
             codes[lowered] = encode(decode(codes, fmt)[lowered] * np.exp2(-above[lowered]), fmt)
             above = np.where(lowered, 0, above)

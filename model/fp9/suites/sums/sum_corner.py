@@ -225,7 +225,7 @@ def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArra
     result, count = fixed(unit.engine.output), len(columns["c"])
     difference = rng.integers(-result.fraction_bits - 3, 2 * result.fraction_bits, count)
     fraction = rng.integers(0, 1 << result.fraction_bits, count)
-    with np.errstate(invalid="ignore"):  # infinity times zero; `addend` takes 1 in its place
+    with np.errstate(invalid="ignore"):  # infinity times zero, for which `addend` uses 1
         product = np.abs(_numbers(unit.a, columns, "a", unit) * _numbers(unit.b, columns, "b", unit))
     return addend(result, product, difference, fraction, rng.integers(0, 2, count))
 
