@@ -96,8 +96,7 @@ def unit_record(unit: Unit) -> Record:
 
 
 def other_fields(unit: Unit) -> list[Record]:
-    """Return the fields that the specification omits, with default, accepted values, and the ports that a value adds.
-    """
+    """Return the fields that the specification omits, with default, accepted values and added ports."""
     hints, said = typing.get_type_hints(type(unit)), as_table(unit)
     found = []
     for field in ordered_fields(type(unit)):
