@@ -1,4 +1,4 @@
-"""Cross-check golden vectors with the independent reference model, which computes in exact fractions.
+"""Cross-check golden vectors with the independent reference model in exact fractions.
 
 A comparison of a compiled kernel with a circuit cannot find a bug that both share. Therefore the package
 `fp9.reference` computes the operations from the specification alone. The reference model runs in a process that cannot

@@ -1,4 +1,4 @@
-"""Commands `rtl`, `package` and `demo`, which write Verilog and packages and run the demonstration."""
+"""Commands `rtl`, `package` and `demo`: write Verilog, package a unit, run the demonstration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command-line options that choose the operations of a simulation and the files of an edited unit."""
+"""Command-line options that choose the simulated operations and the Verilog files."""
 
 from __future__ import annotations
 

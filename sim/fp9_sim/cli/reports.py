@@ -1,4 +1,4 @@
-"""Command-line options and tables for RTL checks: a time limit for a proof, and files for reports."""
+"""Command-line options and tables for RTL checks, proofs and their reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report of `fp9 energy --toggles`, which counts toggles with and without zero gating (`gate_zeros`)."""
+"""Report of `fp9 energy --toggles`, which counts toggles with and without zero gating."""
 
 from __future__ import annotations
 

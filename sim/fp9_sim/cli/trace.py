@@ -1,4 +1,4 @@
-"""Command `trace`, and the command lines that other commands suggest to repeat a failing operation."""
+"""Command `trace`, and the command lines with which users can repeat a failing operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compute the layer's matrix products in block formats (MXFP8, NVFP4), to compare with per-tensor scales."""
+"""Compute the layer's matrix products in block formats (MXFP8, NVFP4).
+
+The errors are compared with the errors of per-tensor scales.
+"""
 
 from __future__ import annotations
 

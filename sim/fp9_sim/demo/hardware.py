@@ -1,4 +1,4 @@
-"""Run the layer in hardware: write Verilog and golden vectors, simulate on two simulators, and measure area.
+"""Run the layer in hardware: write Verilog, simulate with golden vectors, and measure area.
 
 Two tasks run in parallel. A task is skipped if one of its tools is not installed.
 """

@@ -1,4 +1,4 @@
-"""Run the demonstration: carry one layer of a neural network from number formats to hardware.
+"""Demonstrate fp9 on one layer of a neural network, from formats to hardware.
 
 The function `run` trains a small network on handwritten digits, quantises one layer and computes the layer in the
 golden model. The function then simulates the generated Verilog with the layer's operations on both simulators, and

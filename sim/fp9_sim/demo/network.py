@@ -1,4 +1,4 @@
-"""Train the network of the demonstration, a small perceptron for scikit-learn's handwritten digits.
+"""Train the demonstration's network, a small perceptron for scikit-learn's handwritten digits.
 
 The network is trained in float32 with NumPy and a fixed seed, in about a second. The function `tensors` returns the
 activations, weights and output gradient of one layer.

@@ -1,4 +1,4 @@
-"""Choose operations for energy measurements: random operations, a suite, or a recorded training step."""
+"""Choose operations for energy measurements: random codes, a suite, or a recorded training step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compute the capacitive load and the transition time of each net, to look up the cell library's tables."""
+"""Compute the capacitive load and the transition time of each net of a netlist.
+
+The tables of the cell library are indexed by load and transition time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure the energy of operations on a unit: internal energy of cells, charge of nets, and leakage.
+"""Measure the energy of operations on a unit: cells, nets and leakage.
 
 One operation runs in each clock cycle.
 """

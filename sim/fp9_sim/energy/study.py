@@ -1,4 +1,4 @@
-"""The energy study: formats, accumulators, zero gating, pipeline stages and block formats on a real layer.
+"""The energy study: compare formats, accumulators, gating and stages on a real layer.
 
 The function `run` measures the study, and the module `pages` shows the results. The record holds the energy of each
 unit and the digest of the unit's circuit. Only units whose circuit has changed are measured again. The pages can be

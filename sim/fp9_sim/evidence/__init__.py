@@ -1,4 +1,4 @@
-"""Manage evidence about hardware units: claims, records of claims, and the update of stale records."""
+"""Manage evidence about hardware units: claims, records, and updates of stale records."""
 
 from fp9_sim.evidence.catalogue import CLAIMS
 from fp9_sim.evidence.claim import Claim, Finding, State, keep

@@ -1,4 +1,4 @@
-"""Record a unit's area and delay, together with the circuit, the cell libraries and the tools."""
+"""Record a unit's area and delay, with the circuit, the cell libraries and the tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Define a claim about a hardware unit: how to measure the claim, judge its record, and estimate its cost.
+"""Define a claim about a hardware unit, with functions that measure and judge the claim.
 
 A record is valid if the record supports its claim for the unit's present circuit. A claim about the function also holds
 for every circuit that is proven equivalent to the recorded circuit. A record has the state "fails" if the record shows

@@ -1,8 +1,8 @@
-"""List the records of cost studies and of comparisons with other implementations, and the commands to repeat them.
+"""List the records of studies and comparisons, and the commands to repeat the measurements.
 
-The record of a study follows the record schema and names the circuit of each variant. The record of a comparison
-belongs to no single fp9 circuit, and its format depends on the program that wrote it. Comparisons lie in subfolders of
-`records/`.
+The record of a cost study follows the record schema and names the circuit of each variant. The record of a comparison
+with other implementations belongs to no single fp9 circuit. The format of a comparison's record depends on the program
+that wrote the record. Comparisons lie in subfolders of `records/`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Build the page of verification results from records: sweeps, proofs and mutation scores of each unit."""
+"""Build the page of verification results of each unit from records.
+
+The page shows sweeps, proofs and mutation scores.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Build all documentation pages from records: data sheets, cost studies and verification results."""
+"""Build the documentation pages that show records.
+
+The pages are data sheets, cost studies, verification results and reproduced claims of papers.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Update records: compare circuits with certified circuits, then measure stale and missing records.
+"""Update records: compare circuits with certified circuits, then measure what is stale.
 
-The caller limits the number of hours. A record is written only when it is complete, so an interrupted update continues
-at the next call. Proofs, mutants, areas and energies are measured in parallel, on the local machine or on a Dask
-cluster. Sweeps run one after the other, because each sweep uses all workers.
+The caller limits the number of hours. A record is written only when the record is complete, so an interrupted update
+continues at the next call. Proofs, mutants, areas and energies are measured in parallel, on the local machine or on a
+Dask cluster. Sweeps run one after the other, because each sweep uses all workers.
 """
 
 from __future__ import annotations

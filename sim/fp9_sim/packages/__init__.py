@@ -1,4 +1,4 @@
-"""Write a unit as a folder that works without fp9: RTL, golden vectors, test benches and constraints."""
+"""Write a unit as a folder that works without fp9: RTL, vectors, test benches, constraints."""
 
 from fp9_sim.packages.package import files, write_package
 

@@ -1,4 +1,7 @@
-"""Write SystemVerilog assertions about a unit's handshake, bound to every instance of the unit."""
+"""Write SystemVerilog assertions about a unit's handshake.
+
+The assertions are bound to every instance of the unit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Write a test bench that compares a unit with its golden model through DPI-C, on random operations."""
+"""Write a test bench that compares a unit with its golden model through DPI-C.
+
+The test bench drives random operations.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the small text files of a package: constraints, FuseSoC core, VHDL component, Makefile and README."""
+"""Write a package's text files: constraints, FuseSoC core, VHDL component, Makefile, README."""
 
 from __future__ import annotations
 

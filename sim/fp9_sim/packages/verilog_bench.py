@@ -1,4 +1,7 @@
-"""Write the self-checking Verilog-2005 test bench of a package, which runs in any Verilog simulator."""
+"""Write the self-checking Verilog-2005 test bench of a package.
+
+The test bench runs in any Verilog simulator.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Cache the outcomes of passed regressions. The cache key covers everything that can change the outcome."""
+"""Cache the outcomes of passed regressions.
+
+The cache key covers everything that can change the outcome.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Build designs for a simulator. Each design is built once, in a folder that concurrent processes can share."""
+"""Build designs for a simulator.
+
+Each design is built once, in a folder that concurrent processes can share.
+"""
 
 from __future__ import annotations
 

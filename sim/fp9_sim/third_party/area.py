@@ -1,4 +1,4 @@
-"""Measure area and delay of third-party RTL and of fp9's equivalent unit with the same synthesis flow.
+"""Measure area and delay of third-party RTL and of fp9's unit with the same synthesis flow.
 
 Yosys' slang frontend first converts SystemVerilog to plain Verilog. The DUT and fp9's unit are measured with the same
 ports. An input that the DUT lacks is tied to a constant in fp9's unit. An output that the DUT lacks is left unconnected

@@ -1,4 +1,4 @@
-"""Run third-party Verilog as a black box, so that `fp9 identify` can find its accumulator rules.
+"""Run third-party Verilog as a black box, to identify its accumulator rules.
 
 The accumulator model (engine) that the mapping file names is ignored.
 """

@@ -1,4 +1,4 @@
-"""Check third-party RTL against a unit specification by simulation, and explain the mismatches."""
+"""Check third-party RTL against a unit specification, and explain the mismatches."""
 
 from __future__ import annotations
 

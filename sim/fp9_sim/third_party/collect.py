@@ -1,4 +1,4 @@
-"""Collect the source files of a design from files, folders, file lists (`.f`) and FuseSoC cores (`.core`)."""
+"""Collect a design's source files from folders, file lists (`.f`) and FuseSoC cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a draft of a mapping file from the ports of a Verilog module, for `fp9 check-rtl --init`."""
+"""Write a draft of a mapping file from a module's ports, for `fp9 check-rtl --init`."""
 
 from __future__ import annotations
 

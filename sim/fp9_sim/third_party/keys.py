@@ -1,4 +1,7 @@
-"""Check and convert the values of a mapping file. A ValueError names the key of an invalid value."""
+"""Check and convert the values of a mapping file.
+
+A ValueError names the key of an invalid value.
+"""
 
 from __future__ import annotations
 

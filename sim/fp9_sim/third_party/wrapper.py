@@ -1,4 +1,4 @@
-"""Write a Verilog wrapper around a third-party unit, with the ports of the unit specification."""
+"""Write a Verilog wrapper that gives a third-party unit the ports of its specification."""
 
 from __future__ import annotations
 

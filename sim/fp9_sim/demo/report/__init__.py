@@ -1,4 +1,4 @@
-"""Write the results of the demonstration as JSON, as an HTML page and as tables for the terminal."""
+"""Write the results of the demonstration as JSON, HTML and tables for the terminal."""
 
 from fp9_sim.demo.report.summary import SCHEMA, html, passed, read, write
 from fp9_sim.demo.report.terminal import summary_tables

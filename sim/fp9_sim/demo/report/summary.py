@@ -1,4 +1,4 @@
-"""Write the results of the demonstration as JSON and as a self-contained HTML page, and read the JSON."""
+"""Write the results of the demonstration as JSON and HTML, and read the JSON."""
 
 from __future__ import annotations
 
