@@ -1,1 +1,1 @@
-"""Dot products and matrix products of arrays of codes."""
+"""Compute dot products and matrix products of arrays of codes."""

@@ -1,4 +1,4 @@
-"""Strategies for matrix products with an alignment window. The strategies use register tiles."""
+"""Strategies that compute matrix products with an alignment window in register tiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from fp9.system.scratch import scratch
 
 
 class Aligned(Tiled):
-    """Strategy for steps with a window that includes the addend. Alignment truncates toward zero."""
+    """Strategy for steps whose alignment window includes the addend.
+
+    Alignment truncates toward zero. The sums are computed in float64.
+    """
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -38,11 +41,12 @@ class Aligned(Tiled):
         whole = self._is_often_whole and engine.window.width >= fraction_bits
         self._whole_bits = self._lowest_bits if whole else (None, None)
 
-    _flagging = None  # no other strategy for windows has flags
+    _flagging = None  # no other strategy for windows computes flags
 
     _is_often_whole = True
-    """Whether a window often holds all bits of a step. A whole step needs no alignment if the window also holds
-    all bits of the addend.
+    """Whether a window often holds all bits of the products in a step.
+
+    A step needs no alignment if the window holds all bits of the products and of the addend.
     """
 
     @staticmethod
@@ -70,17 +74,16 @@ class Aligned(Tiled):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether the strategy can compute flags.
+        """Return whether the strategy can compute exception flags.
 
-        Flags need an exponent byte for the lowest bit of a zero product. This byte must be above the last place of
-        every window.
+        Flags need the lowest bit of every product. The exponent byte of a zero product must lie above every window.
         """
         zero = -NO_EXPONENT - 1
         return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
 
 
 class AlignedNarrow(Aligned):
-    """The strategy `Aligned` with float32 instead of float64."""
+    """The same strategy as `Aligned`, with sums in float32 instead of float64."""
 
     carrier = np.float32
     _is_often_whole = False
@@ -139,7 +142,10 @@ class Joined(Aligned):
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether all exponents fit in bytes. The byte for a zero must be below all these bytes."""
+    """Return whether the kernels support the window of an engine and the exponent ranges of two operands.
+
+    All exponents must fit in bytes. A product with a zero factor must have a lower exponent than all other products.
+    """
     plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
     if engine.window.width is None or engine.step.group is not None or not plain:
         return False
@@ -152,10 +158,10 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
 
 
 def _holds(engine: Engine, precision: int) -> bool:
-    """Return whether the carrier is precise enough for alignment by addition.
+    """Return whether a float type with `precision` significand bits can align terms by floating-point addition.
 
-    The last bit of a sum of magnitudes must be one window unit. The sum starts at 2^(precision - 1) units and must
-    not reach twice that.
+    The last bit of a sum of magnitudes must be one window unit. The sum starts at 2^(precision - 1) window units and
+    must stay below 2^precision window units.
     """
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)
@@ -163,7 +169,7 @@ def _holds(engine: Engine, precision: int) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _numbers(engine: Engine, carrier: type[np.floating[Any]], zero_exponent: int) -> Any:
-    """Return an engine's parameters as the kernels need them."""
+    """Return the parameters of an engine with a window, in the form that the kernels need."""
     assert isinstance(engine.result.format, FixedFormat) and engine.window.width is not None
     lowest, truncates = engine.result.format.lowest_exponent, engine.result.rounding is Rounding.RTZ
     safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0

@@ -1,4 +1,4 @@
-"""Conversion of numbers to codes without rounding."""
+"""Convert exactly representable numbers to codes, without rounding."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fp9.formats.rounding import Overflow, Rounding
 
 
 def codes_of(values: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the codes of numbers that the format represents exactly. NaN gets the canonical code.
+    """Return the codes of numbers that a format represents exactly. NaN becomes the canonical NaN code.
 
-    The result is contiguous and has the same shape.
+    The result is a contiguous array with the same shape as `values`.
     """
     if fmt.padded_dtype == "float32":
         codes = values.astype(np.float32, copy=False).view(np.uint32)

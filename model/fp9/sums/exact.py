@@ -1,4 +1,4 @@
-"""Strategy for matrix products that are summed exactly over K and rounded once."""
+"""Strategy for matrix products that sum exactly over K and round once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
-    """Strategy for exact sums over K.
+    """Strategy for sums over K that are rounded only once.
 
-    Operands are split into ranges of exponents. float64 then holds the sums of products from any two ranges.
+    Each operand is split into ranges of exponents, so that float64 holds the sums of products of any two ranges
+    exactly.
     """
 
     part = PRODUCTS_OF_TILES
@@ -48,7 +49,10 @@ class Exact(FastSums):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the strategy is exact for these codes. An operand that is split must be finite."""
+        """Return whether the strategy is exact for two operands.
+
+        Operands that must be split into ranges must be finite.
+        """
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
     def _sums_of_parts(
@@ -105,9 +109,10 @@ MAX_PARTS = 4
 
 
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
-    """Return the number of exponent ranges for each operand, with the smallest number of pairs of ranges.
+    """Return the number of exponent ranges for each of two operands.
 
-    Return None if an operand needs more than `MAX_PARTS` ranges.
+    The product of the two numbers is as small as possible. Return None if an operand needs more than `MAX_PARTS`
+    ranges.
     """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
     for count_a, count_b in sorted(counts, key=math.prod):

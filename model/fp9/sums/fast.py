@@ -1,4 +1,4 @@
-"""Vectorised strategies for matrix products, and the choice of one by engine and operands."""
+"""Vectorised strategies for matrix products, and the choice of a strategy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ def _is_in_float32(a: Span, b: Span) -> bool:
 
 
 class Chain(FastSums):
-    """Strategy for FP32 fused multiply-adds with exact products. Each step is then a plain float32 addition."""
+    """Strategy for FP32 fused multiply-adds whose products are exact in float32.
+
+    Each step is then an ordinary float32 addition.
+    """
 
     carrier = np.float32
     part = PRODUCTS_OF_TILES
@@ -69,7 +72,10 @@ class Chain(FastSums):
         return not self.joins
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with flags. The sums never underflow, since they are multiples of the smallest number."""
+        """Return sums with their exception flags.
+
+        The sums cannot underflow, because all terms are multiples of float32's smallest subnormal number.
+        """
         sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
         a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
         chain_kernels.plain_flagged(a, b, sums, inexact, *ends)
@@ -81,7 +87,7 @@ def _is_exact(engine: Engine) -> bool:
 
 
 class _Marked(FastSums):
-    """Base class of strategies that record flags at every step."""
+    """Base class of strategies that record exception flags at every step."""
 
     @property
     def has_flags(self) -> bool:
@@ -105,11 +111,11 @@ class _Marked(FastSums):
     def _mark(
         self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
     ) -> None:
-        """Add products to the accumulators, and update the marks of the accumulators."""
+        """Add the products begin..end-1 to the accumulators `acc`, and record exception flags in `marks`."""
 
 
 class RoundedChain(_Marked):
-    """Strategy for steps of one product in float32. The result has at most 11 bits."""
+    """Strategy for steps of one product, computed in float32. The result format has at most 11 significand bits."""
 
     carrier = np.float32
 
@@ -138,7 +144,7 @@ class RoundedChain(_Marked):
 
 
 class RoundedPairs(_Marked):
-    """Strategy for steps of one or two products. The sum with the addend is rounded to odd in float64."""
+    """Strategy for steps of one or two products. The sum of products and addend is rounded to odd in float64."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -176,10 +182,10 @@ class Windowed(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact.
+        """Return whether the kernel is bit-exact for an engine and the exponent ranges of two operands.
 
-        The kernel ignores zeros when it finds the largest exponent. Therefore no number may have a lower exponent
-        than a zero.
+        The kernel ignores zeros when it finds the largest exponent of a step. Therefore the engine must not align any
+        zero with a higher exponent than a nonzero number.
         """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 
@@ -191,14 +197,14 @@ class Windowed(FastSums):
 
 
 STRATEGIES: tuple[type[FastSums], ...] = (Chain, RoundedChain, RoundedPairs, Windowed, Exact)
-"""Strategies in the order in which they are tried."""
+"""Vectorised strategies, in the order in which `first_fitting` tries them."""
 
 
 @functools.lru_cache(maxsize=1024)
 def fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
 ) -> tuple[type[FastSums], ...]:
-    """Return the strategies that are bit-exact for an engine and two operand ranges."""
+    """Return the strategies that are bit-exact for an engine and the exponent ranges of two operands."""
     bypasses = engine.nan.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.step.exact or can_round(engine.result.format, engine.result.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
@@ -216,9 +222,9 @@ def fitting(
 def first_fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
 ) -> FastSums | None:
-    """Return the first strategy that is bit-exact for an engine and two sides. Return None if no strategy is.
+    """Return the first strategy that is bit-exact for an engine and two operands, or None if there is no such strategy.
 
-    With `flags`, the strategy must also compute flags.
+    With `flags`, the strategy must also compute exception flags.
     """
     bits = depth_bits(a.depth)
     for strategy in fitting(strategies, engine, a.span, b.span, joins, bits):

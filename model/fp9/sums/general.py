@@ -1,4 +1,4 @@
-"""Dot products with the general kernel, which supports every engine and option."""
+"""Compute dot products with the general kernel, which supports every engine and option."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from fp9.casts.random_bits import Rng
 
 HEADROOM_BITS = 32
-"""Number of bits above the largest product for carries. The bits suffice for sums of 2^32 products."""
+"""Number of accumulator bits above the largest product. The bits hold the carries of up to 2^32 products."""
 
 
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Return the rounding to an accumulator as the kernels need it: arrays and numbers of a table, and the mode.
+    """Return the rounding to an accumulator format as the kernels need it: two table arrays, a record, and the mode.
 
-    `overflow` determines the result of finite sums above the largest number. Infinite sums stay infinite. The
-    target has two NaN codes: for NaN operands, and for invalid operations.
+    `overflow` selects the result of finite sums above the largest number. Infinite sums stay infinite. The record holds
+    two NaN codes: one code for NaN operands, and one code for invalid operations.
     """
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows: Rows = rounding_rows(fmt)
     target = rounding_target(fmt, CastPolicy(overflow=Overflow.INF))
     canonical = (target.nan[0], target.nan[0])
-    if target.infinite[0] == target.nan[0]:  # NaN stands for infinity, and the canonical one has no sign
+    if target.infinite[0] == target.nan[0]:  # the NaN code also means infinity, and the canonical NaN has no sign
         target = target._replace(infinite=canonical, overflow=canonical)
     target = target._replace(nan=canonical)
     if overflow is not Overflow.INF:
@@ -53,17 +53,20 @@ def rounding_of(
 
 
 KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "NDArray[np.float64]"]
-"""A rounding in the kernels' terms (binades, order, numbers and mode), and the table that decodes its results."""
+"""A rounding as the kernels need it, together with the table that decodes rounded codes.
+
+The rounding consists of a table of binades, an array, a record of constants, and the number of the rounding mode.
+"""
 
 
 def step_rounding(engine: Engine) -> KernelRounding:
-    """Return the rounding of a step as the kernels need it, and the table that decodes the step's result."""
+    """Return the rounding after each step of an engine, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
     return _rounding(engine.result.format, engine.result.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> KernelRounding:
-    """Return the rounding of a total as the kernels need it, and the table that decodes the total."""
+    """Return the rounding of an engine's total, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, engine.nan.code, engine.nan.invalid_code)
     return _rounding(engine.output, engine.output_rounding, *ends)
 
@@ -87,10 +90,10 @@ def _rounding(
 
 @functools.lru_cache(maxsize=256)
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
-    """Return an engine's parameters as numbers, and the number of limbs for exact sums.
+    """Return the parameters of an engine for the kernels, and the number of limbs for exact sums.
 
-    `products` is the exponent range of the products' bits. The parameters assume that chunks are added to a total
-    and that there is no zero bypass.
+    `products` is the range of exponents that the bits of products can have. The parameters assume that chunks are added
+    to a total and that the engine has no zero bypass.
     """
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)
@@ -125,7 +128,7 @@ NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
 
 
 class GeneralSums:
-    """Dot products of the rows of two sides, computed by the general kernel. Each row of a side has k numbers."""
+    """Dot products of the rows of two operands, computed by the general kernel."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b
@@ -140,7 +143,7 @@ class GeneralSums:
         )
 
     def limbs(self) -> NDArray[np.int64]:
-        """Return work space for exact sums, set to zero."""
+        """Return a work array of zeros for exact sums."""
         return np.zeros(self._limb_count, dtype=np.int64)
 
     def run(
@@ -153,9 +156,9 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum rows of a with rows of b, starting from the numbers `start`. Write `codes` and `flags`.
+        """Compute dot products of rows of a and rows of b. Each sum starts from a number in `start`.
 
-        If a has only one row, it is used for all rows of b.
+        The results are written to `codes` and `flags`. A single row of a is multiplied with every row of b.
         """
         values = some_rows(self._a.values, rows_a), some_rows(self._b.values, rows_b)
         powers = some_rows(self._a.powers, rows_a), some_rows(self._b.powers, rows_b)
@@ -171,10 +174,10 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum rows of numbers, starting from the numbers `start`. Write `codes` and `flags`.
+        """Compute dot products of rows of numbers. Each sum starts from a number in `start`.
 
-        The kernel takes seconds to compile. To compile only once, the kernel writes codes of one width for all
-        results.
+        The results are written to `codes` and `flags`. The kernel takes seconds to compile, so it always writes 32-bit
+        codes and is compiled only once.
         """
         wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(
@@ -193,9 +196,9 @@ class GeneralSums:
 def rounded_addends(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the codes and flags (n,) of sums without products, for an `exact` engine.
+    """Return the codes and flags of shape (n,) of sums without products, for an engine with exact sums.
 
-    Each sum is the addend, rounded once.
+    Each result is the addend, rounded once.
     """
     sums, limbs = engine_numbers(engine, range(1))
     codes, flags = np.empty(start.shape, dtype=np.uint32), np.empty(start.shape, dtype=np.uint8)
@@ -217,9 +220,10 @@ def rounded_addends(
 def stochastic_bits(
     engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]
 ) -> RandomBits:
-    """Return random bits of the given shape after a check.
+    """Return random bits for stochastic rounding, in the given shape.
 
-    The last axis has one entry for each rounding of a result.
+    The last axis has one entry for each rounding of a result. Raises an error if the given bits do not fit the shape or
+    the width.
     """
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")

@@ -1,4 +1,7 @@
-"""Sums whose terms are scaled sums of groups of products (NVFP4). Narrow elements are integers."""
+"""Compute sums whose terms are scaled sums of groups of products, as in NVFP4.
+
+The elements of the operands are narrow, so the kernels compute with integers.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,10 @@ _ONE = np.ones((1, 1))
 
 
 class GroupedSums:
-    """Dot products of the rows of two sides, for an engine that scales groups of products.
+    """Dot products of the rows of two operands, for an engine that scales groups of products.
 
-    Each row of a side has k numbers. Raises ValueError for formats with infinities or NaN, and if float64 has too few
-    bits for the sum of a group together with the window.
+    Raises ValueError for formats with infinities or NaN. Raises ValueError also if float64 has too few bits for a
+    group's sum and the window.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
@@ -54,7 +57,10 @@ class GroupedSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum rows as `GeneralSums.run` does. `scales` must all be 1, since group scales multiply groups."""
+        """Compute dot products of rows as `GeneralSums.run` does.
+
+        `scales` must all be 1, because group scales already multiply the groups.
+        """
         integers, factors, powers = (
             [some_rows(array, part) for array, part in zip(arrays, (rows_a, rows_b), strict=True)]
             for arrays in (self._sides, self._factors, self._powers)
@@ -74,9 +80,9 @@ class GroupedSums:
 
 
 class GroupedTiles(FastSums):
-    """Strategy for matrix products with groups.
+    """Strategy for matrix products whose steps add scaled groups of products.
 
-    Register tiles sum the groups. A loop over columns runs the steps.
+    Register tiles sum the products of each group. A vectorised loop over columns then runs the steps.
     """
 
     part = PRODUCTS_OF_TILES

@@ -1,4 +1,7 @@
-"""Search for rows with low bits. Without these rows, a higher power of two divides all products."""
+"""Find the rows and columns of a matrix product whose numbers have unusually low bits.
+
+All products of the other rows and columns are multiples of a higher power of two.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FEW = 0.25
-"""Largest fraction of rows that are computed again, as a sum over both operands. The second computation runs at a
-third of the speed. It then
-takes about as long as the first.
+"""Largest fraction of masked rows, added over both operands.
+
+Masked rows are computed again at a third of the speed, so the second computation takes about as long as the first.
 """
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return a mask of rows of a and a mask of rows of b. Masked rows have numbers with too low bits.
+    """Return a mask of rows of a, and a mask of rows of b, whose numbers have unusually low bits.
 
-    2^lowest divides the products of all other rows. A masked row of `a` contains a number that is not a multiple of
-    2^x. A masked row of b has a number that is not a multiple of 2^(lowest - x). The function chooses the x with the
-    fewest masked rows. Returns None if the masked fraction of a plus the masked fraction of b exceeds `_FEW`.
+    Products of unmasked rows are multiples of 2^lowest. For a chosen exponent x, a masked row of a contains a number
+    that is not a multiple of 2^x. A masked row of b contains a number that is not a multiple of 2^(lowest - x). The
+    function chooses the exponent x that masks the fewest rows. Returns None if the masked fraction of a plus the masked
+    fraction of b exceeds `_FEW`.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Batches of matrix products. This module selects the kernel, and divides the work into parts for threads."""
+"""Compute batches of matrix products: select the kernel, and divide the work between threads."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ if TYPE_CHECKING:
     from fp9.sums.groups import GroupedSums
 
 WORTH_A_THREAD_STEPWISE = 1 << 15
-"""Smallest number of products for which one more thread saves time, with the general kernel."""
+"""Smallest number of products for which a further thread saves time with the general kernel."""
 
 _NUMBERS_AT_A_TIME = 1 << 20
 _RATES = Rates()
 
 
 class Options(NamedTuple):
-    """Options of `dot` and `matmul`. `joins` is true if sums of chunks, or scaled sums, are added to a total."""
+    """Options of `dot` and `matmul`.
+
+    `joins` is true if sums of chunks, or scaled sums, are added to a total.
+    """
 
     flags: bool
     joins: bool
@@ -42,9 +45,9 @@ class Options(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """One factor of a batch: an operand (..., rows, k), and scales (items, rows, blocks).
+    """A factor of a batch of matrix products: an operand (..., rows, k) and scales (items, rows, blocks).
 
-    `lead` holds the batch's leading axes. `lead` is None if all matrices are stacked as one matrix.
+    `lead` is the shape of the batch's leading axes, or None if all matrices are stacked as one matrix.
     """
 
     operand: Operand
@@ -53,7 +56,7 @@ class Factor(NamedTuple):
     lead: tuple[int, ...] | None
 
     def item(self, number: int, engine: Engine) -> Side:
-        """Return one matrix of the batch as a side."""
+        """Return matrix `number` of the batch as one side of a product."""
         scale = None if self.scales is None else self.scales.each(lambda array: array[number])
         return side(self.operand, self._view(number), self.operand.shape[-1], engine, scale, self.block)
 
@@ -73,9 +76,9 @@ def _itself(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class Products:
-    """The matrix products of one call.
+    """All matrix products of one call of `matmul`.
 
-    The codes have the shape (items, rows, columns). The flags have size 0 if not requested.
+    `codes` has the shape (items, rows, columns). `flags` has size 0 if no flags are requested.
     """
 
     def __init__(self, engine: Engine, a: Factor, b: Factor, start: NDArray[np.float64], options: Options) -> None:
@@ -84,7 +87,7 @@ class Products:
         self.codes, self.flags = outputs(engine, start, self._depth, options.flags, options.random)
 
     def run(self) -> None:
-        """Compute all products. Use several threads if the work is large enough."""
+        """Compute all matrix products, on several threads if there is enough work."""
         items, rows, columns = self._start.shape
         each = rows * columns * self._depth
         if not items * each:
@@ -165,8 +168,7 @@ class Products:
 def _slow_to_load() -> tuple[Any, Any]:
     """Return modules that only matrix products need.
 
-    In a small product, even the import of a loaded module costs noticeable time. The cache of this function
-    avoids that import.
+    Importing a loaded module again still takes noticeable time in a small product, so the result is cached.
     """
     from fp9.sums import codes, tiles  # slow to load
 
@@ -174,7 +176,7 @@ def _slow_to_load() -> tuple[Any, Any]:
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:
-    """Return the general kernel for two sides."""
+    """Return the general kernel for an engine and two sides of a product."""
     from fp9.sums.general import GeneralSums  # slow to load
     from fp9.sums.groups import GroupedSums  # slow to load
 
@@ -184,9 +186,9 @@ def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | Gro
 def outputs(
     engine: Engine, start: NDArray[np.float64], depth: int, flags: bool, random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return arrays for codes and flags. If `depth` is 0, they already hold the results.
+    """Return arrays for result codes and exception flags.
 
-    The flags have size 0 if not requested.
+    If `depth` is 0, the arrays already hold the results. The flags array has size 0 if no flags are requested.
     """
     if depth:
         return np.empty(start.shape, dtype=engine.output.dtype), np.zeros(start.shape if flags else 0, dtype=np.uint8)
@@ -197,9 +199,10 @@ def outputs(
 def _sums_of_no_products(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the addends (n,) in the engine's output format, and their flags.
+    """Return the addends of shape (n,) in the engine's output format, with their flags.
 
-    Longer addends are truncated, or rounded if the engine is `exact`. NaN gets the engine's code.
+    An addend with too many bits is truncated, or rounded if the engine sums exactly. NaN addends get the engine's NaN
+    code.
     """
     from fp9.sums.general import rounded_addends  # slow to load
 
@@ -212,6 +215,8 @@ def _sums_of_no_products(
 
 
 def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:
-    """Return whether all matrices of `a` have the same right factor. Such matrices can be stacked as one matrix."""
+    """Return whether all matrices of `a` are multiplied by the same matrix, so that they can be stacked as one
+    matrix.
+    """
     scale_is_common = scale_b is None or np.ndim(scale_b) <= (2 if block else 1)
     return math.prod(b.shape[:-2]) == 1 and scale_is_common

@@ -1,8 +1,8 @@
-"""Vectorised a * b + c in formats of at most 16 bits, with flags.
+"""Compute a * b + c with exception flags for formats of at most 16 bits.
 
-The exact sum is rounded to odd in float32, which has at least two bits more than the result. The float32 sum is
-then rounded to the result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC
-2008).
+The exact sum is rounded to odd in float32, which has at least two bits more than the result format. The float32 sum is
+then rounded to the result format. The method is from Boldo and Melquiond, "Emulation of a FMA and correctly rounded
+sums", IEEE ToC 2008.
 """
 
 from __future__ import annotations
@@ -35,19 +35,22 @@ _BY_MAGNITUDE = {mode for mode in Rounding if mode.is_nearest} | {Rounding.RTZ}
 
 
 class NarrowSums:
-    """Kernel for a * b + c, rounded to the format of c."""
+    """Vectorised a * b + c, rounded to the format of c."""
 
     def __init__(self, result: Format, rounding: Rounding, grid: Grid) -> None:
         self._grid, self._limits = grid, _limits(result, rounding)
         self._addends = decode_table(result)
         _, _, target, _ = rounding_of(result, rounding)
         edges = edges_of(result.bits, target._replace(nan=(target.nan[0],) * 2))
-        assert edges is not None  # a result's infinities differ in their sign alone
+        assert edges is not None  # the two infinities differ only in the sign bit
         request = Request(result, CastPolicy(rounding, Overflow.INF))
         self._round = fixed_rounding(request, grid, edges)
 
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
-        """Return whether every integer of the columns' dtypes is a code. The kernel looks codes up without a check."""
+        """Return whether every integer of the columns' dtypes is a valid code.
+
+        The kernel looks up codes in tables without checking the codes.
+        """
         return all(np.iinfo(x.dtype).max < t.size for x, t in zip(columns, self._tables(factors), strict=True))
 
     def run(
@@ -57,9 +60,9 @@ class NarrowSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute a * b + c from codes, shape (n,) each. Write the result's codes and flags.
+        """Compute a * b + c for columns of codes of shape (n,), and write the result's codes and flags.
 
-        The codes a and b have the formats `factors`.
+        `factors` holds the formats of a and b.
         """
         from fp9.kernels import round32 as fast_kernels  # slow to load
 
@@ -77,9 +80,9 @@ class NarrowSums:
 
 @functools.lru_cache(maxsize=16)
 def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
-    """Return the kernel for a result format and a rounding.
+    """Return the kernel for a result format and a rounding mode.
 
-    Return None if float32 has too few bits, or if the rounding depends on the sign.
+    Return None if float32 has too few bits, or if the rounding mode depends on the sign.
     """
     if not isinstance(result, FixedFormat) or rounding not in _BY_MAGNITUDE:
         return None
@@ -88,7 +91,10 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
 
 
 def _limits(result: Format, rounding: Rounding) -> Limits:
-    """Return the float32 patterns at which flags change. Bisection with the universal kernel finds the patterns."""
+    """Return the float32 bit patterns at which exception flags change.
+
+    The patterns are found by bisection with the general rounding kernel.
+    """
     from fp9.kernels import round64 as kernels  # slow to load
     from fp9.kernels.round32 import Limits
 
@@ -103,7 +109,7 @@ def _limits(result: Format, rounding: Rounding) -> Limits:
         return int(flags[0]), int(flags[1])
 
     def not_tiny(pattern: int) -> bool:
-        # Exact numbers raise nothing; next to one stands none.
+        # Exact numbers raise no flags, and the neighbour of an exact number is never exact.
         here, above = raised(pattern)
         return not (here or above) & Flags.UNDERFLOW
 

@@ -1,4 +1,7 @@
-"""Operands of products. An operand has codes, and arrays that kernels read. Each array is computed once."""
+"""Operands of dot products and matrix products.
+
+An operand holds codes, and caches the arrays that the kernels read.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 class Span(NamedTuple):
     """A format with bounds on its numbers after scaling.
 
-    `lowest` and `highest` bound the exponents of all bits. `precision` is the number of significand bits.
+    `lowest` and `highest` bound the exponents of all bits of all numbers. `precision` is the number of significand
+    bits.
     """
 
     format: Format
@@ -35,9 +39,9 @@ class Span(NamedTuple):
     precision: int
 
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
-        """Return the span of products of these numbers and other factors.
+        """Return the span of the numbers after multiplication by other factors.
 
-        The exponents of bits increase by `low` to `high`. The significand becomes up to `bits` bits longer.
+        The bit exponents increase by `low` to `high`, and the significand becomes up to `bits` bits longer.
         """
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
@@ -48,7 +52,10 @@ def _span(fmt: Format) -> Span:
 
 
 class _Kept:
-    """Codes, and cached arrays that are computed from them. Arrays may have the last two axes exchanged."""
+    """Codes, and cached arrays that are computed from the codes.
+
+    A cached array may have its last two axes exchanged.
+    """
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
         self.codes, self.format = codes, fmt
@@ -79,12 +86,12 @@ class _Kept:
 
 
 class Operand:
-    """Codes of a format, prepared for several products (see `operand`).
+    """Codes of a format, prepared for several products by `operand`.
 
-    The operand may be a left or right factor, and it may be transposed. A product needs the codes' numbers and the
-    powers of two that align them. The arrays are computed when an engine first needs them. The arrays are cached as
-    long as the operand or its transpose exists. A code takes 4 bytes in float32 or 8 in float64, and 8 more for
-    engines with a window. An operand that is used both directly and transposed needs this memory twice.
+    An operand can be the left or the right factor of a product, and can be transposed. Arrays that the kernels need are
+    computed on first use, and are cached while the operand or its transpose exists. A code takes 4 bytes in float32 or
+    8 bytes in float64, and 8 more bytes for engines with a window. An operand that is used both directly and transposed
+    needs twice the memory.
     """
 
     __slots__ = ("_kept", "_swapped")
@@ -94,12 +101,12 @@ class Operand:
 
     @property
     def format(self) -> Format:
-        """Return the format of the codes."""
+        """Return the number format of the operand's codes."""
         return self._kept.format
 
     @property
     def span(self) -> Span:
-        """Return the span of all numbers of the format."""
+        """Return the span of all numbers of the operand's format."""
         return self._kept.span
 
     @property
@@ -109,32 +116,32 @@ class Operand:
 
     @property
     def is_finite(self) -> bool:
-        """Return whether no code is an infinity or NaN."""
+        """Return whether no code of the operand is an infinity or NaN."""
         return is_finite_format(self.format) or bool(finite_table(self.format)[self._kept.met].all())
 
     @property
     def codes(self) -> NDArray[Any]:
-        """Return the codes, as a read-only array."""
+        """Return the operand's codes as a read-only array."""
         codes = self._kept.codes.swapaxes(-1, -2) if self._swapped else self._kept.codes.view()
         codes.flags.writeable = False
         return codes
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape of the codes."""
+        """Return the shape of the operand's codes."""
         shape = self._kept.codes.shape
         return (*shape[:-2], shape[-1], shape[-2]) if self._swapped else shape
 
     @property
     def ndim(self) -> int:
-        """Return the number of axes."""
+        """Return the number of axes of the operand's codes."""
         return self._kept.codes.ndim
 
     @property
     def mT(self) -> Operand:
-        """Return the operand with its last two axes exchanged. The two operands share all cached arrays.
+        """Return the operand with its last two axes exchanged. Both operands share all cached arrays.
 
-        Raises ValueError for vectors.
+        Raises ValueError for a vector.
         """
         if self.ndim < 2:
             raise ValueError(f"an operand of shape {self.shape} has no transposed one; give a matrix")
@@ -144,16 +151,16 @@ class Operand:
     def T(self) -> Operand:
         """Return the transpose of a matrix.
 
-        Raises ValueError for more than two axes. Use `mT` there, which transposes each matrix.
+        Raises ValueError for more than two axes. For more axes, `mT` transposes each matrix.
         """
         if self.ndim > 2:
             raise ValueError(f"an operand of shape {self.shape} has no T; take mT, which transposes each matrix")
         return self.mT
 
     def array(self, what: str) -> NDArray[Any]:
-        """Return a contiguous array that kernels read, in the shape of the codes. Do not change the array.
+        """Return a contiguous array that the kernels read, in the shape of the codes.
 
-        `what` is one of these:
+        Callers must not change the array. `what` is one of these:
 
         - "float32" or "float64": the numbers.
         - "integers": the numbers in units of the lowest bit, for formats without specials.
@@ -172,9 +179,9 @@ class Operand:
 
 
 def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
-    """Prepare codes for several products. `dot` and `matmul` accept the result in place of codes.
+    """Prepare codes for several products. `dot` and `matmul` accept the prepared operand in place of codes.
 
-    `codes`: unsigned integers of a format of at most 19 bits, in any shape that a product takes. The codes are
+    `codes` holds unsigned integers of a format of at most 19 bits, in any shape that a product accepts. The codes are
     copied. `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
@@ -182,19 +189,19 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     >>> fp9.decode(fp9.matmul(w, w.T, engine="hopper"), "fp32").tolist()
     [[5.0, 11.0], [11.0, 25.0]]
 
-    Raises TypeError for codes that are not integers, and ValueError for codes outside the format and for wider
-    formats.
+    Raises TypeError for codes that are not integers. Raises ValueError for codes outside the format and for formats of
+    more than 19 bits.
     """
     found = named_or_carried(codes, fmt)
     return Operand(_Kept(operand_codes(codes, found).copy(), found))
 
 
 def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
-    """Return an operand whose elements along an axis are in the order of the engine's steps.
+    """Return an operand whose elements along an axis are in the order in which the engine adds products.
 
-    Without interleaving, return the operand itself. Missing elements of the last chunk are +0. In a format
-    without zero they are the smallest number. The other factor is then +0 (`check_filled`), so that the product
-    is zero.
+    If the engine does not interleave, the operand itself is returned. Elements that are missing in the last chunk are
+    filled with +0, or with the smallest number if the format has no zero. In the second case `check_filled` has ensured
+    that the other factor is filled with +0, so that the product is zero.
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -208,7 +215,9 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
 
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
-    """Raise ValueError if interleaved steps need zeros to fill the last chunk and neither format has a zero."""
+    """Raise ValueError if the last chunk of an interleaving engine needs zeros and neither operand format has a
+    zero.
+    """
     if (
         engine.chunk.interleave is not None
         and engine.chunk.length
@@ -222,10 +231,10 @@ def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
-    """Return `given` if it is an operand. Otherwise return an operand of these codes, without a copy.
+    """Return `given` if it is already an operand. Otherwise return an operand of the given codes, without a copy.
 
-    `side`, a or b, is named in errors. Raises TypeError for codes without a format, and ValueError for an
-    operand whose format differs from `fmt`.
+    `side` is the name of the operand in error messages, "a" or "b". Raises TypeError for codes without a format, and
+    ValueError for an operand whose format differs from `fmt`.
     """
     if isinstance(given, Operand):
         if fmt is not None and format(fmt) != given.format:
@@ -245,14 +254,14 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
     return as_codes(codes, fmt)
 
 
-# --- what formats say ------------------------------------------------------------------------------------------------
+# --- tables of formats -----------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=64)
 def power_table(fmt: Format) -> NDArray[np.float64]:
-    """Return 2^(alignment exponent) for every code. The table has 0 for zeros, infinities and NaN.
+    """Return a table of 2^(alignment exponent) for every code of a format of at most `TABLE_BITS` bits.
 
-    The format has at most `TABLE_BITS` bits.
+    The entries of zeros, infinities and NaN are 0.
     """
     values = np.abs(fmt.table)
     finite = np.isfinite(values) & (values > 0)
@@ -265,9 +274,9 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
-    """Return the alignment exponent of every code, as a byte.
+    """Return a table of the alignment exponent of every code, as bytes.
 
-    The table has NO_EXPONENT for zeros, infinities and NaN.
+    The entries of zeros, infinities and NaN are `NO_EXPONENT`.
     """
     powers = power_table(fmt)
     exponents = np.frexp(powers)[1] - 1
@@ -275,7 +284,7 @@ def exponent_table(fmt: Format) -> NDArray[np.int8]:
 
 
 def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the exponent of the lowest bit of each number. Numbers are finite and not zero."""
+    """Return the exponent of the lowest set bit of each number. The numbers must be finite and nonzero."""
     significands, exponents = np.frexp(numbers)
     integers = np.abs(np.ldexp(significands, BINARY64.precision)).astype(np.int64)
     return np.frexp((integers & -integers).astype(np.float64))[1] - 1 + exponents - BINARY64.precision
@@ -283,9 +292,9 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
-    """Return for every code the exponent of the number's lowest bit, as a byte if all exponents fit.
+    """Return a table of the exponent of the lowest set bit of every code, as bytes if all exponents fit.
 
-    The table has the largest byte for zeros, infinities and NaN.
+    The entries of zeros, infinities and NaN are 127, the largest byte.
     """
     some = power_table(fmt) > 0
     lowest = np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1)
@@ -294,28 +303,31 @@ def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
 
 @functools.lru_cache(maxsize=64)
 def _is_nonzero(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask of the codes of finite numbers other than zero."""
+    """Return a mask of the codes that stand for finite nonzero numbers."""
     found: NDArray[np.bool_] = power_table(fmt) > 0
     return found
 
 
 @functools.lru_cache(maxsize=64)
 def _top_bit_table(fmt: Format) -> NDArray[np.int16]:
-    """Return for every code the exponent of the number's highest bit. Zeros and specials have no meaning."""
+    """Return a table of the exponent of the highest bit of every code.
+
+    The entries of zeros, infinities and NaN have no meaning.
+    """
     values = np.where(_is_nonzero(fmt), np.abs(fmt.table), 1.0)
     return (np.frexp(values)[1] - 1).astype(np.int16)
 
 
 @functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask of the codes that are finite. The format has at most `TABLE_BITS` bits."""
+    """Return a mask of the finite codes of a format of at most `TABLE_BITS` bits."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
 
 
 @functools.lru_cache(maxsize=64)
 def is_finite_format(fmt: Format) -> bool:
-    """Return whether every code is finite. The format has at most `TABLE_BITS` bits."""
+    """Return whether every code of a format is finite. The format has at most `TABLE_BITS` bits."""
     return bool(finite_table(fmt).all())
 
 
@@ -324,16 +336,16 @@ def bit_range(fmt: Format) -> tuple[int, int]:
     """Return the exponents of the lowest and the highest bit in any number of the format."""
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code)))
     largest = fmt.max_magnitude
-    if fmt.bits <= TABLE_BITS:  # a code that no cast produces may be larger: -128 of the integers
+    if fmt.bits <= TABLE_BITS:  # a code that no cast produces may be larger, such as -128 in an integer format
         largest = Fraction(float(np.abs(fmt.table[np.isfinite(fmt.table)]).max()))
     return lowest, floor_log2(largest)
 
 
 @functools.lru_cache(maxsize=64)
 def integer_table(fmt: Format) -> NDArray[np.int32]:
-    """Return every number as an integer, in units of the format's lowest bit.
+    """Return a table of every number of a narrow format as an integer, in units of the format's lowest bit.
 
-    The format is narrow and has no infinities and no NaN.
+    The format must have no infinities and no NaN.
     """
     lowest, _ = bit_range(fmt)
     integers: NDArray[np.int32] = np.ldexp(fmt.table, -lowest).astype(np.int32)

@@ -1,4 +1,7 @@
-"""Dot products and matrix products of codes. Sums are rounded after every step of the engine (numerics.md, sums)."""
+"""Compute dot products and matrix products of codes, rounded after every step of the engine.
+
+docs/reference/numerics.md defines the sums.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,9 @@ class SumOptions(TypedDict, total=False):
 
 
 class EngineKernel:
-    """The parameters of an engine for the kernels of single steps: rounding table, mode and decode table."""
+    """The parameters that kernels for single steps of an engine need: rounding table, rounding mode and decode
+    table.
+    """
 
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
@@ -58,7 +63,7 @@ class EngineKernel:
         return decode_to(codes, self._addend, np.float64)
 
     def outputs(self, *shape: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-        """Return empty arrays for codes and flags."""
+        """Return empty arrays for result codes and exception flags."""
         return np.empty(shape, dtype=self.result.dtype), np.empty(shape, dtype=np.uint8)
 
 
@@ -111,28 +116,31 @@ def dot(
     format_c: Format | str | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Return dot products over the last axis, summed in order, starting from `c`.
+    """Return dot products over the last axis, summed in order and starting from `c`.
 
-    `a`, `b`: codes of a format, in shapes that broadcast against each other and have equal last axes. Arrays that
-    know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch) and operands (`fp9.operand`) need no format argument.
-    `c`: codes of the engine's output format, in the shape without the last axis. The default is +0. `format_c` names
-    the format of plain codes. `scale_a`, `scale_b`: exponents of powers of two that multiply an operand, -127..127.
-    Give one scale, or one for each vector. With `block`, give one for each `block` products of a vector, in the last
-    axis. The engine's `scaling` says where scales are applied. With `scale_format` (e8m0, ue4m3, ue5m3, e6m2) the
-    scales are codes of that format. A NaN scale gives NaN. `random_bits`: integers of `random_width` bits for
-    stochastic rounding. The last axis has one integer for every rounding (`Engine.steps`), and one more if the whole
-    sum is scaled.
+    `a` and `b` hold codes of a format, in shapes that broadcast against each other and have equal last axes. Arrays
+    that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch) and operands (`fp9.operand`) need no format
+    argument. `c` holds codes of the engine's output format, in the shape without the last axis. The default of `c` is
+    +0. `format_c` names the format of `c` if `c` is an array of plain codes.
 
-    Returns codes of `engine.output` in the shape without the last axis (in `out`, if given). With `flags`, also
-    returns the flags (fp9.Flags bits, OR-ed over the steps, uint8).
+    `scale_a` and `scale_b` hold exponents of powers of two, -127 to 127, which multiply an operand. Give a single
+    scale, or a scale for each vector. With `block`, give a scale for every `block` products of a vector, in the last
+    axis. The field `scaling` of the engine says where the scales are applied. With `scale_format` (e8m0, ue4m3, ue5m3,
+    e6m2) the scales are codes of the scale format. A NaN scale gives NaN.
+
+    `random_bits` holds integers of `random_width` bits for stochastic rounding. The last axis has an integer for every
+    rounding (`Engine.steps`), and one more integer if the whole sum is scaled.
+
+    Returns codes of `engine.output` in the shape without the last axis. The codes are written to `out` if `out` is
+    given. With `flags`, also returns the exception flags (fp9.Flags bits, OR-ed over the steps, uint8).
 
     >>> import fp9
     >>> x = fp9.encode([1.0, 2.0, 3.0], "e4m3")
     >>> fp9.decode(dot(x, x, "e4m3", "e4m3", "hopper", flags=False), "fp32").item()
     14.0
 
-    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that
-    are not integers or have no format, and for `flags` that is neither True nor False.
+    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that are not
+    integers or have no format, and for `flags` that is neither True nor False.
     """
     check_switches(flags=flags)
     check_work(threads, progress)
@@ -205,13 +213,13 @@ def matmul(
     format_c: Format | str | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Return codes of a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format.
+    """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) as codes of the engine's output format.
 
-    Each sum runs in the order of K. The arguments are as in `dot`. Leading axes broadcast as in `numpy.matmul`.
-    The leading axes of `c` and of the scales broadcast to those of the result. `scale_a`: one exponent, or
-    (..., M), or with `block` (..., M, blocks). `scale_b`: one exponent, or (..., N), or (..., blocks, N).
-    `threads`: the maximum number of threads. None uses one on every core. `progress` is called with the
-    fraction done.
+    Each sum adds its products in the order of K. Arguments and errors are the same as for `dot`. Leading axes of `a`
+    and `b` broadcast as in `numpy.matmul`. The leading axes of `c` and of the scales broadcast to the leading axes of
+    the result. `scale_a` is a single scale or has the shape (..., M), or (..., M, blocks) with `block`. `scale_b` is a
+    single scale or has the shape (..., N), or (..., blocks, N) with `block`. `threads` is the largest number of
+    threads. None uses a thread on every core. `progress` is called with the finished fraction of the work.
 
     >>> import fp9
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")
@@ -279,7 +287,10 @@ def _given(codes: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None:
-    """Raise an error for addend codes of another format. Warn about plain codes whose width fits several formats."""
+    """Raise ValueError if the addend's format is not the engine's format.
+
+    Warn if the addend is given as plain codes whose width fits several formats.
+    """
     if named is not None and format(named) != fmt:
         raise ValueError(f"format_c {format(named).name} given, and the engine adds {fmt.name}; cast c to it first")
     if named is None and fmt.bits <= 16 and carried(c) is None:
@@ -329,7 +340,7 @@ def _random(
 
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:
-    """Return whether all of K is one chunk, whose sum is scaled before C is added."""
+    """Return whether the products of all K form one chunk whose sum is scaled before the addend C is added."""
     return scaled and engine.step.scaling is Scaling.SUMS and engine.chunk.length is None and not engine.step.exact
 
 

@@ -1,4 +1,4 @@
-"""Rounding to accumulator formats inside float32 and float64, for vector kernels."""
+"""Round to accumulator formats inside float32 and float64, for vector kernels."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from fp9.kernels.floats import Rounder
 
 
 def can_round(result: Format, rounding: Rounding) -> bool:
-    """Return whether vector kernels support the rounding to this format.
+    """Return whether the vector kernels support a rounding mode for a result format.
 
-    Formats with subnormals can use rtz or rne. Formats without can use rne or rna.
+    Formats with subnormals support rounding toward zero (rtz) and to nearest even (rne). Formats without subnormals
+    support rounding to nearest, ties to even (rne) or away from zero (rna).
     """
     if not isinstance(result, FixedFormat):
         return False
@@ -24,7 +25,10 @@ def can_round(result: Format, rounding: Rounding) -> bool:
 
 
 def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
-    """Return whether the carrier's normal numbers include all numbers of a format and the constants that round them."""
+    """Return whether all numbers of a result format are normal numbers of a float type (the carrier).
+
+    The carrier must also represent the constants that round to the result format.
+    """
     assert isinstance(result, FixedFormat)
     range_of = np.finfo(carrier)
     highest_start = int(range_of.maxexp) - int(range_of.nmant) - 3
@@ -33,7 +37,10 @@ def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
 
 @functools.lru_cache(maxsize=128)
 def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
-    """Return the constants that round to a format inside float32 (to nearest) or float64."""
+    """Return the constants with which kernels round to a format inside float32 or float64.
+
+    Inside float32, only rounding to nearest is supported.
+    """
     assert isinstance(result, FixedFormat)
     fraction_bits = np.finfo(carrier).nmant
     integer = np.uint32 if carrier is np.float32 else np.int64
@@ -56,22 +63,22 @@ def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]])
 
 @functools.lru_cache(maxsize=128)
 def tiny_below(result: Format) -> float:
-    """Return a number that exceeds every result that may be tiny, before or after rounding."""
+    """Return the bound below which a rounded result may be tiny, so that the operation may underflow."""
     return float(max(pow2(result.min_normal_exponent), result.value_of(result.smallest_code)))
 
 
 def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:
-    """Return limit, magic and steps for rounding in the format's lowest binades.
+    """Return the constants limit, magic and steps, which round in the lowest binades of a format.
 
-    Below `limit`, rounding adds and subtracts `magic`, or truncates to multiples of 1 / `steps`.
+    A magnitude below `limit` is rounded by adding and subtracting `magic`, or truncated to multiples of 1 / `steps`.
     """
     if result.subnormals:
         quantum = result.quantum(result.lowest_exponent)
         if carrier is np.float32 and result.lowest_exponent == np.finfo(np.float32).minexp:
-            return carrier(0), carrier(0), carrier(0)  # the carrier's own subnormals
+            return carrier(0), carrier(0), carrier(0)  # the format and the carrier have the same subnormal numbers
         magic = carrier(2.0 ** (quantum + np.finfo(carrier).nmant))
         return carrier(2.0**result.lowest_exponent), magic, carrier(2.0**-quantum)
-    # Zero takes the place of 2^lowest, and what rounds to it vanishes beside a magic number far above.
+    # Zero uses the code of 2^lowest. Numbers that round to zero vanish when the large magic number is added.
     limit = carrier(2.0**result.lowest_exponent * (1 + 2.0 ** -(result.fraction_bits + 1)))
     magic = carrier(2.0 ** (result.lowest_exponent + np.finfo(carrier).nmant + 2))
     return np.nextafter(limit, carrier(1)) if to_even else limit, magic, carrier(1)

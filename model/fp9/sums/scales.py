@@ -1,5 +1,7 @@
-"""Scales of operands. A scale is a power of two, given by its exponent, or a code of a scale format. A scale belongs to
-a vector or to a block of it.
+"""Scales of operands.
+
+A scale is a power of two, given by its exponent, or a code of a scale format. A scale belongs to a whole vector or to a
+block of a vector.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ SCALE_LIMIT = 127
 
 
 class Scales(NamedTuple):
-    """Scales of an operand: `factors` (..., rows, blocks or 1), and `powers`, the powers of two that align them.
+    """Scales of an operand.
 
-    The power is 0 for zeros and NaN. If `format` is None, the factors are powers of two, 2^-127..2^127, and
-    `powers` is the same array.
+    `factors` holds the scale factors in the shape (..., rows, blocks or 1). `powers` holds the powers of two that align
+    the factors, with 0 for zeros and NaN. If `format` is None, the factors are powers of two from 2^-127 to 2^127, and
+    `powers` is the same array as `factors`.
     """
 
     factors: NDArray[np.float64]
@@ -33,7 +36,7 @@ class Scales(NamedTuple):
     format: Format | None
 
     def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Scales:
-        """Apply a function to `factors` and to `powers`. Return the results as new scales."""
+        """Apply a function to the arrays `factors` and `powers`, and return the results as new scales."""
         factors = change(self.factors)
         return Scales(factors, factors if self.powers is self.factors else change(self.powers), self.format)
 
@@ -43,17 +46,17 @@ class Scales(NamedTuple):
         return self.format is None or bool(np.isfinite(self.factors).all())
 
     def widened(self, span: Span) -> Span:
-        """Return the span of numbers after multiplication by these scales."""
+        """Return the span of an operand's numbers after multiplication by the scales."""
         if self.format is not None and self.format.precision > 1:
             lowest, highest = bit_range(self.format)
             return span.scaled(lowest, highest + 1, self.format.precision)
-        # Powers are 0 of zeros and NaN, which have no bits.
+        # The powers of zeros and NaN are 0, because zeros and NaN have no bits.
         low, high = self.powers.min(initial=1.0, where=self.powers > 0), self.powers.max(initial=1.0)
         return span.scaled(int(np.frexp(low)[1]) - 1, int(np.frexp(high)[1]) - 1)
 
 
 def scaled(numbers: NDArray[Any], factors: NDArray[np.float64]) -> NDArray[Any]:
-    """Return numbers times factors, in the numbers' dtype. Infinity times 0 gives `invalid_nan`."""
+    """Return numbers times factors, in the dtype of the numbers. The product of infinity and 0 is `invalid_nan`."""
     some_zero = not factors.all()
     with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
         products: NDArray[Any] = numbers * factors.astype(numbers.dtype)
@@ -73,10 +76,11 @@ def scale_rows(
     batch: tuple[int, ...] = (),
     blocks_first: bool = False,
 ) -> Scales | None:
-    """Return an operand's scales as (*batch, *shape, 1), or None without scales.
+    """Return the scales of an operand in the shape (*batch, *shape, 1), or None if no scales are given.
 
-    With `block` the shape is (*batch, *shape, blocks). If `fmt` is None, `scale` holds exponents of powers of
-    two. Leading axes broadcast to `batch`. With `blocks_first`, `scale` has the shape (blocks, rows).
+    With `block`, the result has the shape (*batch, *shape, blocks). If `fmt` is None, `scale` holds exponents of powers
+    of two. Otherwise `scale` holds codes of the scale format `fmt`. The leading axes of `scale` broadcast to `batch`.
+    With `blocks_first`, the last axes of `scale` are (blocks, rows).
 
     Raises ValueError for shapes, exponents and codes that do not fit. Raises TypeError for scales that are not
     integers, and for unsigned integers as exponents.
@@ -122,7 +126,7 @@ def _scales(array: NDArray[Any], fmt: Format | None) -> Scales:
 
 
 def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Return whether an array of `shape` broadcasts to the shape `to`."""
+    """Return whether an array of shape `shape` broadcasts to the shape `to`."""
     return len(shape) <= len(to) and all(
         given in (1, wanted) for given, wanted in zip(reversed(shape), reversed(to), strict=False)
     )

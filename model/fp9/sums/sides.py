@@ -1,4 +1,4 @@
-"""The two sides of a product. A side has rows of an operand and the scales that multiply them."""
+"""The two sides of a product. A side consists of the rows of an operand and their scales."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ NO_POWERS = np.zeros((1, 1))
 _ONE = np.ones((1, 1))
 
 Places = slice | NDArray[np.intp]
-"""Indices of some rows or columns."""
+"""Indices that select rows or columns of a matrix."""
 
 View = Callable[["NDArray[Any]"], "NDArray[Any]"]
-"""Function that selects a matrix from an array of an operand's shape."""
+"""Function that selects a matrix from an array with the shape of an operand."""
 
 
 @dataclass(eq=False)
 class Side:
-    """Rows of one operand, (rows, k), with their scales. The rows of a right side are columns of the operand.
+    """Rows (rows, k) of an operand with their scales. The rows of the right side are columns of the right operand.
 
-    `scales` multiplies numbers, (rows, k or 1). `at_sums` multiplies sums of chunks, (rows or 1, chunks or 1).
-    `groups` multiplies sums of groups, (rows or 1, groups or 1).
+    `scales` multiplies numbers and has the shape (rows, k or 1). `at_sums` multiplies the sums of chunks and has the
+    shape (rows or 1, chunks or 1). `groups` multiplies the sums of groups and has the shape (rows or 1, groups or 1).
     """
 
     operand: Operand
@@ -38,15 +38,18 @@ class Side:
     span: Span
     scales: Scales | None
     at_sums: NDArray[np.float64]
-    aligned: bool  # an engine with a window asks for the alignment powers
+    aligned: bool  # whether the engine has a window, which needs the alignment powers
     groups: Scales | None
 
     def rows(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array` times the scales, as (rows, k), contiguous."""
+        """Return an array of `Operand.array` multiplied by the scales, as a contiguous array of shape (rows, k)."""
         return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
 
     def columns(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array` times the scales, as (k, rows). The side must be a matrix."""
+        """Return an array of `Operand.array` multiplied by the scales, in the shape (k, rows).
+
+        The side must be a matrix.
+        """
         factors = self._factors(what)
         return self._multiplied(self.view(self.operand.mT.array(what)), None if factors is None else factors.T)
 
@@ -63,34 +66,37 @@ class Side:
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:
-        """Return the numbers, stored row by row."""
+        """Return the scaled numbers of the side as float64, row by row."""
         return self.rows("float64")
 
     @functools.cached_property
     def powers(self) -> NDArray[np.float64]:
-        """Return the alignment powers, stored row by row. The shape is (1, 1) if the engine has no window."""
+        """Return the powers of two for alignment, row by row.
+
+        The shape is (1, 1) if the engine has no window.
+        """
         return self.rows("powers") if self.aligned else NO_POWERS
 
     @property
     def met_span(self) -> Span:
-        """Return the span of the numbers that occur.
+        """Return the span of the numbers that occur in the operand.
 
-        If scales multiply the numbers, return the span of all possible products instead.
+        If scales multiply the numbers, return the span of all possible scaled numbers instead.
         """
         return self.span if self.scales is not None else self.operand.met_span
 
     @property
     def is_finite(self) -> bool:
-        """Return whether all numbers and scales are finite."""
+        """Return whether all numbers and scales of the side are finite."""
         if self.scales is not None and not self.scales.is_finite:
             return False
         return self.operand.is_finite or bool(self.view(self.operand.array("finite")).all())
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """Return the side of an operand that `view` selects, with `depth` products.
+    """Return the side of a product that `view` selects from an operand, with `depth` products in each sum.
 
-    `scales` (rows or 1, blocks) comes from `scale_rows`.
+    `scales` has the shape (rows or 1, blocks) and comes from `scale_rows`.
     """
     made = Side(operand, view, depth, operand.span, None, _ONE, engine.window.width is not None, None)
     if scales is None:
@@ -103,7 +109,7 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
 
 
 def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
-    """Return some rows of an array. If it has only one row, return that row."""
+    """Return the selected rows of an array. If the array has only one row, return that row for every selection."""
     return array if array.shape[0] == 1 else array[rows]
 
 

@@ -28,7 +28,7 @@ INEXACT = np.uint8(Flags.INEXACT)
 
 
 def some_columns(array: NDArray[Any], columns: Places) -> NDArray[Any]:
-    """Return some columns of a matrix, as a contiguous array."""
+    """Return the selected columns of a matrix, as a contiguous array."""
     return array if columns is EVERY else np.ascontiguousarray(array[:, columns])
 
 
@@ -36,10 +36,9 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 
 
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
-    """Return some rows of one matrix, some columns of another, and the range begin..end-1 of products.
+    """Return selected rows of a matrix (rows, k), selected columns of a matrix (k, columns), and a range of products.
 
-    The shapes are (rows, k) and (k, columns). If a copy is needed, only these products are copied. The range
-    then starts at 0.
+    The range is begin..end-1. If the selection needs a copy, only these products are copied, and the range starts at 0.
     """
     a, b = pair
     if isinstance(rows, slice) and columns is EVERY:
@@ -53,9 +52,9 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 
 
 class Flagged(NamedTuple):
-    """Sums as numbers, their flags, and a mask of unknown flags. All have the shape (rows, n).
+    """Sums as numbers, their exception flags, and a mask of sums with unknown flags, all of shape (rows, n).
 
-    Flags of infinite and NaN sums are never known.
+    The flags of infinite and NaN sums are always unknown.
     """
 
     numbers: NDArray[Any]
@@ -64,7 +63,7 @@ class Flagged(NamedTuple):
 
     @property
     def open(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the row and column indices of the sums whose flags are unknown."""
+        """Return the row and column indices of the sums whose exception flags are unknown."""
         some = self.unsure | ~np.isfinite(self.numbers)
         if not some.any():
             return _NO_PLACES
@@ -73,9 +72,9 @@ class Flagged(NamedTuple):
 
 
 class FastSums(abc.ABC):
-    """Base class of strategies: an engine and two sides, a (m, k) and b (n, k).
+    """Base class of strategies that multiply a (m, k) by b (n, k) for one engine.
 
-    A strategy multiplies some rows of a with all rows of b.
+    A strategy computes selected rows and columns of the result.
     """
 
     carrier: type[np.floating[Any]] = np.float64
@@ -90,14 +89,17 @@ class FastSums(abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for all numbers in these ranges.
+        """Return whether the kernel is bit-exact for all numbers in the exponent ranges of two operands.
 
-        There are at most 2^depth_bits products.
+        A sum has at most 2^depth_bits products.
         """
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for these codes. Call `takes` only if `fits` returned True."""
+        """Return whether the kernel is bit-exact for the codes of two operands.
+
+        Call `takes` only if `fits` returned True.
+        """
         return True
 
     @abc.abstractmethod
@@ -105,7 +107,7 @@ class FastSums(abc.ABC):
         """Add the products begin..end-1 to accumulators (rows, columns), in place or in a new array."""
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the sums of some rows as numbers. The sums start from the numbers `start` (rows, n)."""
+        """Return the sums of the selected rows as numbers. Each sum starts from a number in `start` (rows, n)."""
         if not self.joins:
             return self.accumulate(rows, EVERY, scratch_copy(start, self.carrier), 0, self.depth)
         totals = scratch_copy(start, start.dtype)
@@ -116,7 +118,7 @@ class FastSums(abc.ABC):
         return totals
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add the sums of all chunks to totals (rows, columns), in place or in a new array."""
+        """Add the sums of all chunks to the totals (rows, columns), in place or in a new array."""
         for begin, end, scales in self._chunks(rows, columns):
             zeros = scratch_full(totals.shape, 0.0, self.carrier)
             parts = self.accumulate(rows, columns, zeros, begin, end)
@@ -124,7 +126,7 @@ class FastSums(abc.ABC):
         return totals
 
     def _chunks(self, rows: Places, columns: Places) -> Iterator[tuple[int, int, Pair]]:
-        """Yield for each chunk its range begin..end-1 of products, and the scales of its sums."""
+        """Yield the range begin..end-1 of products of each chunk, and the scales of the chunk's sums."""
         length = self.engine.chunk.length or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
@@ -134,11 +136,14 @@ class FastSums(abc.ABC):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether the strategy implements `flagged`."""
+        """Return whether the strategy can compute exception flags with `flagged`."""
         return False
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with flags for some rows and columns. The sums start from `start` (rows, columns)."""
+        """Return sums with exception flags for the selected rows and columns.
+
+        Each sum starts from a number in `start` (rows, columns).
+        """
         raise NotImplementedError(f"{type(self).__name__} has no flags")
 
     @functools.cached_property
@@ -151,14 +156,15 @@ _JOINED_ROWS = 128
 
 
 def depth_bits(depth: int) -> int:
-    """Return how many bits longer a sum of `depth` numbers may be than one number."""
+    """Return how many bits longer than one number a sum of `depth` numbers can be."""
     return max(depth - 1, 0).bit_length()
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether a zero can increase the largest exponent of a step.
+    """Return whether a zero operand or addend can raise the largest exponent of a step.
 
-    A zero does so if its exponent is above the exponent of a product or addend.
+    A zero raises the largest exponent if the engine aligns zeros with a higher exponent than a nonzero product or
+    addend.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent

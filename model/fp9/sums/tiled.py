@@ -1,6 +1,6 @@
 """Base class of strategies with register tiles.
 
-If sums leave the range of the tiles, another strategy computes them again.
+If a sum leaves the exponent range of the tiles, another strategy computes the sum again.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Chunks(NamedTuple):
-    """How products are summed in chunks.
+    """How the products of a sum are divided into chunks.
 
-    `length` is the number of products in a chunk. `total` is the rounding of totals, or None for a single
-    chunk. `tiny` exceeds every total that may be tiny.
+    `length` is the number of products in a chunk. `total` is the rounding of totals, or None if there is only one
+    chunk. `tiny` is the bound below which a total may be tiny.
     """
 
     length: int
@@ -41,9 +41,9 @@ class Chunks(NamedTuple):
 
 
 Lost = NDArray[Any] | None
-"""Array of marks, which are set after inexact steps. The array is None if flags are not wanted.
+"""Array of marks that inexact steps set, or None if no flags are requested.
 
-A mark is an integer as wide as the numbers of the tile.
+A mark is an integer as wide as the numbers in the tile.
 """
 
 
@@ -53,7 +53,10 @@ def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 class Tiled(FastSums):
-    """Strategy for finite sums in range. Another strategy computes all other sums."""
+    """Strategy that computes finite sums in a safe exponent range with register tiles.
+
+    Another strategy computes all other sums.
+    """
 
     part = PRODUCTS_OF_TILES
 
@@ -69,9 +72,9 @@ class Tiled(FastSums):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the strategy is bit-exact for these sides.
+        """Return whether the strategy is bit-exact for two operands.
 
-        Scales are not supported, since they could move numbers out of the format's range.
+        Scaled operands are not supported, because scales could move numbers out of the format's range.
         """
         return a.scales is None and b.scales is None
 
@@ -79,10 +82,10 @@ class Tiled(FastSums):
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
-        """Return accumulators (rows, n) after some products.
+        """Return accumulators (rows, n) to which the products begin..end-1 have been added.
 
-        `redo` (rows, panels) is set where accumulators are wrong. If flags are requested, `redo` is also set where
-        flags other than inexact may be raised. Inexact steps set marks in `lost`.
+        `redo` (rows, panels) is set where accumulators are wrong. If flags are requested, `redo` is also set where a
+        flag other than inexact may be raised. Inexact steps set marks in `lost`.
         """
 
     @functools.cached_property
@@ -96,7 +99,7 @@ class Tiled(FastSums):
         return first_fitting(STRATEGIES, self.engine, *self._given, self.joins, flags=True)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        """Add the products begin..end-1 to accumulators, for all columns at once."""
+        """Add the products begin..end-1 to the accumulators, for all columns at once."""
 
         def again(own: NDArray[np.intp], some: NDArray[np.intp], start: NDArray[Any]) -> NDArray[Any]:
             return self._others.accumulate(own, some, start.astype(self._others.carrier), begin, end)
@@ -104,7 +107,10 @@ class Tiled(FastSums):
         return self._mended(rows, acc, begin, end, Chunks(max(end - begin, 1)), again)
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add the sums of all chunks to totals, for all columns at once. The tiles themselves add unscaled chunks."""
+        """Add the sums of all chunks to the totals, for all columns at once.
+
+        Unscaled chunks are added inside the tiles.
+        """
         if not self._chunks_in_tiles:
             return super().join(rows, columns, totals)
         chunks = self._joined_chunks
@@ -118,16 +124,19 @@ class Tiled(FastSums):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether the strategy has flags.
+        """Return whether the strategy can compute exception flags.
 
-        If chunks are added to a total and there is a window, both formats must have subnormal numbers.
+        For an engine with a window whose chunks are added to a total, the step and total formats must have subnormals.
         """
         result, output = self.engine.result.format, self.engine.output
         stepped = self.engine.window.width is None or (result.subnormals and output.subnormals)
         return not self.joins or (self._chunks_in_tiles and stepped)
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with flags, for all columns at once. Another strategy computes what the tiles cannot."""
+        """Return sums with exception flags, for all columns at once.
+
+        Another strategy computes the sums that the tiles cannot compute.
+        """
         redo = self._no_redo(rows, start)
         found, own = self._flagged(rows, start, redo), np.arange(self.a.shape[0])[rows]
         for some, of_columns in self._cells(redo):
@@ -140,7 +149,7 @@ class Tiled(FastSums):
         return found
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """Return sums with flags from the tiles. `redo` is set where the sums or flags are wrong."""
+        """Return sums with exception flags from the tiles. `redo` is set where the sums or flags are wrong."""
         lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
         if self.joins:
             chunks, acc = self._joined_chunks, start
@@ -194,7 +203,7 @@ class Tiled(FastSums):
     def _cells(self, redo: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Yield the row and column indices of sums that must be computed again.
 
-        If a whole row is wrong, its entries in `redo` are cleared.
+        If all panels of a row are wrong, the row's entries in `redo` are cleared.
         """
         columns, width = self.b.shape[1], self._panel
         everywhere = redo.all(axis=1)
@@ -212,7 +221,7 @@ def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
 
 
 class Stepwise(FastSums):
-    """Strategy with the general kernel. The general kernel is correct for all engines and numbers, but slow."""
+    """Strategy with the general kernel, which is correct for all engines and numbers but slow."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -241,10 +250,10 @@ _ONE = np.ones((1, 1))
 
 
 def lowest_step(result: FixedFormat) -> int:
-    """Return the exponent of the last place in the lowest binade.
+    """Return the exponent of the last place in the lowest binade of a format.
 
-    Without subnormal numbers, return the exponent of the format's smallest power of two. If zero uses the code of
-    2^lowest, return the next power of two.
+    For a format without subnormals, return the exponent of the smallest power of two that the format represents. The
+    code of 2^lowest can mean zero, and then the next power of two counts.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

@@ -1,6 +1,6 @@
 """Strategies with register tiles for engines without a window.
 
-If a sum leaves the range of these kernels, a general kernel computes it.
+If a sum leaves the exponent range of the tiles, a general kernel computes the sum.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 
 
 class Rounded(Tiled):
-    """Strategy for steps of one or more products, rounded to nearest. The carrier holds each step's sum exactly."""
+    """Strategy for steps of one or more products that are rounded to nearest.
+
+    The wider float type (the carrier) holds the sum of each step exactly.
+    """
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -57,7 +60,7 @@ class Rounded(Tiled):
         self._lowest_bits = self._lowest_bits_below(coarse)
 
     def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
-        """Return the exponents of the lowest bits of a (rows, k) and b (k, columns).
+        """Return the exponents of the lowest bits of a (rows, k) and of b (k, columns).
 
         The arrays are empty if all products are multiples of 2^step.
         """
@@ -77,18 +80,19 @@ class Rounded(Tiled):
     def _step(self, exponent: int) -> chain_kernels.Step:
         """Return the step 2^exponent with its ceiling.
 
-        If |x| is below the ceiling, the carrier also holds 2^drop x.
+        If |x| is below the ceiling, the carrier also represents 2^drop * x exactly.
         """
         largest = min(float(self.engine.result.format.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
         exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
         return chain_kernels.Step(exponent, self.carrier(2.0**exponent), self.carrier(min(largest, exact)))
 
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
-        """Return the exponents of the coarse and the fine step.
+        """Return the exponents of two units, the coarse step and the fine step.
 
-        Multiples of the coarse step never reach the lowest binades. All numbers are multiples of the fine step,
-        except in rows and columns that are marked special. A small coarse step is better, since more addends
-        are multiples of it. The coarse step must be large enough to hold all sums of the largest numbers.
+        Sums of multiples of the coarse step never reach the lowest binades. All numbers are multiples of the fine step,
+        except in rows and columns that are marked as special. A small coarse step is better, because more addends are
+        multiples of the coarse step. The coarse step must be so large that float64 holds all sums of the largest
+        numbers.
         """
         result = self.engine.result.format
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
@@ -105,7 +109,7 @@ class Rounded(Tiled):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether there is a unit that divides the numbers of most rows and in which float64 holds the sums."""
+        """Return whether float64 holds the sums in a unit that divides the numbers of most rows."""
         usual = super().takes(engine, a, b, depth_bits)
         return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
 
@@ -123,10 +127,10 @@ class Rounded(Tiled):
 
 
 class RoundedNarrow(Rounded):
-    """Strategy for steps of one product in float32. The result has at most 11 bits.
+    """Strategy for steps of one product, computed in float32. The result format has at most 11 significand bits.
 
-    Double rounding through float32 changes no sum. If float32 cannot hold a sum of two such short terms, the
-    sum is far from a midpoint between results. The argument includes subnormal numbers.
+    Double rounding through float32 changes no sum. If float32 cannot hold the sum of two short terms, the sum is far
+    from every midpoint between results. The same is true for subnormal results.
     """
 
     carrier = np.float32
@@ -174,9 +178,9 @@ def _held_step(a: Side, b: Side, depth: int) -> int:
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """Return the exponent of the fine step, a unit in which float64 holds the sum of a block.
+    """Return the exponent of the fine step, a unit in which float64 holds the sum of a block of products.
 
-    Most products and accumulators are multiples of this unit.
+    Most products and accumulators are multiples of the fine step.
     """
     places = min(_met_step(a, b), engine.result.format.quantum(engine.result.format.lowest_exponent))
     return max(places, _held_step(a, b, BLOCK))
@@ -194,12 +198,12 @@ TILED: tuple[type[FastSums], ...] = (
     Joined,
     GroupedTiles,
 )
-"""Tiled strategies in the order in which they are tried. Tiled strategies are tried before the others."""
+"""Strategies with register tiles, in the order in which `fast_sums` tries them."""
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """Return the first strategy that is bit-exact. Return None if only the general kernel is bit-exact.
+    """Return the first vectorised strategy that is bit-exact for an engine and two operands.
 
-    With `flags`, the strategy must also compute flags.
+    Return None if only the general kernel is bit-exact. With `flags`, the strategy must also compute exception flags.
     """
     return first_fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a, b, joins, flags)

@@ -1,4 +1,4 @@
-"""Commands `rtl`, `package` and `demo`: write Verilog, package a unit, run the demonstration."""
+"""Commands `rtl`, `package` and `demo`: write Verilog, package a unit, run the demo."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Train the demonstration's network, a small perceptron for scikit-learn's handwritten digits.
+"""Train the demonstration's network, a small perceptron for handwritten digits.
 
-The network is trained in float32 with NumPy and a fixed seed, in about a second. The function `tensors` returns the
-activations, weights and output gradient of one layer.
+The digits come from scikit-learn. The network is trained in float32 with NumPy and a fixed seed, in about a second. The
+function `tensors` returns the activations, weights and output gradient of one layer.
 """
 
 from __future__ import annotations

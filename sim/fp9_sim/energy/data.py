@@ -1,4 +1,7 @@
-"""Choose operations for energy measurements: random codes, a suite, or a recorded training step."""
+"""Choose operations for energy measurements.
+
+Operations are random codes, the corner suite, or a recorded training step.
+"""
 
 from __future__ import annotations
 
