@@ -1,6 +1,6 @@
-"""Comparison of other implementations with the model: their accumulator, and the causes of different results.
+"""Comparison of other implementations with fp9: identify their accumulator, and explain wrong results.
 
-`fp9_compare.identify` finds the accumulator of a black box or of measured rows. `fp9_compare.diagnosis` explains
-why the results of a unit or a library differ from its specification. `fp9_compare.measured_rows` reads rows
-measured on GPUs.
+`fp9_compare.identify` finds the accumulator model of a black box or of measured results. `fp9_compare.diagnosis`
+explains why the results of a hardware unit or a library differ from the specification. `fp9_compare.measured_rows`
+reads dot products that were measured on GPUs.
 """

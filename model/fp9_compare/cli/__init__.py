@@ -1,4 +1,4 @@
-"""Commands that compare other implementations with the model."""
+"""Commands that compare other implementations with fp9."""
 
 from fp9_compare.cli import identify, software
 

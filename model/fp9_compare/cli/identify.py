@@ -56,16 +56,16 @@ def identify(
 ) -> None:
     """Find the accumulator model of an implementation.
 
-    TARGET names an implementation or a file of its results. It is a Python function (module:function) that takes the
-    arrays a (n, k), b (n, k) and c (n,), or a function of a shared library (library.so:symbol). It can also be a TOML
-    mapping of third-party Verilog (as for `check-rtl`), or a file of rows that a unit computed. A folder of rows must
-    have the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
+    TARGET names an implementation or a file of its results. A Python function (module:function) or a function of a
+    shared library (library.so:symbol) takes the arrays a (n, k), b (n, k) and c (n,). A TOML file maps the ports of
+    third-party Verilog, as for `check-rtl`. A file of rows holds sums that a unit computed. A folder of rows must have
+    the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
 
-    The unit computes one sum after another. Each sum is chosen to distinguish the most engines. The command prints an
-    engine, and the fields whose values no sum could determine. If no engine gives all results, it shows the
-    first row that differs, and the exit code is 1.
+    The implementation computes one sum after another. The command chooses each sum to distinguish as many accumulator
+    models (engines) as possible. The command prints an engine, and the fields whose values no sum could determine. If
+    no engine gives all results, the command shows the first row that differs, and the exit code is 1.
 
-    --program writes a program instead. Run it on the GPU and give its rows as TARGET.
+    --program writes a GPU program. Run the program on the GPU, and give its output rows as TARGET.
 
     \b
       fp9 identify mine:dot --a e4m3 --result fp32 --depth 32

@@ -1,4 +1,4 @@
-"""Output of `fp9 identify FOLDER --presets`: the preset that explains rows measured on a GPU."""
+"""Output of `fp9 identify FOLDER --presets`: the accumulator preset that explains rows of a GPU."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def show_presets(folder: Path, as_json: bool) -> None:
-    """For every GPU, format and output in a folder, find the preset that explains the rows. Show a table.
+    """Show the accumulator preset that explains the rows of every GPU, format and output in a folder.
 
-    Every preset is tried on each file, with the measured addend C and with +0 instead. Each row of the table lists
-    presets in this order: presets for these operands, presets with the narrowest window, presets with the fewest
-    parameters. Names joined by = are the same engine. "Not distinguished" lists other engines with the same results.
-    If no preset explains all rows, the first row that differs is shown step by step, and the exit code is 1.
+    Every preset is tried on each file, with the measured addend C and with +0 instead. In each row of the table,
+    presets for the file's operands come first, then presets with the narrowest window, then presets with the fewest
+    parameters. Names joined by = are the same engine. "Not distinguished" lists other engines with the same results. If
+    no preset explains all rows, the first row that differs is shown step by step, and the exit code is 1.
     """
     from fp9_compare import measured_rows as study  # slow to load
 
@@ -79,7 +79,7 @@ def _picture(verdict: Verdict, steps: list[Step]) -> Table:
 
 
 def drawing(title: str, steps: list[Step]) -> Table:
-    """Return a table of the steps at which a sum is rounded, one step a line."""
+    """Return a table of the steps at which a sum is rounded, with one line per step."""
     columns = ["", "products", "addend", "exact sum", "window from", "to", "result"]
     lines = [
         [s.what, s.products, f"{s.addend:.9g}", f"{s.exact:.17g}", _power(s.top), _power(s.last), f"{s.result:.9g}"]

@@ -1,4 +1,4 @@
-"""Command `fp9 check-python`: checks casts and decoding functions of other libraries."""
+"""Command `fp9 check-python`: checks casts and decoding functions of Python libraries."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def _libraries() -> Iterable[str]:
 def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_json: bool) -> None:
     """Check casts and decodings of a Python library.
 
-    SUBJECT is a function, MODULE:FUNCTION, or a library: ml_dtypes, en_dtypes, torch, gfloat, apytypes, onnx. A
-    function takes an array of numbers and returns codes or rounded numbers, or takes codes and returns numbers.
-    All codes are decoded. Casts get all FP16 and BF16 numbers, and a stratified sample of FP32. The exit code is 1
-    if a difference is not explained.
+    SUBJECT is a function (MODULE:FUNCTION) or a library: ml_dtypes, en_dtypes, torch, gfloat, apytypes, onnx. A cast
+    takes an array of numbers and returns codes or rounded numbers. A decoding function takes codes and returns numbers.
+    Decoding functions are checked for all codes. Casts are checked for all FP16 or BF16 numbers, or for a stratified
+    sample of FP32 numbers. The exit code is 1 if a difference is not explained.
 
     \b
       fp9 check-python ml_dtypes

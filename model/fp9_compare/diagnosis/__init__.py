@@ -1,9 +1,9 @@
-"""Diagnosis: differences from the specification that explain the results of a third-party unit or library.
+"""Diagnosis: finds the differences from the specification that explain a unit's or library's results.
 
-Each possible difference is a `Difference` record. The same differences apply to hardware and to software. `explain`
-finds the differences that reproduce the results. Several differences are combined if one is not enough.
-`conversions` describes casts and decoding functions of libraries as specifications. `software` checks functions and
-named libraries.
+A `Difference` record describes one possible difference from the specification. The same differences apply to hardware
+and to software. `explain` finds the differences that reproduce the results. If one difference is not enough, `explain`
+combines several differences. `conversions` describes casts and decoding functions of libraries as specifications.
+`software` checks functions and named libraries.
 """
 
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed, Reading

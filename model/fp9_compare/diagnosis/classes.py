@@ -1,4 +1,4 @@
-"""Formats, numbers and classes (such as NaN) of the codes on a port, operation by operation."""
+"""Formats, numbers and classes (such as NaN) of the codes on a port, one element per operation."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def results_of(unit: Unit) -> list[Port]:
-    """Return the outputs that hold numbers."""
+    """Return the output ports that hold numbers."""
     return [port for port in unit.outputs if port.formats]
 
 
 def operands_of(unit: Unit) -> list[Port]:
-    """Return the inputs that hold numbers."""
+    """Return the input ports that hold numbers."""
     return [port for port in unit.inputs if port.formats]
 
 
 def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
-    """Return pairs of ports: an output for flags, and the output for the result that these flags describe."""
+    """Return pairs of ports: a flag output, and the result output that the flags describe."""
     flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
     return list(zip(flags, results_of(unit), strict=False))
 
@@ -41,11 +41,11 @@ def _operand_of_lane(unit: Cast, result: Port) -> list[Port]:
 operands_beside: Hook[[Port], list[Port]] = Hook(
     "operands of a result", {Cast: _operand_of_lane}, otherwise=lambda unit, result: operands_of(unit)
 )
-"""Return the operands of a result. In a unit with lanes, these are the operands of the same lane."""
+"""Return the operand ports of a result port. In a unit with lanes, these are the operands of the same lane."""
 
 
 def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
-    """Yield each format that a port uses, and a mask (n,) that selects the operations in this format."""
+    """Yield each format that a port uses, and a mask (n,) of the operations in this format."""
     size = len(next(iter(inputs.values())))
     if port.select is None:
         yield port.formats[0], np.ones(size, dtype=np.bool_)
@@ -58,9 +58,9 @@ def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
 
 
 def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
-    """Return the numbers on a port. The classes of these numbers are correct.
+    """Return the numbers on a port, with the correct class (zero, subnormal, infinity, NaN) of each number.
 
-    An extra bias on another port is ignored, since a bias does not change the class of a number.
+    A bias on another port is ignored, because a bias does not change the class of a number.
     """
     values = np.empty(len(codes), dtype=np.float64)
     for fmt, here in formats_on(port, inputs):
@@ -70,12 +70,12 @@ def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
 
 
 def is_nan(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
-    """Return a mask (n,): whether each code on the port is NaN."""
+    """Return a mask (n,) of the operations whose code on the port is NaN."""
     return np.isnan(numbers(port, codes, inputs))
 
 
 def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
-    """Return a mask (n,): whether each code on the port is a signalling NaN.
+    """Return a mask (n,) of the operations whose code on the port is a signalling NaN.
 
     A NaN is signalling if its first fraction bit is clear and its format has more than one NaN.
     """
@@ -88,7 +88,7 @@ def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
 
 
 def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return two arrays (n,): the smallest normal number and the largest number in the format of each operation."""
+    """Return the smallest normal number and the largest number in the format of each operation, as arrays (n,)."""
     size = len(next(iter(inputs.values())))
     smallest, largest = np.zeros(size), np.zeros(size)
     for fmt, here in formats_on(port, inputs):
@@ -97,10 +97,9 @@ def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Call `code_of` with the format of each operation.
+    """Call `code_of` with the format of each operation. Return the codes (n,) and a mask (n,) of the valid codes.
 
-    Return two arrays (n,): the codes that `code_of` returns, and a mask of the operations with a code other than
-    None.
+    A code is valid if `code_of` does not return None.
     """
     size = len(next(iter(inputs.values())))
     codes, there = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)

@@ -16,7 +16,10 @@ _WORDS = ("zero", "subnormal", "normal", "infinity", "NaN")
 
 @dataclass(frozen=True)
 class Cluster:
-    """Unexplained operations of the same classes. `simplest` is the index of the simplest one."""
+    """Group of unexplained operations whose operands have the same classes.
+
+    `simplest` is the index of the simplest operation.
+    """
 
     says: str
     operations: int
@@ -24,10 +27,10 @@ class Cluster:
 
 
 def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
-    """Return the groups of the operations in the mask `unexplained`, largest first.
+    """Return the groups of the operations in the mask `unexplained`, largest group first.
 
-    Held operands, which have one class in every operation, are not named. The simplest operation has the fewest set
-    bits in its operands, and among these the smallest codes.
+    An operand that has the same value in every operation is not named. The simplest operation has the fewest set bits
+    in its operands. Ties go to the smallest codes.
     """
     chosen = np.flatnonzero(unexplained)
     inputs = {name: np.asarray(column)[chosen] for name, column in made.inputs.items()}
@@ -49,7 +52,7 @@ def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
 
 
 def _classes(port: Port, codes: Any, inputs: Columns) -> Any:
-    """Return the index in `_WORDS` of each code's class."""
+    """Return the class of each code, as an index in `_WORDS`."""
     values = np.abs(numbers(port, codes, inputs))
     smallest, _ = limits(port, inputs)
     return np.select([np.isnan(values), np.isinf(values), values == 0, values < smallest], [4, 3, 0, 1], 2)

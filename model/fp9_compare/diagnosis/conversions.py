@@ -1,8 +1,7 @@
-"""Specifications of functions that are not units: library casts, library decoding, and sums rounded to a narrow
-format.
+"""Specifications of library casts, library decoding functions, and sums rounded to a narrow format.
 
-These specifications have ports and golden results, as units do. The test suites and the search for differences
-therefore accept them.
+The specifications have ports and golden results, like the specifications of hardware units. The test suites and the
+search for differences therefore accept them.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ _FP32 = fixed_format("fp32")
 
 @dataclass(frozen=True)
 class Conversion(Unit):
-    """Cast of a library from a 16-bit or 32-bit float to any format. The cast has one policy and no flags.
+    """Specification of a library's cast from a 16-bit or 32-bit float to any format.
 
-    NaN becomes zero in a format without NaN.
+    The cast has one rounding and overflow policy, and no flags. NaN becomes zero in a format without NaN.
     """
 
     kind: ClassVar[str] = "conversion"
@@ -48,7 +47,7 @@ class Conversion(Unit):
 
 @dataclass(frozen=True)
 class Reading(Unit):
-    """Decoding function of a library: it converts the codes of a format to FP32 numbers."""
+    """Specification of a library's decoding function, which converts codes of a format to FP32 numbers."""
 
     kind: ClassVar[str] = "reading"
     name: str
@@ -66,13 +65,11 @@ class Reading(Unit):
 
 @dataclass(frozen=True)
 class Narrowed(Unit):
-    """Exact sum of products, rounded once to a format of at most 8 bits.
+    """Specification of an exact sum of products that is rounded once to a format of at most 8 bits.
 
-    This is the specification of an FP8 multiplier or adder.
-
-    The inner unit rounds the sum to odd, in a format with at least two more bits. Rounding this result to the
-    target gives the same number as rounding the exact sum once (Boldo and Melquiond). The inner unit gives the
-    `invalid` flag. The rounding to the target gives all other flags.
+    The specification describes FP8 multipliers and adders. The inner unit rounds the sum to odd, in a format with at
+    least two more bits. Rounding the inner result to the target gives the same number as rounding the exact sum once
+    (Boldo and Melquiond). The inner unit gives the `invalid` flag. The rounding to the target gives all other flags.
     """
 
     kind: ClassVar[str] = "narrowed"

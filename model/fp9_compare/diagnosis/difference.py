@@ -1,4 +1,4 @@
-"""Differences of a third-party implementation from its specification, and the results that they cause."""
+"""Possible differences of a third-party implementation from its specification, and their effect on results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from fp9.units import Columns, Port, Results, Unit
 
 
 class Topic(IntEnum):
-    """Subject of a difference. Differences are applied in this order, at most one for each topic."""
+    """Subject of a difference from the specification.
+
+    Differences are applied in the order of their subjects. Two differences have different subjects, except for flags.
+    """
 
     SELECT = 0
     FORMAT = 1
@@ -45,12 +48,12 @@ def _same_results(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 @dataclass(frozen=True)
 class Difference:
-    """Possible difference from a specification: another specification, other operands, or other results.
+    """Possible difference from a specification: a changed specification, changed operands, or changed results.
 
     `says` describes the difference to the user. `spec` returns the changed specification. `operands` takes the
-    specification with all earlier differences, and returns changed operands. `results` takes the specification with
-    all differences, the changed operands and the results so far. `results` returns changed results. With `any_nan`,
-    every NaN equals the expected NaN.
+    specification with all earlier differences, and returns changed operands. `results` takes the specification with all
+    differences, the changed operands and the results so far, and returns changed results. With `any_nan`, every NaN
+    equals the expected NaN.
     """
 
     topic: Topic
@@ -62,7 +65,7 @@ class Difference:
 
 
 def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]) -> Results:
-    """Return the results that a unit gives if these differences apply.
+    """Return the results of a unit that has the given differences from its specification.
 
     Raises ValueError if the specification cannot change in this way.
     """
@@ -82,7 +85,7 @@ def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]
 def changed(unit: Unit, differences: Iterable[Difference]) -> Unit:
     """Return the specification with the differences applied.
 
-    Raises ValueError if no such specification has the same ports.
+    Raises ValueError if the changed specification is invalid or has other ports.
     """
     other = unit
     for difference in differences:

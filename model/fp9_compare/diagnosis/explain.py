@@ -1,4 +1,4 @@
-"""Search for the differences that together reproduce the results of a third-party implementation."""
+"""Search for the differences from the specification that reproduce a third-party implementation's results."""
 
 from __future__ import annotations
 
@@ -24,18 +24,16 @@ SAMPLE = 3_000
 SHOWN = 5
 """Maximum number of unexplained operations that are listed."""
 MOST = 6
-"""Maximum number of differences in an explanation. A larger number could explain any results."""
+"""Maximum number of differences in an explanation. A larger number of differences could explain any results."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Description of a difference.
+    """Description of one difference that explains wrong results.
 
     `explains` is the number of wrong results that the difference explains. `contradicts` is the number of correct
-    results that the difference would change.
-
-    A unit can have several explanations. Each explanation counts only mismatches that the earlier ones do not
-    explain.
+    results that the difference would change. If a unit has several explanations, an explanation counts only mismatches
+    that the earlier explanations leave.
     """
 
     says: str
@@ -47,8 +45,8 @@ class Explanation:
 class Explained:
     """Explanations of wrong results and flags, with the number of mismatches and of unexplained mismatches.
 
-    `clusters` groups the operations with an unexplained mismatch, largest group first. `first_unexplained` holds
-    the indices of a few of them: the simplest of each group, then the first ones.
+    `clusters` groups the operations with an unexplained mismatch, largest group first. `first_unexplained` holds the
+    indices of a few unexplained operations: the simplest of each group, then the first operations.
     """
 
     explanations: tuple[Explanation, ...]
@@ -67,10 +65,10 @@ def explain(
 ) -> Explained:
     """Return the differences that reproduce the results, followed by the differences that reproduce the flags.
 
-    A single difference that explains everything is preferred. Otherwise pairs of differences are tried. Then
-    further differences are added, as long as each one explains more results than it contradicts. `tried` are the
-    differences to try (default: `differences`). With `any_nan`, every NaN is correct where NaN is expected. Flags
-    outside `flag_bits` are ignored.
+    A single difference that explains everything is preferred. Otherwise pairs of differences are tried. Further
+    differences are then added, if a difference explains more results than it contradicts. `tried` are the differences
+    to try. The default is `differences`. With `any_nan`, every NaN is correct where NaN is expected. Flags outside
+    `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
@@ -120,7 +118,7 @@ class _Case:
         self._known: dict[tuple[Difference, ...], NDArray[np.bool_]] = {}
 
     def wrong(self, composition: Sequence[Difference]) -> NDArray[np.bool_]:
-        """Return a mask (n,) of the results that differ from the specification with these differences.
+        """Return a mask (n,) of the results that differ from the specification with the given differences.
 
         Raises ValueError if the differences exclude each other.
         """
@@ -170,8 +168,9 @@ class _Case:
         return _Case(part, answers, self.results, self.any_nan)
 
     def explains_any(self, difference: Difference) -> bool:
-        """Return whether a difference alone explains at least one mismatch. Results that it contradicts are not
-        counted.
+        """Return whether one difference alone explains at least one mismatch.
+
+        Results that the difference contradicts are not counted.
         """
         try:
             return bool((self.wrong(()) & ~self.wrong((difference,))).any())
@@ -179,9 +178,9 @@ class _Case:
             return False
 
     def count(self, composition: Sequence[Difference]) -> int:
-        """Return the number of results that differ from the specification with these differences.
+        """Return the number of results that differ from the specification with the given differences.
 
-        If the differences exclude each other, return a number larger than all results.
+        If the differences exclude each other, return a number larger than the number of results.
         """
         try:
             return int(self.wrong(composition).sum())
@@ -190,9 +189,9 @@ class _Case:
 
 
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
-    """Return the differences that leave the fewest results unexplained. Ties go to fewer and likelier differences.
+    """Return the differences that leave the fewest results unexplained. Ties go to the smaller set of differences.
 
-    If several single differences explain all results, return the one that also explains most flags.
+    If several single differences explain all results, return the difference that also explains most flags.
     """
     if not whole.wrong(()).any():
         return ()
@@ -213,7 +212,7 @@ def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[
 _BEAM = 4
 """Beam width: the number of sets of differences that the search extends."""
 _PAIRED = 30
-"""Number of differences that are tried in pairs. These are the differences that explain most results alone."""
+"""Number of differences that are tried in pairs, namely the differences that explain most results alone."""
 
 
 def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference, ...]) -> tuple[Difference, ...]:
@@ -241,7 +240,7 @@ def _account(
 ) -> tuple[list[Explanation], NDArray[np.bool_]]:
     """Return an explanation for each difference, and a mask (n,) of the mismatches that remain.
 
-    Each explanation counts only mismatches that the earlier differences do not explain.
+    An explanation counts only mismatches that the earlier differences do not explain.
     """
     explanations = []
     before = case.wrong(start)

@@ -1,6 +1,6 @@
-"""Differences of the exponent field.
+"""Possible differences of the exponent field, such as an exponent that wraps around.
 
-The field wraps around, it misses a carry of the rounding, or its value 0 means zero.
+The exponent field may miss the carry of a rounding. An exponent field of 0 may always mean zero.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import targets_of, with_rounding, with_targets
 
 _FURTHER_EXPONENTS = 2
-"""Number of bits added to the exponent field. With these bits, no result of the test suites overflows."""
+"""Number of extra exponent bits. With these bits, no result of the test suites overflows."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield differences in the exponent field of results with fixed fields."""
+    """Yield possible differences in the exponent field of a result, for formats with a fixed exponent field."""
     targets = targets_of(unit)
     if not targets or not all(isinstance(fmt, FixedFormat) for fmt in targets):
         return
@@ -54,9 +54,9 @@ def _zero_at_zero(signed: bool) -> Callable[[Unit, Columns, Results], Results]:
 
 
 def _wrapped(carries: bool) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that computes results with a wide exponent and keeps the low bits of it.
+    """Return a function that computes results with a wide exponent and keeps the low bits of the exponent.
 
-    Without `carries`, the result has the exponent of the truncated number.
+    Without `carries`, the result has the exponent of the truncated number, which misses the carry of the rounding.
     """
 
     def changed(unit: Any, inputs: Columns, results: Results) -> Results:
@@ -86,7 +86,7 @@ def _wide(fmt: Format) -> FixedFormat:
 
 
 def _narrowed(fmt: Format, wide: FixedFormat, codes: Any, exponents: Any) -> Any:
-    """Return wide codes with the exponent fields of `exponents`, of which only the low bits are kept."""
+    """Return narrow codes with the fractions of `codes` and the low bits of the exponent fields of `exponents`."""
     assert isinstance(fmt, FixedFormat), "the caller has checked it"
     field = exponents >> fmt.fraction_bits & ((1 << wide.exponent_bits) - 1)
     kept = field - (wide.bias - fmt.bias) & ((1 << fmt.exponent_bits) - 1)

@@ -1,4 +1,4 @@
-"""Differences of exception flags, in situations that standards interpret differently."""
+"""Possible differences of exception flags, in situations that standards interpret differently."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
 
 @dataclass(frozen=True)
 class Operation:
-    """Arrays with one element for each operation: operands, result, flags, and limits of the format."""
+    """Arrays with one element per operation: operands, result, flags, and limits of the format."""
 
     unit: Unit
     port: Port
@@ -41,20 +41,20 @@ class Operation:
     largest: Any
 
     def raised(self, flag: Flags) -> Any:
-        """Return a mask: whether the correct flags of each operation include this flag."""
+        """Return a mask of the operations whose correct flags include the given flag."""
         return self.flags & flag.value != 0
 
 
 @dataclass(frozen=True)
 class Situation:
-    """Class of operations: a description, and a function that returns a mask of these operations."""
+    """Class of operations: a description, and a function that returns a mask of the operations in the class."""
 
     words: str
     meets: Callable[[Operation], Any]
 
 
 def _lifted(op: Operation) -> Any:
-    """Return a mask of the results that are subnormal before rounding, and the smallest normal number after it."""
+    """Return a mask of the results that rounding lifts from a subnormal number to the smallest normal number."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     cut = with_rounding(op.unit, Rounding.RTZ)
@@ -91,7 +91,7 @@ SITUATIONS = (
     Situation("for NaN results", lambda op: np.isnan(op.result)),
     Situation("ever", lambda op: np.ones(len(op.result), dtype=np.bool_)),
 )
-"""Situations that standards interpret differently, from the narrowest to the widest."""
+"""Situations that standards interpret differently, from the narrowest to the widest class of operations."""
 
 
 def _tiny(op: Operation) -> Any:
@@ -102,8 +102,8 @@ def _tiny(op: Operation) -> Any:
 def _vanishes(op: Operation) -> Any:
     """Return a mask of the results that rounding changes from a nonzero number to zero.
 
-    Rounding to odd never gives zero for a nonzero number. This function therefore compares the result with the number
-    rounded to odd.
+    Rounding to odd never changes a nonzero number to zero. The result is therefore compared with the number rounded to
+    odd.
     """
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
@@ -152,9 +152,9 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield a difference for each flag and situation: the unit wrongly raises the flag, or wrongly leaves it clear.
+    """Yield two differences for each flag and situation: the flag is wrongly raised, or wrongly left clear.
 
-    Then yield a difference in which the flag bits are in reverse order.
+    The last difference is a reverse order of the flag bits.
     """
     if not flag_ports(unit):
         return

@@ -1,4 +1,4 @@
-"""Differences of formats and of format selection. The most common fault is other codes for the same numbers."""
+"""Possible differences of formats and of format selection, the most common faults of implementations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OTHER_BIASES = (-2, -1, 1, 2)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield differences: another format of the same width, or two format selections exchanged."""
+    """Yield possible differences of the format: another format of the same width, or exchanged format selections."""
     for fmt in formats_of(unit):
         for other in alike(fmt):
             yield Difference(Topic.FORMAT, in_words(fmt, other), functools.partial(with_format, old=fmt, new=other))
@@ -34,9 +34,10 @@ def _exchanged(name: str, unit: Unit, inputs: Columns) -> dict[str, Any]:
 
 
 def alike(fmt: Format) -> Iterator[Format]:
-    """Yield formats of the same width that a designer may have confused with this format.
+    """Yield formats of the same width that a designer may have confused with the given format.
 
-    Formats of the catalogue come first, then this format with one property changed. No two have the same codes.
+    Formats of the catalogue come first, then the given format with one property changed. Formats with equal codes are
+    yielded only once.
     """
     seen = {_facts(fmt)}
     for other in (*_catalogue(fmt), *_one_fact_changed(fmt)):
@@ -73,7 +74,7 @@ def _one_fact_changed(fmt: Format) -> Iterator[Format]:
     for change in changes:
         try:
             yield dataclasses.replace(fmt, name=_changed_name(fmt, change), **change)
-        except ValueError:  # such a format cannot be
+        except ValueError:  # the changed format is invalid
             continue
 
 
@@ -89,7 +90,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 
 def in_words(expected: Format, seen: Format) -> str:
-    """Return a sentence that says in which properties two formats differ."""
+    """Return a sentence that describes the properties in which two formats differ."""
     facts = [f"its largest number is {seen.max:g}, not {expected.max:g}"] if seen.max != expected.max else []
     if isinstance(expected, FixedFormat) and isinstance(seen, FixedFormat):
         if _fields(expected) != _fields(seen):

@@ -1,4 +1,4 @@
-"""List of all differences to try, for each kind of unit."""
+"""List of all possible differences from the specification, for each kind of hardware unit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9_compare.diagnosis.difference import Difference, changed
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield the differences of results that a unit's specification can express, likeliest first."""
+    """Yield the possible differences of results for a unit's specification, likeliest difference first."""
     for source in (roundings, sums, specials, exponents, formats):
         for difference in source.differences(unit):
             if _possible(unit, difference):
@@ -19,7 +19,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def flag_differences(unit: Unit) -> Iterator[Difference]:
-    """Yield the differences of flags to try on a unit. The unit's results must already be explained."""
+    """Yield the possible differences of flags for a unit. The unit's results must already be explained."""
     return flags.differences(unit)
 
 

@@ -1,4 +1,4 @@
-"""Casts and decoding functions of installed libraries, listed for each format."""
+"""Casts and decoding functions of installed Python libraries, listed for each format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fp9_compare.diagnosis.software import Answer, Function, check_cast, check_d
 
 @dataclass(frozen=True)
 class Row:
-    """Function of a library. `direction` is "cast" or "decode". `source` is the input type of a cast."""
+    """Function of a Python library. `direction` is "cast" or "decode". `source` is the input type of a cast."""
 
     library: str
     name: str
@@ -33,7 +33,7 @@ class Row:
     function: Function
 
     def check(self) -> Answer:
-        """Check the function, and return its behaviour."""
+        """Check the library's function, and return its behaviour."""
         if self.direction == "decode":
             return check_decode(self.function, self.format)
         return check_cast(self.function, self.format, self.source)
@@ -142,7 +142,7 @@ _ONNX = {
 def _onnx() -> Iterator[Row]:
     """Yield casts by ONNX's reference evaluator.
 
-    The option `saturate` of the Cast operator applies only to 8-bit types.
+    The option `saturate` of ONNX's Cast operator applies only to 8-bit types.
     """
     onnx = importlib.import_module("onnx")
     types = {"fp32": onnx.TensorProto.FLOAT, "fp16": onnx.TensorProto.FLOAT16, "bf16": onnx.TensorProto.BFLOAT16}
@@ -176,7 +176,10 @@ _QUANTIZATIONS = ("TIES_EVEN", "TIES_AWAY", "TO_ZERO", "TO_POS", "TO_NEG")
 
 
 def _apytypes() -> Iterator[Row]:
-    """Yield casts from FP32, with the rounding modes that fp9 has too. APyTypes has only IEEE 754 style formats."""
+    """Yield APyTypes' casts from FP32, with the rounding modes that fp9 supports.
+
+    APyTypes has only formats in the style of IEEE 754.
+    """
     apytypes = importlib.import_module("apytypes")
     for alias in _APYTYPES:
         fmt = fixed_format(alias)
@@ -205,13 +208,13 @@ LIBRARIES: dict[str, Callable[[], Iterator[Row]]] = {
     "apytypes": _apytypes,
     "onnx": _onnx,
 }
-"""Supported libraries. Each name maps to a function that yields the casts and decoding functions of the library."""
+"""Dictionary from each supported library to a function that yields its casts and decoding functions."""
 
 
 def rows(library: str) -> list[Row]:
-    """Return the functions of a library.
+    """Return the casts and decoding functions of a library.
 
-    Raises ValueError for an unknown library, MissingTool if it is not installed.
+    Raises ValueError for an unknown library, and MissingTool if the library is not installed.
     """
     if library not in LIBRARIES:
         raise ValueError(f"library {library!r} given; give one of {', '.join(LIBRARIES)}, or module:function")
@@ -221,7 +224,7 @@ def rows(library: str) -> list[Row]:
 
 
 def installed() -> list[str]:
-    """Return the libraries that are installed."""
+    """Return the names of the supported libraries that are installed."""
     return [library for library in LIBRARIES if importlib.util.find_spec(library) is not None]
 
 

@@ -1,6 +1,6 @@
-"""Record of the checks of all installed libraries, and the page that is built from it.
+"""Record of the checks of all installed libraries, and the documentation page built from the record.
 
-`python -m fp9_compare.diagnosis.libraries_page records/third-party/libraries.json` writes the record.
+The command `python -m fp9_compare.diagnosis.libraries_page records/third-party/libraries.json` writes the record.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from fp9_compare.diagnosis.libraries import Row
 from fp9_compare.diagnosis.software import Answer
 
 RECORD = "libraries.json"
-"""File name of the record, in `records/third-party`."""
+"""File name of the record, in the folder `records/third-party`."""
 
 Record = dict[str, Any]
-"""What a function of a library does: one row of the page."""
+"""Behaviour of one library function, which is a row of the page."""
 
 _HEAD = """\
 # Casts and decodings of libraries
@@ -41,7 +41,10 @@ installed versions.
 
 
 def records_of(answers: dict[str, list[tuple[Row, Answer]]]) -> list[Record]:
-    """Return one record for each function, from the answers of each library. Sources with one answer share it."""
+    """Return one record for each library function, from the answers of each library.
+
+    Source formats for which a function behaves in the same way share a record.
+    """
     alike: dict[tuple[str, str, str, str, str], list[tuple[str, Answer]]] = {}
     for name, rows in answers.items():
         for row, answer in rows:
@@ -67,7 +70,7 @@ def _record(key: tuple[str, str, str, str, str], found: list[tuple[str, Answer]]
 
 
 def page(records: Iterable[Record]) -> str:
-    """Return the text of the page, with a table for each library."""
+    """Return the text of the documentation page, with a table for each library."""
     records = list(records)
     checked, differ, unexplained = (sum(r[name] for r in records) for name in ("checked", "differ", "unexplained"))
     total = f"In total, {checked:,} results were compared. {differ:,} differ, and {unexplained:,} are unexplained."

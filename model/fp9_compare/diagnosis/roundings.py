@@ -1,4 +1,4 @@
-"""Differences of casts and other roundings: the rule for block scales, rounding, double rounding, overflow."""
+"""Possible differences of block scale rules, rounding, double rounding and overflow policies."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield differences in the scale rule, the rounding and the overflow policy, and differences by double
-    rounding.
-    """
+    """Yield possible differences of the scale rule, the rounding, the overflow policy, and by double rounding."""
     yield from _rules(unit)
     yield from _roundings(unit)
     yield from _overflows(unit)
@@ -75,7 +73,7 @@ def _name(fmt: Format) -> str:
 
 
 def beyond(fmt: Format) -> str:
-    """Describe the result of a number that exceeds the largest number of a format without saturation."""
+    """Return the name of the result that replaces an overflow without saturation: "infinity" or "NaN"."""
     return "infinity" if fmt.has_inf else "NaN"
 
 

@@ -23,16 +23,16 @@ Function = Callable[[Any], Any]
 """Function of a library: a decoding from codes to numbers, or a cast from numbers to codes or rounded numbers."""
 
 SHOWN = 5
-"""Maximum number of differences that are shown."""
+"""Maximum number of differing results that are shown."""
 _PER_EXPONENT = 64
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Behaviour of a function: number of operations checked, differences from the specification, and explanations.
+    """Behaviour of a library function: differences from the specification, explanations, and numbers of operations.
 
     `base` describes the specification from which the explanations start. `first` holds sentences about the first
-    differences.
+    differing results.
     """
 
     direction: str
@@ -45,16 +45,16 @@ class Answer:
 
     @property
     def says(self) -> str:
-        """Return the behaviour in one sentence."""
+        """Return the behaviour of the library function in one sentence."""
         return "; ".join((self.base, *(each.says for each in self.explained.explanations)))
 
 
 def check_cast(function: Function, target: Format, source: str = "fp32", overflow: Overflow | None = None) -> Answer:
-    """Check a cast, and return its behaviour.
+    """Check a library's cast, and return its behaviour.
 
-    `source` names the input format: every FP16 or BF16 number is checked, or a stratified sample of FP32.
-    `overflow` is the policy from which explanations start (default: the policy that explains most). Raises
-    ValueError for results that are neither codes nor numbers of the format.
+    `source` names the input format. Every FP16 or BF16 number is checked, or a stratified sample of FP32. `overflow` is
+    the overflow policy of the specification. The default is the policy that leaves the fewest results unexplained.
+    Raises ValueError for results that are neither codes nor numbers of the format.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -79,7 +79,7 @@ def _cast_answer(codes: Any, given: Any, source: FixedFormat, target: Format, ov
 
 
 def check_decode(function: Function, fmt: Format) -> Answer:
-    """Check a decoding function on all codes of a format, and return its behaviour. All NaN are equal."""
+    """Check a decoding function on all codes of a format, and return its behaviour. All NaN count as equal."""
     codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(all="ignore"):
         results = np.asarray(tensor_numbers(_asked(function, codes)))
@@ -120,7 +120,7 @@ def _first(made: VectorSet, given: NDArray[Any], any_nan: bool) -> Iterator[str]
 
 
 def _codes_of(results: Any, target: Format) -> NDArray[Any]:
-    """Return the results as codes. Integers are already codes. Numbers must already be rounded to the format."""
+    """Return a cast's results as codes. Integers are already codes. Numbers must be rounded to the format."""
     array = np.asarray(stored_codes(results, target))
     if array.dtype.kind in "iu":
         if array.size and not -(1 << target.bits - 1) <= int(array.min()) <= int(array.max()) < 1 << target.bits:
@@ -133,9 +133,9 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
 
 
 def _strata(target: Format) -> NDArray[np.uint32]:
-    """Return the patterns of FP32 numbers at which casts differ.
+    """Return FP32 bit patterns for the test of a cast.
 
-    The patterns are the format's numbers, the midpoints between them and the overflow threshold, each with its
+    The patterns include the format's numbers, the midpoints between them, and the overflow threshold, with their
     neighbours. Random numbers of every exponent and sign follow, then zeros, infinities and NaN.
     """
     magnitudes = np.array(sorted({abs(float(x)) for x in _numbers(target)}))

@@ -1,4 +1,4 @@
-"""Differences in the treatment of subnormal numbers, signs of zero, infinities and NaN."""
+"""Possible differences in the treatment of subnormal numbers, signs of zero, infinities and NaN."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts i
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield differences: flushed subnormal numbers, zeros of the other sign, other results for infinities and NaN."""
+    """Yield possible differences: flushed subnormals, wrong signs of zero, and other results for infinity and NaN."""
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in formats_of(unit)):
         yield from _flushes(unit)
     yield from _zero_signs(unit)
@@ -42,7 +42,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _flushed(port: Port, codes: Any, inputs: Columns, signed: bool = True) -> Any:
-    """Replace every subnormal number by zero. The zero keeps the sign if `signed`, otherwise it is positive."""
+    """Replace every subnormal number by zero. The zero keeps the sign if `signed` is true, otherwise it is +0."""
     left = np.array(codes)
     values = np.abs(numbers(port, codes, inputs))
     for fmt, here in formats_on(port, inputs):
@@ -65,7 +65,7 @@ def _flushed_operands(unit: Unit, inputs: Columns) -> Columns:
 
 
 def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
-    """Replace a result by zero if its truncated value is subnormal, even if rounding makes it normal."""
+    """Replace a result by zero if its truncated value is subnormal, even if rounding would make the result normal."""
     given = {port.name: inputs[port.name] for port in with_rounding(unit, Rounding.RTZ).inputs}
     cut = evaluate(with_rounding(unit, Rounding.RTZ), given)
     changed: Results = {}
@@ -77,11 +77,11 @@ def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 
 _FURTHER_EXPONENTS = 2
-"""Number of bits added to the exponent field. With these bits, no sum in the test suites is subnormal."""
+"""Number of extra exponent bits. With these bits, no sum in the test suites is subnormal."""
 
 
 def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
-    """Round with an unbounded exponent. Replace results below the smallest normal number by zero."""
+    """Round results with an unbounded exponent. Replace a result below the smallest normal number by zero."""
     wide = {fmt: _widened(fmt) for fmt in targets_of(unit)}
     unbounded = evaluate(with_targets(unit, wide), {port.name: inputs[port.name] for port in unit.inputs})
     changed: Results = {}
@@ -163,7 +163,10 @@ def _instead(
     negative: Callable[[Unit, Port, Columns, Results], Any],
     code_of: Callable[[Format, bool], int | None],
 ) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that replaces results by `code_of(format, sign)`. `where` selects the results."""
+    """Return a function that replaces the results selected by `where` by `code_of(format, sign)`.
+
+    `negative` returns the signs.
+    """
 
     def changed(unit: Unit, inputs: Columns, results: Results) -> Results:
         given: Results = {}
@@ -193,7 +196,7 @@ def _result_is(test: Callable[[Any], Any]) -> Callable[[Unit, Port, Columns, Res
 
 
 def _zero_beside_special(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Return a mask of products of zero and an infinity or NaN. The addend is ignored."""
+    """Return a mask of the operations that multiply zero by an infinity or NaN. The addend is ignored."""
     factors = [p for p in operands_beside(unit, port) if not p.name.startswith("c")]
     values = np.stack([numbers(p, inputs[p.name], inputs) for p in factors])
     return (values == 0).any(axis=0) & ~np.isfinite(values).all(axis=0)
@@ -208,7 +211,7 @@ def _always(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
 
 
 def _operand_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Return the product of all operand signs, including the signs of NaN operands."""
+    """Return the XOR of all operand signs, including the signs of NaN operands."""
     signs = [np.signbit(numbers(p, inputs[p.name], inputs)) for p in operands_beside(unit, port)]
     return np.logical_xor.reduce(signs)
 
@@ -278,13 +281,13 @@ def _signed_zero(fmt: Format, negative: bool) -> int | None:
 
 
 MOST_NANS = 4
-"""Largest number of NaN codes (for one sign) for which each code is tried."""
+"""Largest number of NaN codes for which every code is tried. The codes are counted for one sign."""
 
 
 def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
-    """Yield every other NaN code of a small format.
+    """Yield differences with another NaN code. For a small format, every NaN code is tried.
 
-    For a wide format, yield only the code with all fraction bits set.
+    For a wide format, only the code with all fraction bits set is tried.
     """
     if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:
         return

@@ -1,4 +1,4 @@
-"""Queries and changes for specifications of every kind: formats, rounding, overflow, engine."""
+"""Queries and changes for specifications of every kind of unit: formats, rounding, overflow, engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
 
 def replaced(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a specification with other field values.
+    """Return a copy of a specification with changed field values.
 
     Raises ValueError if the specification refuses the values.
     """
@@ -24,7 +24,7 @@ def replaced(unit: Any, **fields: Any) -> Any:
 
 
 def custom(engine: Engine, **fields: Any) -> Engine:
-    """Return a copy of an engine with other field values, named "custom".
+    """Return a copy of an accumulator engine with changed field values. The name of the copy is "custom".
 
     Raises ValueError if the engine refuses the values.
     """
@@ -35,7 +35,7 @@ def custom(engine: Engine, **fields: Any) -> Engine:
 
 
 def formats_of(unit: Unit) -> tuple[Format, ...]:
-    """Return the formats of all ports without duplicates, in the order of the ports."""
+    """Return the formats of all ports of a unit without duplicates, in the order of the ports."""
     ports = (*unit.inputs, *unit.outputs)
     return tuple(dict.fromkeys(fmt for port in ports for fmt in port.formats))
 
@@ -72,7 +72,7 @@ with_targets: Hook[[Mapping[Format, Format]], Any] = Hook(
     },
     every_kind=False,
 )
-"""Return a copy of a conversion that converts to other formats. Raises ValueError for other kinds of units."""
+"""Return a copy of a specification whose results have other formats. Raises ValueError for other kinds of units."""
 
 
 # --- roundings, overflow and engine -----------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ roundings_of: Hook[[], tuple[Rounding, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Return the roundings that a unit offers. A unit that does not round has none."""
+"""Return the rounding modes that a unit offers. The tuple is empty for a unit that does not round."""
 
 
 def _policy(unit: Any, **fields: Any) -> Any:
@@ -115,11 +115,11 @@ with_rounding: Hook[[Rounding], Any] = Hook(
     },
     every_kind=False,
 )
-"""Return a copy of a unit with one fixed rounding. Raises ValueError if the unit does not support it."""
+"""Return a copy of a unit with one fixed rounding mode. Raises ValueError if the unit does not support it."""
 
 
 def with_block(unit: Quantiser, **fields: Any) -> Quantiser:
-    """Return a copy of a quantiser with other fields in its block format."""
+    """Return a copy of a quantiser unit with changed fields in its block format."""
     return dataclasses.replace(unit, block=dataclasses.replace(unit.block, **fields))
 
 
@@ -136,7 +136,7 @@ overflows_of: Hook[[], tuple[Overflow, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Return the overflow policies that a unit offers. A unit that cannot overflow has none."""
+"""Return the overflow policies that a unit offers. The tuple is empty for a unit that cannot overflow."""
 
 
 with_overflow: Hook[[Overflow], Any] = Hook(
@@ -163,11 +163,11 @@ engine_of: Hook[[], Engine | None] = Hook(
     },
     otherwise=lambda unit: None,
 )
-"""Return the engine that computes a unit's sums. Return None if the unit has no engine."""
+"""Return the accumulator engine that computes a unit's sums, or None if the unit has no engine."""
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a unit with other fields in its engine.
+    """Return a copy of a unit with changed fields in its accumulator engine.
 
     Raises ValueError if the engine refuses the values.
     """
@@ -175,7 +175,7 @@ def with_engine(unit: Any, **fields: Any) -> Any:
 
 
 def targets_of(unit: Unit) -> tuple[Format, ...]:
-    """Return the formats of the results."""
+    """Return the formats of a unit's results, without duplicates."""
     return tuple(dict.fromkeys(fmt for port in unit.outputs for fmt in port.formats))
 
 
@@ -184,4 +184,4 @@ rounded_at_once: Hook[[], bool] = Hook(
     dict.fromkeys((Mac, Fpu, MultiFpu), lambda unit: False),
     otherwise=lambda unit: bool(roundings_of(unit)),
 )
-"""Return whether the unit rounds each result separately. Each result then depends only on its own operation."""
+"""Return whether a unit rounds each result separately, so that a result depends only on its operation."""

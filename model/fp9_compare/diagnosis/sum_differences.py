@@ -1,4 +1,4 @@
-"""Differences of sums: other engine parameters, products rounded before addition, another order of addition."""
+"""Possible differences of sums: engine parameters, early rounding of products, and order of addition."""
 
 from __future__ import annotations
 
@@ -25,16 +25,13 @@ from fp9_compare.diagnosis.specs import engine_of, replaced, with_engine
 _WINDOW_STEPS = (-3, -2, -1, 1, 2, 3)
 """Offsets from the correct window width that are tried."""
 _GUARD_BITS = range(0, 5)
-"""Numbers of window bits below the result's last bit.
-
-If the specification adds exactly, these narrower windows are tried.
-"""
+"""Numbers of window bits below the result's last bit that are tried if the specification adds exactly."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield differences of sums: other engine parameters, then other orders of addition.
+    """Yield possible differences of sums: other engine parameters, then other orders of addition.
 
-    Other orders are tried only for units in which each operation is independent of earlier operations.
+    Other orders are tried only for units in which operations are independent of earlier operations.
     """
     yield from early(unit)
     engine = engine_of(unit)
@@ -159,7 +156,7 @@ def _tree(step: Step, a: Any, b: Any, c: Any) -> Any:
 
 
 def _too_early(unit: Narrowed) -> Iterator[Difference]:
-    """Yield differences of adders that round at the last place of the larger operand, before they normalise."""
+    """Yield differences of adders that round at the larger operand's last bit position, before they normalise."""
     if unit.inner.products == 1 or not isinstance(unit.target, FixedFormat):
         return
     says = "it rounds at the last place of the larger operand, before it normalises the sum"
@@ -177,7 +174,10 @@ early: Hook[[], Iterator[Difference]] = Hook(
 
 
 def _rounded_early(guard: int | None, unit: Narrowed, inputs: Columns, golden: Results) -> Results:
-    """Return the sums of operands that keep `guard` bits below the last place of the largest one, or all bits."""
+    """Return the sums of an adder that rounds at the last bit position of the largest operand.
+
+    Operands keep `guard` bits below this bit position. If `guard` is None, operands keep all bits.
+    """
     a, b = factor_values(unit.inner, inputs)
     terms = np.column_stack([a * b, decode_to(inputs["c"], unit.inner.engine.output, np.float64)])
     sound = np.isfinite(terms).all(axis=1)
