@@ -1,9 +1,9 @@
-"""Dot products measured on GPUs: a reader of their rows, and a search for the preset that explains each file.
+"""Dot products measured on GPUs: a reader of the files, and the accumulator preset that explains them.
 
-The rows come from a clone of north-numerical-computing/MATLAB-tensor-core, in its own layout. Its folder
-`model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements
-of one vector as float32 in hex. A line of `c_GPU_fp32.txt` or `d_GPU_OUTPUT.txt` holds one float32 in binary. For
-the output fp16, C was rounded to FP16 before the operation, and d is an FP16 number.
+The files come from a clone of north-numerical-computing/MATLAB-tensor-core, in the repository's layout. The folder
+`model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements of
+one vector as float32 numbers in hex. A line of `c_GPU_fp32.txt` or `d_GPU_OUTPUT.txt` holds one float32 number in
+binary. For the output fp16, C was rounded to FP16 before the operation, and d is an FP16 number.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 SOURCE = "https://github.com/north-numerical-computing/MATLAB-tensor-core"
 FORMATS = {"E4M3": "e4m3", "E5M2": "e5m2", "fp16": "fp16", "bf16": "bf16", "tf32": "tf32"}
-"""Dictionary from the name of a folder to the name of the format."""
+"""Dictionary from the name of a folder to the name of the operand format."""
 OUTPUTS = ("fp32", "fp16")
 _NAN = np.uint32(0x7FC00000)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows from one file of results: codes a and b (n, k), and FP32 patterns c and d (n,)."""
+    """Sums from one file of results: codes a and b (n, k), and FP32 patterns c and d (n,)."""
 
     gpu: str
     operands: str
@@ -49,13 +49,13 @@ class Rows:
     d: NDArray[np.uint32]
 
     def start(self, with_c: bool) -> NDArray[Any]:
-        """Return the codes of the addend in the output's format: C, or +0 without `with_c`."""
+        """Return the codes of the addend in the output's format. The addend is C if `with_c` is true, otherwise +0."""
         numbers = self.c.view(np.float32) if with_c else np.zeros(len(self.c), dtype=np.float32)
         codes: NDArray[Any] = encode(numbers, self.output, "rne", "inf")
         return codes
 
     def results(self, engine: Engine, with_c: bool, rows: slice = slice(None)) -> NDArray[np.uint32]:
-        """Return the results of an engine as FP32 patterns. All NaN have the same pattern."""
+        """Return the results of an accumulator engine as FP32 patterns. All NaN have the same pattern."""
         operands, start = (self.operands, self.operands), self.start(with_c)[rows]
         codes = dot(self.a[rows], self.b[rows], *operands, engine, start, format_c=self.output)
         return with_one_nan(decode(codes, engine.addend_format).view(np.uint32))
@@ -63,12 +63,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Best explanation of a file.
+    """Best explanation of a file of measured sums.
 
-    Each engine in `rules` gives the measured result for `agree` rows. `with_c` is whether C was added.
-
-    A rule is one engine, given by all its preset names. The first rule is the simplest one. All rules give the same
-    results for these rows. `differs` is the index of the first row with another result, or None if all rows agree.
+    Every engine in `rules` reproduces `agree` sums, and all of them give the same results. `with_c` states whether C
+    was added. A rule is one accumulator engine, given by all its preset names. The first rule is the simplest.
+    `differs` is the index of the first sum with another result, or None if all sums agree.
     """
 
     rows: Rows
@@ -79,12 +78,12 @@ class Verdict:
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """Return the preset names of the simplest rule."""
+        """Return the preset names of the simplest accumulator engine."""
         return self.rules[0]
 
     @property
     def explained(self) -> bool:
-        """Return whether every row agrees."""
+        """Return whether the accumulator engine reproduces every sum."""
         return self.differs is None
 
 
@@ -92,8 +91,8 @@ class Verdict:
 class Step:
     """Step at which a sum is rounded: the number of products, the addend, the window, and the result.
 
-    `top` is the largest exponent of the window. `last` is the exponent of its last bit. `top` and `last` are
-    None without truncation.
+    `top` is the largest exponent in the window. `last` is the exponent of the window's last bit. Without truncation,
+    `top` and `last` are None.
     """
 
     what: str
@@ -114,9 +113,10 @@ def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the rows of every GPU, format and output in a clone, or in its folder model_validation.
+    """Yield the measured sums of every GPU, format and output in a clone, or in its folder model_validation.
 
-    Raises ValueError if there are no rows, or if files do not fit together. Raises OSError for unreadable files.
+    Raises ValueError if there are no measured sums, or if files do not fit together. Raises OSError for unreadable
+    files.
     """
     inner = folder / "model_validation"
     found = sorted(path for path in (inner if inner.is_dir() else folder).glob("*/*") if path.name in FORMATS)
@@ -143,7 +143,7 @@ def _read_format(path: Path) -> Iterator[Rows]:
 
 
 def _codes(path: Path, fmt: Format) -> NDArray[Any]:
-    """Return vectors of hex float32 numbers as codes.
+    """Read vectors of float32 numbers in hex. Return the numbers as codes of a format.
 
     Raises ValueError for numbers that the format cannot represent.
     """
@@ -173,11 +173,9 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 
 
 def explain(rows: Rows) -> Verdict:
-    """Return the presets that agree with most rows.
+    """Return the accumulator presets that reproduce most sums of a file.
 
-    If several presets agree with the same number of rows, presets that add C have priority.
-
-    Only presets with this output format are tried.
+    Only presets with the file's output format are tried. Ties go to presets that add C.
     """
     tried = [(engine, with_c) for engine in _candidates(rows.output) for with_c in (True, False)]
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]
@@ -189,10 +187,10 @@ def explain(rows: Rows) -> Verdict:
 
 
 def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of engines, simplest engine first. Engines with equal parameters form one group.
+    """Return the names of accumulator engines, simplest engine first. Engines with equal parameters form one group.
 
-    Engines of instructions with these operands come first. An engine with a narrower window counts as simpler,
-    since fewer rows agree with such an engine by chance. An engine without a window comes last. Engines with equal
+    Engines of instructions with the given operands come first. An engine with a narrower window counts as simpler,
+    because fewer sums agree with a narrow window by chance. An engine without a window comes last. Engines with equal
     windows are ordered by their number of changed parameters.
     """
     names: dict[Engine, list[str]] = {}
@@ -221,7 +219,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Compute one row by the simplest rule of the verdict, in exact arithmetic. Return the steps that round."""
+    """Compute one sum by the verdict's simplest engine, in exact arithmetic. Return the steps that round."""
     rows = verdict.rows
     fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])
     return steps_of(ENGINES[verdict.presets[0]], rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt, c)
@@ -230,7 +228,10 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """Compute one sum by an engine, in exact arithmetic. Return the steps that round. An exact engine has none."""
+    """Compute one sum by an accumulator engine, in exact arithmetic. Return the steps that round.
+
+    The list is empty for an exact engine.
+    """
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)
     oracle.dot(engine, products, oracle.code_term(c, engine.addend_format), seen=seen)

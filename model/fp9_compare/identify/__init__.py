@@ -1,4 +1,4 @@
-"""Identification of accumulators: finds the engine that explains the results of a unit."""
+"""Identification of accumulators: finds the accumulator model that reproduces the results of a unit."""
 
 from fp9_compare.identify.box import Box
 from fp9_compare.identify.identification import Fit, fit

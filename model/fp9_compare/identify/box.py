@@ -1,4 +1,4 @@
-"""Black box: a unit with unknown internals. Its interface and a function that computes its sums are known."""
+"""Black box: an implementation whose interface is known, but whose accumulator is unknown."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fp9_compare.identify.interface import Interface
 from fp9_compare.identify.vectors import code_patterns, patterns
 
 Ask = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
-"""Function from a (n, k), b (n, k) and c (n,) to d (n,)."""
+"""Function that computes the sums d (n,) from the operands a (n, k), b (n, k) and c (n,)."""
 
 
 @dataclass
 class Box:
-    """Unit to identify. `ask` takes codes and returns codes of the result's format.
+    """Implementation whose accumulator is to be identified. `ask` takes codes and returns codes of the result's format.
 
-    With `values`, `ask` takes float32 numbers and returns numbers, and all NaN are equal. `calls` counts the sums
-    that the unit computed.
+    With `values`, `ask` takes float32 numbers and returns numbers, and all NaN count as equal. `calls` counts the sums
+    that the implementation has computed.
     """
 
     name: str
@@ -36,9 +36,9 @@ class Box:
             self.interface = replace(self.interface, any_nan=True)
 
     def answers(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Compute the unit's results for codes a, b (n, k) and numbers c (n,). Return the result patterns (n,).
+        """Let the implementation compute the sums of codes a, b (n, k) and numbers c (n,). Return the results (n,).
 
-        Raises ValueError if the unit fails, or does not return n results.
+        The results are bit patterns. Raises ValueError if the implementation fails, or does not return n results.
         """
         io = self.interface
         if self.values:

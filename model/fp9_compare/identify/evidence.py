@@ -1,4 +1,4 @@
-"""Evidence: the results of a unit for its vectors, and how many of these rows an engine explains."""
+"""Evidence: sums that a unit computed, and the number of sums that an accumulator model reproduces."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SHORTENED = 6
 """Number of elements in a shortened sum. Only the first few elements can be nonzero."""
 
 _MANY = 120
-"""Number of engines that are ranked by all rows. All other engines are ranked only by a sample of the rows."""
+"""Number of accumulator models that are ranked by all measured sums. The others are ranked by a sample only."""
 
 PART = 3
-"""Stride of the sample of rows by which engines are ranked first. A stride of 3 takes every third row."""
+"""Stride of the sample by which accumulator models are ranked first. A stride of 3 takes every third sum."""
 
 
 class Evidence:
-    """Vectors and the results of a unit. The rows that an engine explains are computed once and cached."""
+    """Sums that a unit computed, with their results. The sums that an accumulator model reproduces are cached."""
 
     def __init__(self, interface: Interface, vectors: Vectors, results: NDArray[np.uint64]) -> None:
         self.interface, self.vectors, self.results = interface, vectors, results
@@ -40,15 +40,15 @@ class Evidence:
         return len(self.vectors)
 
     def extended(self, vectors: Vectors, results: NDArray[np.uint64]) -> Evidence:
-        """Return the evidence with more rows."""
+        """Return the evidence with additional sums and results."""
         return Evidence(self.interface, self.vectors + vectors, np.concatenate([self.results, results]))
 
     def take(self, rows: NDArray[Any]) -> Evidence:
-        """Return the evidence with only the given rows."""
+        """Return the evidence with only the given rows. A row is one sum."""
         return Evidence(self.interface, self.vectors.take(rows), self.results[rows])
 
     def every(self, stride: int) -> Evidence:
-        """Return the evidence with every `stride`-th row. Calls with the same stride return the same object."""
+        """Return the evidence with every `stride`-th sum. Calls with the same stride return the same object."""
         if stride not in self._every:
             self._every[stride] = self.take(np.arange(0, len(self), stride))
         return self._every[stride]
@@ -61,7 +61,7 @@ class Evidence:
         return Evidence(replace(io, depth=kept), vectors, part.results)
 
     def first(self, count: int) -> Evidence:
-        """Return the evidence with only the first `count` rows. Calls with the same count return the same object."""
+        """Return the evidence with only the first `count` sums. Calls with the same count return the same object."""
         if count >= len(self):
             return self
         if count not in self._first:
@@ -69,9 +69,9 @@ class Evidence:
         return self._first[count]
 
     def agrees(self, engine: Engine) -> NDArray[np.bool_] | None:
-        """Return a mask of the rows that an engine explains.
+        """Return a mask of the sums that an accumulator model reproduces.
 
-        Return None if the engine does not accept the operands.
+        Return None if the accumulator model does not accept the operands.
         """
         key = fields.key(engine)
         if key not in self._agrees:
@@ -80,21 +80,21 @@ class Evidence:
         return self._agrees[key]
 
     def agreement(self, engine: Engine) -> int:
-        """Return the number of rows that an engine explains.
+        """Return the number of sums that an accumulator model reproduces.
 
-        Return -1 if the engine does not accept the operands.
+        Return -1 if the accumulator model does not accept the operands.
         """
         agrees = self.agrees(engine)
         return -1 if agrees is None else int(np.count_nonzero(agrees))
 
     def explains(self, engine: Engine) -> bool:
-        """Return whether an engine explains every row."""
+        """Return whether an accumulator model reproduces every sum."""
         return self.agreement(engine) == len(self)
 
     def first_difference(self, engine: Engine) -> int | None:
-        """Return the index of the first row that an engine does not explain.
+        """Return the index of the first sum that an accumulator model does not reproduce.
 
-        Return None if the engine explains all rows.
+        Return None if the accumulator model reproduces all sums.
         """
         agrees = self.agrees(engine)
         assert agrees is not None, "an engine that takes the operands is asked for"
@@ -102,19 +102,18 @@ class Evidence:
 
     @functools.cached_property
     def fields(self) -> tuple[fields.Field, ...]:
-        """Return the fields of an engine, with the values that are possible for this unit."""
+        """Return the fields of an accumulator model, with the values that are possible for the unit."""
         return fields.hypotheses(self.interface, nan_codes(self.results))
 
     @property
     def looked_at(self) -> int:
-        """Return the number of engines whose results were computed."""
+        """Return the number of accumulator models whose results were computed."""
         return len(self._agrees)
 
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
-        """Return the engines without duplicates. The engines that explain most rows come first.
+        """Return the accumulator models without duplicates, sorted by the number of sums that a model reproduces.
 
-        If there are many engines, all are first ranked by a sample of the rows. Only the best are then ranked by
-        all rows.
+        Many models are first ranked by a sample of the sums. Only the best models are then ranked by all sums.
         """
         found = list({fields.key(engine): engine for engine in engines}.values())
         if len(found) > _MANY:

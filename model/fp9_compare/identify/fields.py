@@ -1,8 +1,8 @@
-"""Hypotheses: the possible values of each engine parameter, derived from its type and the catalogue.
+"""Possible values of each parameter of an accumulator model, derived from its type and the catalogue.
 
-A field is a choice, a truth value, a format, an integer or None. Its possible values are all values of its type,
-and the values in the catalogue. Values that the engine record refuses are left out. The search therefore tries a
-new field, choice or preset automatically.
+A field of the engine record is a choice, a truth value, a format, an integer or None. Its possible values are all
+values of its type, and the values in the catalogue. Values that the engine record refuses are left out. The search
+therefore tries a new field, choice or preset automatically.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from fp9.sums.operands import bit_range
 from fp9_compare.identify.interface import Interface
 
 NAME = "fitted"
-"""Name of engines that are not presets."""
+"""Name of accumulator models that are not presets."""
 
 _MOST_RESETS = 2
 _MOST_REFUSED = 6
-"""After this number of refused values in a row, other fields are no longer changed to make a value valid."""
+"""Number of refused values in a row after which no other field is changed to make a value valid."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """Field of an engine, and its possible values for a unit with a given interface."""
+    """Field of an accumulator model, and the field's possible values for a unit with a given interface."""
 
     name: str
     values: tuple[Any, ...]
@@ -40,16 +40,16 @@ class Field:
 
 @functools.lru_cache(maxsize=64)
 def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field, ...]:
-    """Return every field of an engine except the name, in order.
+    """Return every field of an accumulator model except the name, in order.
 
-    `codes` are NaN codes seen in the unit's results.
+    `codes` are NaN codes that were seen in the unit's results.
     """
     return tuple(Field(name, _taken(name, _values(each, interface, codes))) for name, each in PARAMETERS.items())
 
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values of this field that the default engine or a preset accepts."""
+    """Return the values of a field that the default accumulator model or a preset accepts."""
     parameter = PARAMETERS[name]
     users = [Engine(), *(preset for preset in ENGINES.values() if parameter.of(preset) != parameter.default)]
     return tuple(value for value in values if any(with_values(user, {name: value}) is not None for user in users))
@@ -66,7 +66,7 @@ def _values(parameter: Parameter, interface: Interface, codes: tuple[int, ...]) 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
     """Return whether the values of a field are codes of the result.
 
-    Such a field accepts the given codes, but not every number.
+    A field of codes accepts the given codes, but not every number.
     """
     plain = Engine(NAME, Result(interface.output))
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
@@ -94,7 +94,7 @@ def _lowest(interface: Interface) -> int:
 
 
 def is_possible(engine: Engine, interface: Interface) -> bool:
-    """Return whether a unit with this interface may use an engine.
+    """Return whether a unit with this interface may have the given accumulator model.
 
     The results must have the interface's format, and depend only on the operands.
     """
@@ -102,15 +102,15 @@ def is_possible(engine: Engine, interface: Interface) -> bool:
 
 
 def presets(interface: Interface) -> list[Engine]:
-    """Return the presets that a unit with this interface may use."""
+    """Return the accumulator presets that a unit with this interface may have."""
     return [engine for engine in ENGINES.values() if is_possible(engine, interface)]
 
 
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
-    """Yield the engine with every other value of a field.
+    """Yield the accumulator model with every other value of one field.
 
-    If a value is refused, other fields are changed to make it valid. After several refused values in a row, other
-    fields are no longer changed.
+    If a value is refused, other fields are changed to make the value valid. After several refused values in a row,
+    other fields are no longer changed.
     """
     refused = 0
     for value in field.values:
@@ -128,9 +128,10 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
 
 @functools.lru_cache(maxsize=1 << 14)
 def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
-    """Return the engine with a new value in one field.
+    """Return the accumulator model with a new value in one field.
 
-    If the engine record refuses the value, as few other fields as possible are reset to their defaults.
+    If the engine record refuses the value, as few other fields as possible are reset to their defaults. Several models
+    are returned if several resets are possible.
     """
     return tuple(_suited(engine, {name: value}, interface))
 
@@ -151,7 +152,7 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
-    """Yield engines with these values. One integer field is moved to the nearest value that is accepted."""
+    """Yield accumulator models with the given values and the nearest accepted value of the integer field `other`."""
     own = PARAMETERS[other].of(engine)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
@@ -166,12 +167,14 @@ _FARTHEST = 24
 
 
 def made(values: dict[str, Any]) -> Engine | None:
-    """Return an engine with these field values and defaults elsewhere. Return None if the record refuses them."""
+    """Return an accumulator model with the given field values and defaults elsewhere. Return None if a value is
+    refused.
+    """
     return with_values(Engine(), values)
 
 
 def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
-    """Return a copy of the engine with other field values. Return None if the record refuses them."""
+    """Return a copy of the accumulator model with changed field values. Return None if a value is refused."""
     try:
         return engine.changed(name=NAME, **values)
     except (ValueError, TypeError):
@@ -179,10 +182,10 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 
 
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
-    """Yield engines that differ from the given engine in one field.
+    """Yield accumulator models that differ from the given model in one field.
 
-    Other fields differ only if the new value requires it. A field with many integers is sampled. The sample has the
-    values of `sparse`, and the integers next to the engine's value.
+    Other fields differ only if the new value requires a change. A field with many integers is sampled. The sample has
+    the values of `sparse`, and the integers near the given model's value.
     """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
@@ -190,7 +193,7 @@ def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iter
 
 
 def beside(field: Field, engine: Engine) -> Field:
-    """Return a field reduced to its non-integer values and the integers next to the engine's value."""
+    """Return a field reduced to its non-integer values and the integers near the accumulator model's value."""
     own = PARAMETERS[field.name].of(engine)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))
@@ -199,7 +202,8 @@ def beside(field: Field, engine: Engine) -> Field:
 def sparse(values: Sequence[Any]) -> list[Any]:
     """Return a sample of the values of a field.
 
-    If there are many integers, the sample contains the small ones, powers of two, and some between powers of two.
+    If there are many integers, the sample contains small integers, powers of two, and some integers between powers of
+    two.
     """
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:
@@ -210,7 +214,7 @@ def sparse(values: Sequence[Any]) -> list[Any]:
 
 
 def between(values: Sequence[Any], best: Any) -> list[Any]:
-    """Return the integers near `best` that the sample of `sparse` does not have.
+    """Return the integers near `best` that are missing from the sample of `sparse`.
 
     `best` is an integer in the sample.
     """
@@ -227,26 +231,29 @@ _BESIDE = 4
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is an integer. A truth value is not."""
+    """Return whether a value is an integer and not a truth value."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def differences(engine: Engine, other: Engine) -> dict[str, Any]:
-    """Return the fields in which two engines differ, with the values of `other`."""
+    """Return the fields in which two accumulator models differ, with the values of `other`."""
     return {name: each.of(other) for name, each in PARAMETERS.items() if each.of(engine) != each.of(other)}
 
 
 def named(engine: Engine) -> Engine:
-    """Return the engine under a name that `fp9.engine` accepts: a preset and as few changed parameters as possible."""
+    """Return the accumulator model with a name that `fp9.engine` accepts: a preset and its changed parameters.
+
+    The preset with the fewest changed parameters is chosen.
+    """
     base = min(ENGINES.values(), key=lambda preset: len(differences(preset, engine)))
     changes = ",".join(f"{name}={spelled(value)}" for name, value in differences(base, engine).items())
     return engine.changed(name=f"{base.name}({changes})" if changes else base.name)
 
 
 def spelled(value: object) -> str:
-    """Return a field value as text that `fp9.engine` accepts."""
+    """Return the text of a field value, in the form that `fp9.engine` accepts."""
     return str(value.value) if isinstance(value, Enum) else str(value).lower()
 
 
 key: Callable[[Engine], tuple[Any, ...]] = operator.attrgetter(*(each.path for each in PARAMETERS.values()))
-"""Return all fields of an engine except the name. Two engines have equal keys if they differ at most in the name."""
+"""Return all fields of an accumulator model except the name. Equal models have equal keys."""

@@ -1,4 +1,7 @@
-"""Identification of a unit's engine: probes exclude candidates, a search finds new ones, random sums confirm."""
+"""Identification of a unit's accumulator: chosen sums exclude candidates, random sums confirm the answer.
+
+If no candidate remains, a search finds new candidates.
+"""
 
 from __future__ import annotations
 
@@ -29,24 +32,24 @@ CALLS = 1000
 
 _ROUNDS = 12
 _SEARCHES = 4
-"""Maximum number of searches for an engine. Each search uses more rows than the one before."""
+"""Maximum number of searches for an accumulator model. Every search uses more sums than the previous search."""
 _FRESH = 300
 _EDGES = 700
 _DEEP = 1500
 _QUIET = 2
-"""Number of unsuccessful searches for a difference, after which the remaining candidates are taken as equal."""
+"""Number of unsuccessful attempts to distinguish candidates, after which the candidates count as equal."""
 _MUTANTS = 40
 _HEAD = 8
-"""Stride of the rows in a first comparison, which already excludes most engines."""
+"""Stride of the sums in a first comparison, which already excludes most accumulator models."""
 _CONFIRMING = 64
 _THINNED = 3
-"""Stride of the sample of probes in each family: every third probe."""
+"""Stride of the sample of probe sums in each family: every third probe sum."""
 _AGAIN = 16
 
 
 @dataclass(frozen=True)
 class Fall:
-    """Effect of one sum: its row, and the number of candidates before and after it."""
+    """Effect of one sum: its index, and the number of candidates before and after the sum."""
 
     row: int
     before: int
@@ -55,11 +58,11 @@ class Fall:
 
 @dataclass(frozen=True)
 class Fit:
-    """Result of an identification. `engine` explains every row, or is None.
+    """Result of an identification. `engine` reproduces every sum, or is None.
 
-    `nearest` is the engine that explains most rows. `nearest` equals `engine` unless `engine` is None. `equal` are
-    other engines that no sum distinguished from it. `calls` counts all computed sums, including confirmations and
-    repetitions.
+    `nearest` is the accumulator model that reproduces most sums. `nearest` equals `engine` unless `engine` is None.
+    `equal` holds other accumulator models that no sum distinguishes from `nearest`. `calls` counts all computed sums,
+    including confirmations and repetitions.
     """
 
     name: str
@@ -73,7 +76,7 @@ class Fit:
 
     @property
     def differs(self) -> int | None:
-        """Return the index of the first row that the nearest engine does not explain."""
+        """Return the index of the first sum that the nearest accumulator model does not reproduce."""
         return self.evidence.first_difference(self.nearest)
 
 
@@ -82,7 +85,7 @@ class _Spent(Exception):
 
 
 class _Session:
-    """Identification in progress: the rows so far, and the number of candidates after each row."""
+    """Identification in progress: the sums so far, and the number of candidates after each sum."""
 
     def __init__(self, box: Box, calls: int, rng: np.random.Generator) -> None:
         self.box, self.interface, self.most, self.rng = box, box.interface, calls, rng
@@ -103,7 +106,7 @@ class _Session:
         return results
 
     def ask_thinned(self) -> None:
-        """Compute a sample of the probes from every family. A session does this once."""
+        """Let the unit compute a sample of the probe sums from every family, once per session."""
         if not self._asked_thinned:
             self._asked_thinned = True
             self.ask(self.pool.take(thinned(self.pool, _THINNED)) + drawn(self.interface, _CONFIRMING, self.rng))
@@ -121,9 +124,9 @@ class _Session:
             )
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
-        """Compute vectors that distinguish the candidates, until no vector does. Return the remaining candidates.
+        """Let the unit compute sums that distinguish the candidates. Return the remaining candidates.
 
-        A part of the vectors is used first.
+        The method ends when no sum of `vectors` distinguishes the candidates. Every eighth sum is tried first.
         """
         left = list(candidates)
         for part in self._pool if vectors is self.pool else _parts(self.interface, vectors):
@@ -170,13 +173,11 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 
 
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
-    """Identify the engine of a unit with at most `calls` sums.
+    """Identify the accumulator of a unit with at most `calls` sums.
 
-    1. Sums distinguish the engines of the catalogue.
-    2. Engines that differ in one or more fields from the remaining engine are tried.
-    3. Random sums must agree with the remaining engine.
-    4. If no candidate remains, a sample of all probes is computed. A search (`search`) then finds an engine that
-       explains the rows.
+    First, sums distinguish the accumulator models of the catalogue. Then models that differ in one or more fields from
+    the remaining model are tried. Random sums must agree with the remaining model. If no candidate remains, the unit
+    computes a sample of all probe sums, and a search (`search`) finds an accumulator model that reproduces the sums.
 
     Raises ValueError if the unit fails, returns other shapes, or gives another result for the same sum.
     """
@@ -187,7 +188,7 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
         left = _explaining(session, [*fields.presets(box.interface), *_around(session, _best(session))])
     session.check_again()
     nearest = _preferred(left) if left else _best(session)
-    if not left and session.evidence.explains(nearest):  # found for the last rows that could be asked
+    if not left and session.evidence.explains(nearest):  # the search succeeded when no more sums could be asked
         left = [nearest]
     equal = [engine for engine in left if fields.key(engine) != fields.key(nearest)]
     if left:
@@ -200,7 +201,7 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
 
 
 def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[Engine]:
-    """Return engines near the given engine that provably give the same sums, except those in `equal`."""
+    """Return accumulator models near the given model that provably give the same sums, except those in `equal`."""
     own = fields.key(plain(engine, session.interface))
     known = {fields.key(other) for other in equal}
     near = fields.near(engine, session.evidence.fields, session.interface)
@@ -209,9 +210,9 @@ def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[E
 
 
 def _converse(session: _Session) -> list[Engine]:
-    """Return the engines that explain every row. The list is empty if there is none.
+    """Return the accumulator models that reproduce every sum and that no sum distinguishes from each other.
 
-    No computed sum distinguishes these engines from each other.
+    The list is empty if no accumulator model reproduces every sum.
     """
     left = session.separate(fields.presets(session.interface), session.pool)
     for _ in range(_ROUNDS):
@@ -230,10 +231,10 @@ def _converse(session: _Session) -> list[Engine]:
 
 
 def _searched(session: _Session) -> list[Engine]:
-    """Search for an engine that explains a sample of all probes. Return an empty list if the search fails.
+    """Search for an accumulator model that reproduces a sample of all probe sums.
 
-    If the first search fails, more sums are computed, and the search is repeated. The new sums test the widths of
-    the nearest engine.
+    Return an empty list if the search fails. After a failure, the unit computes more sums, which test the widths of the
+    nearest model. The search is then repeated.
     """
     session.ask_thinned()
     session.check_again()
@@ -273,16 +274,16 @@ def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _searching(session: _Session, engine: Engine) -> Vectors:
-    """Return random sums, and sums whose exponents differ by about the width of the engine's numbers.
+    """Return random sums, and sums whose exponents differ by about the bit widths of the accumulator model.
 
-    Each sum is repeated with the engine's result subtracted, to reveal bits that rounding hides.
+    Every sum is repeated with the model's result subtracted, to reveal bits that rounding hides.
     """
     found = drawn(session.interface, _DEEP, session.rng) + edges(session.interface, engine, _EDGES, session.rng)
     return found + residuals(session.interface, engine, found)
 
 
 def _unlike(session: _Session, engines: Sequence[Engine]) -> list[Engine]:
-    """Group engines that provably give the same sums. Return the preferred engine of each group."""
+    """Group accumulator models that provably give the same sums. Return the preferred model of each group."""
     kinds: dict[tuple[object, ...], list[Engine]] = {}
     for engine in engines:
         kinds.setdefault(fields.key(plain(engine, session.interface)), []).append(engine)
@@ -307,9 +308,9 @@ def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
 
 
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
-    """Return whether random sums agree with an engine.
+    """Return whether random sums agree with the remaining accumulator model.
 
-    An engine that is not a preset must also pass all kinds of probes.
+    A model that is not a preset must also reproduce probe sums of every family.
     """
     if not _is_preset(_preferred(left)):
         session.ask_thinned()

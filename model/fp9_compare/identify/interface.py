@@ -1,4 +1,4 @@
-"""Interface of a unit: what must be known before its engine can be identified."""
+"""Interface of a unit: the properties that must be known before its accumulator can be identified."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_DEPTH = 4096
 class Interface:
     """Known properties of a unit: the formats of a, b and the result, and the number of products (depth).
 
-    The addend has the result's format. With `any_nan`, all NaN results are equal. Formats may be given by name.
+    The addend has the result's format. With `any_nan`, all NaN results count as equal. Formats may be given by name.
     """
 
     a: Format

@@ -1,4 +1,4 @@
-"""Loading of an implementation that the user names: a Python function, or a symbol of a shared library."""
+"""Loader of an implementation that the user names: a Python function or a function of a shared library."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from fp9_compare.identify.box import Ask, Box
 from fp9_compare.identify.interface import Interface
 
 LIBRARY = re.compile(r"(?P<path>.+\.(?:so|dylib|dll)(?:\.\d+)*):(?P<symbol>\w+)")
-"""Regular expression for `PATH:SYMBOL`, a shared library and its symbol."""
+"""Regular expression for `PATH:SYMBOL`, the path of a shared library and one of its symbols."""
 
 LOADERS = "fp9.boxes"
-"""Entry point group of loaders. Each entry maps a file suffix to a function from a path to a `Box`.
+"""Entry point group of loaders. A loader maps the path of a file with a certain suffix to a `Box`.
 
 Packages in higher layers register their loaders here.
 """
@@ -32,7 +32,7 @@ A, B and R are the smallest unsigned integer types that hold a code.
 
 
 def load_box(target: str, interface: Interface, values: bool = False) -> Box:
-    """Return the implementation that `module:function` or `library.so:symbol` names.
+    """Return the implementation that the text `module:function` or `library.so:symbol` names.
 
     Raises ValueError if the function or symbol does not exist.
     """
@@ -45,7 +45,7 @@ def load_box(target: str, interface: Interface, values: bool = False) -> Box:
 
 
 def loader_of(suffix: str) -> Any:
-    """Return the function that loads files with this suffix. Return None if no installed package has one."""
+    """Return the function that loads files with the given suffix. Return None if no installed package has a loader."""
     return plugin(LOADERS, suffix.removeprefix("."))
 
 

@@ -1,4 +1,4 @@
-"""Local repair: a beam search that changes fields of nearly correct engines until one engine explains all rows."""
+"""Beam search that changes fields of nearly correct accumulator models until a model reproduces all sums."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fp9_compare.identify.neighbourhood import grouped, orders, paired, single, 
 from fp9_compare.identify.unobservable import plain
 
 _WIDTH = 6
-"""Beam width: the number of engines that are changed in a turn."""
+"""Beam width: the number of accumulator models that the search changes in a turn."""
 _DEEP = 3
 _ALIKE = 2
-"""Maximum number of engines in the beam that explain the same rows."""
+"""Maximum number of accumulator models in the beam that reproduce the same sums."""
 _TURNS = 12
-"""Maximum number of turns. A turn changes engines of the beam and selects the best."""
+"""Maximum number of turns. A turn changes the accumulator models of the beam and selects the best."""
 _PATIENCE = 2
 """Number of turns without improvement after which the search stops."""
 _WRONG = 40
@@ -27,7 +27,7 @@ _REPAIRS = 30
 
 
 def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
-    """Change fields of `engines` repeatedly. Return the engine that explains most rows."""
+    """Change fields of accumulator models repeatedly. Return the model that reproduces most sums."""
     beam = _beam(rows, engines)
     quiet = 0
     for _ in range(_TURNS):
@@ -42,9 +42,9 @@ def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
 
 
 def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
-    """Return the best engines among the beam and the changed engines.
+    """Return the best accumulator models among the beam and the changed models.
 
-    If no change of one type explains more rows, the next type of change is tried.
+    If no change of one type reproduces more sums, the next type of change is tried.
     """
     most = rows.agreement(beam[0])
     for count, kinds in _STEPS:
@@ -56,7 +56,7 @@ def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
 
 
 Changes = Callable[[Engine, Evidence], Iterator[Engine]]
-"""Function that takes an engine and the evidence, and yields changed engines."""
+"""Function that takes an accumulator model and the evidence, and yields changed models."""
 
 _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (1, (single,)),
@@ -65,7 +65,7 @@ _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (_DEEP, (grouped, paired)),
     (_WIDTH, (single, orders, windowed)),
 )
-"""Pairs: the number of engines to change, and the functions that change them. The cheapest pair is first."""
+"""Steps of a turn, cheapest first: the number of models to change, and the functions that change them."""
 
 
 def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
@@ -78,10 +78,10 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 
 
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
-    """Return the engines that explain most rows.
+    """Return the accumulator models that reproduce most sums.
 
-    To keep the beam diverse, only a few engines that explain the same rows are kept. Of engines that provably give
-    the same sums, only one is kept.
+    To keep the beam diverse, only a few models that reproduce the same sums are kept. Of models that provably give the
+    same sums, only one is kept.
     """
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()

@@ -1,4 +1,4 @@
-"""Search for engines that explain measured rows. The rows are fixed: no further sums can be computed."""
+"""Search for the accumulator model that reproduces measured sums, when no further sums can be computed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fp9_compare.identify.rows import Rows
 from fp9_compare.identify.search import explainer
 
 _FIRST = 64
-"""Number of rows in a first comparison, which already excludes most engines."""
+"""Number of sums in a first comparison, which already excludes most accumulator models."""
 
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanation of rows. `engine` explains every row, or is None. `nearest` explains most rows.
+    """Explanation of measured sums. `engine` reproduces every sum, or is None. `nearest` reproduces most sums.
 
-    With `with_c`, the addend C was used, otherwise +0. `presets` are all presets that explain every row.
+    With `with_c`, the addend C was used, otherwise +0. `presets` names all presets that reproduce every sum.
     """
 
     rows: Rows
@@ -33,14 +33,14 @@ class Explained:
 
     @property
     def differs(self) -> int | None:
-        """Return the index of the first row that the nearest engine does not explain."""
+        """Return the index of the first sum that the nearest accumulator model does not reproduce."""
         return self.evidence.first_difference(self.nearest)
 
 
 def fit_rows(rows: Rows) -> Explained:
-    """Return the engine that explains the rows with their addend C, or else with the addend +0.
+    """Return the accumulator model that reproduces the sums with their addend C, or else with the addend +0.
 
-    If neither exists, return the nearest engine with C. The presets are tried before other engines are searched.
+    If neither exists, return the nearest model. The presets are tried before other models are searched.
     """
     both = [(with_c, _evidence(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
     for with_c, evidence in both:
@@ -62,9 +62,9 @@ def _evidence(rows: Rows) -> Evidence:
 
 
 def _searched(evidence: Evidence) -> Engine:
-    """Return the engine that explains most rows.
+    """Return the accumulator model that reproduces most sums.
 
-    The search uses the first rows, and more rows if these are too few.
+    The search uses the first sums, and more sums if the first sums are too few.
     """
     starts = fields.presets(evidence.interface)
     size = _FIRST
@@ -81,9 +81,9 @@ def _explains(evidence: Evidence, engine: Engine) -> bool:
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
-    """Return the field values that the rows do not exclude.
+    """Return the field values that the measured sums do not exclude.
 
-    For each field, these are the other values with which the engine still explains every row.
+    For each field, the list holds the other values with which the accumulator model still reproduces every sum.
     """
     head, found = evidence.first(_FIRST), {}
     for field in evidence.fields:

@@ -1,8 +1,7 @@
-"""Neighbourhood of an engine: engines with one other field, or with other values in a group of fields.
+"""Neighbourhood of an accumulator model: models that differ in one field or in a group of fields.
 
-The effect of one field can be invisible because of another field. For example, a window hides how lower bits are
-truncated, and a flush of results hides a flush of addends. The search therefore also changes such groups of fields
-together.
+One field can hide the effect of another field. For example, a window hides how lower bits are truncated, and a flush of
+results hides a flush of addends. The search therefore changes groups of fields together.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ ORDER = ("products", "chunk", "interleave")
 
 
 def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield all engines that differ from this engine in one field."""
+    """Yield all accumulator models that differ from the given model in one field."""
     for field in rows.fields:
         yield from fields.changed(engine, field, rows.interface)
 
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with every order of the elements. Chunks are neither added nor removed."""
+    """Yield the accumulator model with every order of the elements. Chunks are neither added nor removed."""
     if engine.step.exact:
         yield engine
         return
@@ -46,7 +45,7 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
     """Yield pairs (chunk, interleave) for steps of `products` products.
 
-    The largest consecutive chunk is the shortest one that holds all elements. An interleaved step is left out if a
+    The largest consecutive chunk is the shortest chunk that holds all elements. An interleaved step is left out if a
     shorter step gives the same sums.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
@@ -57,14 +56,14 @@ def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
 
 
 def windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with every combination of window, truncation and addend."""
+    """Yield the accumulator model with every combination of window, truncation and addend alignment."""
     yield from combined(engine, rows, ("window", "truncation", "addend"))
 
 
 def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator[Engine]:
-    """Yield the engine with all combinations of values of the named fields.
+    """Yield the accumulator model with all combinations of values of the named fields.
 
-    Values that the record refuses and values that change no sum are left out.
+    Values that the engine record refuses and values that change no sum are left out.
     """
     values = {field.name: field.values for field in rows.fields}
     for chosen in itertools.product(*(values[name] for name in names)):
@@ -74,18 +73,18 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 
 
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with other values for a group of fields, one group after another.
+    """Yield the accumulator model with other values for a group of fields, one group after another.
 
-    Only integers near the engine's own values are tried.
+    Only integers near the model's values are tried.
     """
     for names in _GROUPS:
         yield from _product(engine, names, rows)
 
 
 def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the engine with other values for any two fields. Only integers near the engine's own values are tried.
+    """Yield the accumulator model with other values for any two fields.
 
-    The order (products, chunk, interleave) is treated as one field.
+    Only integers near the model's values are tried. The order (products, chunk, interleave) is treated as one field.
     """
     few = [fields.beside(field, engine) for field in rows.fields if field.name not in ORDER]
     for order in _few_orders(engine, rows):
@@ -119,7 +118,7 @@ _GROUPS = (
     ("result", "promotion", "chunk", "rounding", "addend"),
     ("result", "promotion", "overflow", "flush_result", "flush_addend"),
 )
-"""Groups of fields that are changed together, because one field can hide the effect of another."""
+"""Groups of fields that are changed together, because one field can hide the effect of another field."""
 
 
 def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[Engine]:
@@ -131,7 +130,7 @@ def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[E
 
 
 def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
-    """Return the values to try for a field: all that are not integers, and the integers near the engine's value."""
+    """Return the values to try for a field: all non-integers, and the integers near the accumulator model's value."""
     own = PARAMETERS[field.name].of(engine)
     if field.name in ORDER:
         return list(dict.fromkeys([own, *_nearby_order(engine, rows.interface.depth)[field.name]]))
@@ -142,7 +141,8 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
     """Return nearby values for each field of the order (products, chunk, interleave).
 
-    Steps are one product longer or shorter, half as long or twice as long. Chunks hold one step, two steps or all.
+    The steps are one product longer or shorter, half as long or twice as long. A chunk holds one step, two steps or all
+    steps.
     """
     products = engine.step.products
     filled = -(-depth // products) * products
@@ -154,7 +154,7 @@ def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
 
 
 def mutants(engine: Engine, rows: Evidence, count: int, rng: np.random.Generator) -> list[Engine]:
-    """Return `count` engines with random values in two or three fields."""
+    """Return `count` accumulator models with random values in two or three fields."""
     choices = rows.fields
     found = []
     for _ in range(count):

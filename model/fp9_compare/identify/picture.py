@@ -1,6 +1,4 @@
-"""Chart of an identification: after each sum, the number of candidates and the number of values left for each
-field.
-"""
+"""Chart of an identification: the candidates and the possible values of each field after each sum."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write(found: Fit, path: Path) -> None:
-    """Write the chart of a fit as SVG. The same fit gives the same file."""
+    """Write the chart of an identification as SVG. Equal identifications give identical files."""
     lines = remaining(found)
     figure = Figure(figsize=(8, 2.2 + 0.24 * len(lines)), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1 + len(lines) / 4))
@@ -37,10 +35,10 @@ def write(found: Fit, path: Path) -> None:
 
 
 def remaining(found: Fit) -> dict[str, list[int]]:
-    """Return, for each field, how many of its values explain the rows so far.
+    """Return, for each field, the numbers of values with which the nearest model reproduces the sums so far.
 
-    A list starts before the first row, and has one more number for each row. All other fields are as in the nearest
-    engine.
+    A list starts with the number before the first sum, and has one more number for each sum. All other fields have the
+    values of the nearest accumulator model.
     """
     evidence, engine = found.evidence, found.nearest
     return {

@@ -1,8 +1,8 @@
-"""Text files of measured rows, which hold the sums that a unit computed elsewhere.
+"""Text files of measured sums, which a unit computed outside fp9.
 
-The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Each following line is one sum. A sum has four words
-of hex digits, for a, b, c and the result. The codes of a vector are concatenated, each as wide as its format. Lines
-that begin with # are comments.
+The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Every following line is one sum, which has four words of
+hex digits: for a, b, c and the result. The codes of a vector are concatenated. The number of hex digits of a code
+follows from the width of its format. Lines that begin with # are comments.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HEADER = re.compile(rf"{MAGIC}\s+a=(\S+)\s+b=(\S+)\s+result=(\S+)\s*")
 
 @dataclass(frozen=True)
 class Rows:
-    """Sums that a unit computed: the vectors, and the patterns of their results."""
+    """Sums that a unit computed: the operand vectors, and the bit patterns of the results."""
 
     name: str
     interface: Interface
@@ -36,13 +36,13 @@ class Rows:
     results: NDArray[np.uint64]
 
     def without_addend(self) -> Rows:
-        """Return the rows with the addend +0 instead of C. In some files, the measured unit did not add C."""
+        """Return the sums with the addend +0 instead of C, for files in which the measured unit did not add C."""
         vectors = Vectors(self.vectors.a, self.vectors.b, np.zeros(len(self.vectors)), self.vectors.purposes)
         return Rows(self.name, self.interface, vectors, self.results)
 
 
 def header(interface: Interface) -> str:
-    """Return the first line of a file, which names the formats."""
+    """Return the first line of a file of measured sums, which names the formats."""
     return f"{MAGIC} a={interface.a.name} b={interface.b.name} result={interface.output.name}"
 
 
@@ -66,9 +66,9 @@ def _hex(codes: list[int], width: int) -> str:
 
 
 def read(path: Path, any_nan: bool = False) -> Rows:
-    """Read the rows of a file. With `any_nan`, all NaN results are equal.
+    """Read the measured sums of a file. With `any_nan`, all NaN results count as equal.
 
-    Raises ValueError with the line number for a line that is not a row. Raises OSError for an unreadable file.
+    Raises ValueError with the line number for an invalid line. Raises OSError for an unreadable file.
     """
     try:
         lines = path.read_text(encoding="ascii").splitlines()

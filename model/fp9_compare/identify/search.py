@@ -1,9 +1,8 @@
-"""Search for engines that explain rows: first the parameters of a step, then the order of elements, then all
-fields.
+"""Search for accumulator models that reproduce measured sums: step, order of elements, then all fields.
 
-Each probe depends on few fields. Sums of one or two products show how a step aligns, truncates and rounds. The
-order of addition does not change such short sums. After these parameters are found, every order is tried on longer
-sums. Finally, the best engines are repaired locally (`local_repair`).
+A probe sum depends on few fields. Sums of one or two products show how a step aligns, truncates and rounds. The order
+of addition does not change such short sums. After the parameters of a step are found, every order is tried on longer
+sums. Finally, the best accumulator models are repaired locally (`local_repair`).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _MEETINGS: tuple[dict[str, Any], ...] = (
 """Ways to add the first three products of a sum: in one step, in consecutive steps, or in consecutive chunks."""
 
 _WINDOWS = (None, 22, 17, 12, 7)
-"""Window widths to start with. Wide windows come first, since most sums are the same for all wide windows."""
+"""Window widths with which the search starts. Wide windows come first, because most wide windows give equal sums."""
 _FEWEST = 24
 """Minimum number of short sums for a useful search."""
 
@@ -52,7 +51,10 @@ _SOME = 8
 
 
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
-    """Search for an engine that explains all rows. If there is none, return the engine that explains most rows."""
+    """Search for an accumulator model that reproduces all sums.
+
+    If the search fails, return the model that reproduces most sums.
+    """
     tried = list(starts)
     for engine in _staged(rows):
         if rows.explains(engine):
@@ -135,13 +137,13 @@ def _numbered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 class _Climb:
-    """Hill climbing: changes one field at a time to explain more rows."""
+    """Hill climbing that changes one field of an accumulator model at a time to reproduce more sums."""
 
     def __init__(self, rows: Evidence, choices: Sequence[fields.Field]) -> None:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Set each field in turn to its best value, and return the engine."""
+        """Set each field of the accumulator model in turn to its best value. Return the changed model."""
         for field in self._fields:
             engine = self._best_value(engine, field)
             if self._rows.explains(engine):

@@ -1,4 +1,4 @@
-"""Function that reads rows measured on GPUs, in the folder layout of MATLAB-tensor-core."""
+"""Reader of dot products measured on GPUs, in the folder layout of the repository MATLAB-tensor-core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_compare.identify.vectors import Vectors, patterns
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the rows of every GPU, format and output in a clone of the repository.
+    """Yield the measured sums of every GPU, format and output in a clone of MATLAB-tensor-core.
 
     Raises the errors of `fp9_compare.measured_rows.read`.
     """

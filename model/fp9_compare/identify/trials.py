@@ -1,10 +1,10 @@
-"""Test of the identification: every preset and random engines are identified as black boxes.
+"""Test of the identification: presets and random accumulator models are identified as black boxes.
 
     python -m fp9_compare.identify.trials presets --out records/identify/presets.json
     python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json
 
-An existing record of random engines is extended: missing seeds are added. Answers that were compared on too few
-sums are compared again.
+An existing record of random models is extended by the missing seeds. Answers that were compared on too few sums are
+compared again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DOTS = 10**6
-"""Number of random sums on which an engine with other fields must give equal results."""
+"""Number of random sums on which an accumulator model with other fields must give equal results."""
 
 _PART = 20_000
 _DEPTH = 32
@@ -48,10 +48,10 @@ _SIDES = (
 
 @dataclass(frozen=True)
 class Trial:
-    """Result of identifying a known engine.
+    """Result of a test that identifies a known accumulator model.
 
-    `same` is whether the engine that was found equals the known engine, except for unobservable fields. `equal` is
-    whether both engines give equal results on `dots` random sums and all probes.
+    `same` states whether the model that was found equals the known model, except for unobservable fields. `equal`
+    states whether both models give equal results on all probe sums and on `dots` random sums.
     """
 
     seed: int
@@ -66,7 +66,7 @@ class Trial:
 
 
 def boxed(engine: Engine, interface: Interface) -> Box:
-    """Return an engine as a black box, which only computes sums."""
+    """Return an accumulator model as a black box, which only computes sums."""
 
     def ask(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> Any:
         return dot(a, b, interface.a, interface.b, engine, c, format_c=engine.addend_format)
@@ -75,22 +75,22 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 
 def interface_of(preset: Engine) -> Interface:
-    """Return an interface whose sums reveal a preset. These sums have at least two steps or two chunks."""
+    """Return an interface whose sums reveal a preset. The sums have at least two steps or two chunks."""
     operand = format("e2m1" if preset.step.group else "e4m3")
     depth = max(_DEPTH, 2 * (preset.chunk.length or preset.step.products))
     return Interface(operand, operand, preset.addend_format, depth)
 
 
 def random_interface(seed: int) -> Interface:
-    """Return the interface of a trial. Successive seeds take the interfaces in turn."""
+    """Return the interface of a test with this seed. Successive seeds take the interfaces in turn."""
     a, b, output = _SIDES[seed % len(_SIDES)]
     return Interface(format(a), format(b), fixed_format(output), _DEPTH)
 
 
 def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
-    """Return an engine with random fields.
+    """Return an accumulator model with random fields.
 
-    The steps, windows and exponents of random engines are typical of hardware.
+    The steps, windows and exponents of the random models are typical of hardware.
     """
     while True:
         values: dict[str, Any] = {}
@@ -113,7 +113,7 @@ def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
 
 
 def trial(engine: Engine, interface: Interface, seed: int = 0, dots: int = DOTS) -> Trial:
-    """Identify an engine as a black box, and compare the answer with the engine."""
+    """Identify an accumulator model as a black box, and compare the answer with the model."""
     found = fit(boxed(engine, interface), CALLS, seed)
     same = found.engine is not None and _shown(found.engine, interface) == _shown(engine, interface)
     equal = same or (found.engine is not None and _equal(engine, found.engine, interface, seed, dots))
@@ -128,9 +128,9 @@ def _shown(engine: Engine, interface: Interface) -> tuple[Any, ...]:
 
 
 def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots: int) -> bool:
-    """Return whether two engines agree on all probes and on `dots` random sums.
+    """Return whether two accumulator models agree on all probe sums and on `dots` random sums.
 
-    The identification has not used these sums.
+    The identification has not used the random sums.
     """
     rng = np.random.default_rng([seed, dots])
     for start in range(0, dots, _PART):
@@ -142,7 +142,7 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
 
 
 def compared(done: Trial, dots: int) -> Trial:
-    """Compare the two engines of a trial again, on `dots` sums, if `equal` is true. Return the new trial."""
+    """Compare the known model of a test with the model that was found, on `dots` sums. Return the new test result."""
     assert done.found is not None, "an answer is compared"
     given, found = find_engine(done.given), find_engine(done.found)
     equal = _equal(given, found, random_interface(done.seed), done.seed, dots)
@@ -160,9 +160,7 @@ def _write(trials: Sequence[Trial], out: Path) -> None:
 
 
 def summary(trials: Sequence[Trial]) -> str:
-    """Return a summary: how many engines were recovered, on how many sums they were compared, and the most sums
-    used.
-    """
+    """Return a text that states how many models were recovered, and how many sums were compared and used."""
     equal = [each for each in trials if each.equal]
     least = min((each.dots for each in equal if not each.same), default=0)
     known = (
@@ -188,7 +186,7 @@ def presets(out: Path, dots: int) -> None:
 @click.option("--count", type=int, default=1000, show_default=True)
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def random(out: Path, first: int, count: int, dots: int) -> None:
-    """Identify one random engine for each seed, and write the record."""
+    """Identify one random accumulator model for each seed, and write the record."""
     record = [Trial(**row) for row in json.loads(out.read_text())] if out.exists() else []
     done = {each.seed: each for each in record}
     for seed in range(first, first + count):

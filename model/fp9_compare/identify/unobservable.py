@@ -1,4 +1,4 @@
-"""Unobservable fields of an engine: fields and values that change no sum of the given operands."""
+"""Unobservable fields of an accumulator model, which change no sum of the given operand formats."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fp9_compare.identify.interface import Interface
 
 
 def _unused(engine: Engine, interface: Interface) -> set[str]:
-    """Return the fields that change no sum of these operands.
+    """Return the fields that change no sum of the interface's operands.
 
-    `scaling` has no effect since operands have no scales, and `zero_bypass` has no effect without a merged NaN-Inf.
-    `truncation` and `addend` have no effect without a window, and `products` has no effect in an exact engine. The
-    order has no effect within a single step.
+    `scaling` has no effect because operands have no scales. `zero_bypass` has no effect without a merged NaN-Inf code.
+    `truncation` and `addend` have no effect without a window. `products` has no effect in an exact accumulator. The
+    order of elements has no effect if a chunk is a single step.
     """
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
@@ -40,12 +40,12 @@ def _unused(engine: Engine, interface: Interface) -> set[str]:
 
 
 def is_plain(engine: Engine, interface: Interface) -> bool:
-    """Return whether all unobservable fields have their defaults."""
+    """Return whether all unobservable fields of an accumulator model have their defaults."""
     return all(p.of(engine) == p.default for p in map(PARAMETERS.__getitem__, _unused(engine, interface)))
 
 
 def plain(engine: Engine, interface: Interface) -> Engine:
-    """Return an engine that gives the same sums, with as many unobservable fields at their defaults as possible."""
+    """Return an accumulator model that gives the same sums, with unobservable fields at their defaults."""
     engine = engine.changed(**{name: PARAMETERS[name].default for name in _unused(engine, interface)})
     for rule in (_without_zeros, _one_overflow, _without_overflow, _shortest, _fewest, _without_addend):
         engine = with_values(engine, rule(engine, interface)) or engine
@@ -53,7 +53,7 @@ def plain(engine: Engine, interface: Interface) -> Engine:
 
 
 Rule = Callable[[Engine, Interface], dict[str, Any]]
-"""Function that returns other values for fields of an engine. These values do not change any sum."""
+"""Function that returns field values of an accumulator model that do not change any sum."""
 
 
 def _lowest_product(interface: Interface) -> int:
@@ -61,9 +61,9 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Set `zero_exponent` to None if this changes no sum.
+    """Set `zero_exponent` to None if the change affects no sum.
 
-    The exponent of zero matters only if a window aligned to it truncates a bit of a term.
+    The exponent of zero matters only if a window that is aligned to this exponent truncates a bit of a term.
     """
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
@@ -74,10 +74,10 @@ def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _one_overflow(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Return an equivalent overflow policy.
+    """Return an overflow policy that gives the same sums.
 
-    The policies `inf`, `directed` and `sat_none` are equal if the formats have infinities and all rounding is to
-    nearest.
+    The policy `propagate` is replaced by `saturate`. The policies `inf`, `directed` and `sat_none` are equal if the
+    formats have infinities and all rounding is to nearest.
     """
     nearest = engine.result.rounding.is_nearest and engine.output_rounding.is_nearest
     if engine.result.overflow is Overflow.PROPAGATE:
@@ -142,7 +142,7 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Set the addend alignment to its default if each step is a chunk and starts at +0."""
+    """Set the addend alignment to its default if every step is a chunk that starts at +0."""
     alone = engine.chunk.length == engine.step.products and engine.window.zero_exponent is None
     return (
         {"addend": PARAMETERS["addend"].default}

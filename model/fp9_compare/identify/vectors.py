@@ -1,4 +1,4 @@
-"""Vectors that units compute, and the results that engines predict for them."""
+"""Operand vectors of sums that units compute, and the results that accumulator models predict."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NEGATIVE = np.uint64(1 << 63)
 
 @dataclass(frozen=True)
 class Vectors:
-    """Sums to compute: codes a and b (n, k), numbers c (n,), and the purpose of each sum."""
+    """Operands of n sums: codes a and b (n, k), numbers c (n,), and the purpose of each sum."""
 
     a: NDArray[Any]
     b: NDArray[Any]
@@ -39,7 +39,7 @@ class Vectors:
         return len(self.c)
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Vectors:
-        """Return the vectors with the given indices."""
+        """Return the operands of the sums with the given indices."""
         index = np.asarray(rows, dtype=np.intp)
         return Vectors(self.a[index], self.b[index], self.c[index], tuple(self.purposes[i] for i in index))
 
@@ -51,14 +51,14 @@ class Vectors:
 def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Return numbers as integer patterns.
 
-    Equal numbers have equal patterns, all NaN are equal, and -0 differs from +0.
+    Equal numbers have equal patterns. All NaN have the same pattern. The pattern of -0 differs from the pattern of +0.
     """
     found: NDArray[np.uint64] = np.where(np.isnan(numbers), _NAN, numbers.view(np.uint64))
     return found
 
 
 def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint64]:
-    """Return result codes as integer patterns. The pattern of a NaN includes its code unless `any_nan`."""
+    """Return result codes as integer patterns. Unless `any_nan` is set, the pattern of a NaN includes its code."""
     numbers = patterns(decode_to(codes, interface.output, np.float64))
     if interface.any_nan:
         return numbers
@@ -66,13 +66,13 @@ def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint6
 
 
 def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
-    """Return the codes of all NaN among the patterns."""
+    """Return the codes of all NaN among the integer patterns."""
     found = np.unique(results[(results >= _NAN) & (results < _NEGATIVE)] - _NAN)
     return tuple(code for code in found.tolist() if code)
 
 
 class Predictions:
-    """Results that engines predict for some vectors.
+    """Results that accumulator models predict for given operand vectors.
 
     Operands and addends are prepared once for each order of elements.
     """
@@ -85,9 +85,9 @@ class Predictions:
         self._found: dict[tuple[object, ...], NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the result patterns (n,) that an engine predicts, and cache them.
+        """Return the result patterns (n,) that an accumulator model predicts, and cache the patterns.
 
-        Returns None if the engine does not accept the operands.
+        Return None if the accumulator model does not accept the operands.
         """
         known = key(engine)
         if known not in self._found:
@@ -95,9 +95,9 @@ class Predictions:
         return self._found[known]
 
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the result patterns (n,) that an engine predicts, without caching.
+        """Return the result patterns (n,) that an accumulator model predicts, without caching.
 
-        Returns None if the engine does not accept the operands.
+        Return None if the accumulator model does not accept the operands.
         """
         try:
             codes = self._sums(engine) if engine.step.group is None else self._dot(engine)
@@ -106,7 +106,7 @@ class Predictions:
         return code_patterns(codes, self._interface)
 
     def reach(self) -> NDArray[np.intp]:
-        """Return an array (n,): the number of products in each vector, without the zero products at the end."""
+        """Return the number of products in each sum, without the zero products at the end, shape (n,)."""
         some = (self._a.array("float64") != 0.0) & (self._b.array("float64") != 0.0)
         places = np.arange(1, some.shape[1] + 1)
         found: NDArray[np.intp] = (some * places).max(axis=1)

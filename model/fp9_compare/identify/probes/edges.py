@@ -1,7 +1,4 @@
-"""Random sparse sums that test the widths of an engine.
-
-The exponents of their terms differ by about the width of the engine's numbers.
-"""
+"""Random sparse sums whose exponents differ by about the bit widths of an accumulator model."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from fp9_compare.identify.vectors import Predictions, Vectors
 
 
 class _Edges:
-    """Generator of random sparse sums that depend on the widths and the order of an engine."""
+    """Generator of random sparse sums that test the bit widths and the addition order of an accumulator model."""
 
     def __init__(self, p: OperandPool, engine: Engine, rng: Random) -> None:
         self._p, self._rng, self._engine = p, rng, engine
@@ -75,10 +72,10 @@ class _Edges:
 
 
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
-    """Return random sparse sums that reveal small changes of an engine.
+    """Return random sparse sums that reveal small changes of an accumulator model.
 
-    The exponents of their terms differ by about the width of the engine's numbers. The terms are added in one step
-    or in several steps. In most sums, large terms cancel.
+    The exponents of the terms differ by about the bit widths of the model. The terms are added in one step or in
+    several steps. In most sums, large terms cancel.
     """
     pool = OperandPool(interface)
     made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))
@@ -86,9 +83,9 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
 
 
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
-    """Return the same products with another addend: the negated result that the engine gives for these products.
+    """Return sums with the same products, and with the model's negated result as the addend.
 
-    The new sum is the rounding error of the engine. It reveals bits that rounding hides.
+    The new sum is the rounding error of the accumulator model, which reveals bits that rounding hides.
     """
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)

@@ -1,4 +1,4 @@
-"""Programs that compute selected sums on a user's GPU and print rows for `fp9 identify`."""
+"""Programs that compute selected sums on a user's GPU and print the results for `fp9 identify`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ MOST = 1000
 
 
 class _Operand(NamedTuple):
-    """Operand format of an instruction: bytes and name of its codes, the name in PTX, and the type in PyTorch."""
+    """Operand format of a GPU instruction: bytes and C type of its codes, and the names in PTX and PyTorch.
+
+    `results` names the result formats. `shift` is the number of unused low bits in a code's word.
+    """
 
     bytes: int
     code: str
@@ -31,7 +34,7 @@ class _Operand(NamedTuple):
 
     @property
     def step(self) -> int:
-        """Return the number of products that one instruction adds."""
+        """Return the number of products that one GPU instruction adds."""
         return 32 // self.bytes
 
 
@@ -70,20 +73,20 @@ _MATRIX_CORES = {
     "e4m3": ("fp8", "gfx950"),
     "e5m2": ("bf8", "gfx950"),
 }
-"""For each format: its name in MFMA instructions, and the architecture that uses its codes."""
+"""Name of each format in MFMA instructions, and the AMD architecture that uses the format's codes."""
 
 
 def cuda(interface: Interface, seed: int = 0) -> str:
-    """Return a CUDA program that uses `mma.sync` with FP8, FP16, BF16 or TF32 operands.
+    """Return a CUDA program that computes sums by `mma.sync` with FP8, FP16, BF16 or TF32 operands.
 
-    FP8 operands need a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results). Raises
-    ValueError for formats that `mma.sync` does not support.
+    FP8 operands need a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results). Raises ValueError
+    for formats that `mma.sync` does not support.
     """
     return _nvidia(interface, seed, "mma.sync", "-arch=native", 32, _mma)
 
 
 def wgmma(interface: Interface, seed: int = 0) -> str:
-    """Return a CUDA program that uses `wgmma` with FP8, FP16, BF16 or TF32 operands, for Hopper.
+    """Return a CUDA program that computes sums by `wgmma` with FP8, FP16, BF16 or TF32 operands, for Hopper.
 
     Raises ValueError for formats that `wgmma` does not support.
     """
@@ -162,10 +165,10 @@ _WGMMA = """\
 
 
 def pytorch(interface: Interface, seed: int = 0) -> str:
-    """Return a Python program that uses PyTorch's matrix product with FP32 results, on any of its devices.
+    """Return a Python program that computes sums by PyTorch's matrix product with FP32 results, on any device.
 
-    FP8 operands go to `torch._scaled_mm` with fast accumulation, other ones to `torch.mm`. A matrix product starts
-    from +0: the rows have no other addend. Raises ValueError for other formats.
+    FP8 operands are multiplied by `torch._scaled_mm` with fast accumulation. Other operands are multiplied by
+    `torch.mm`. A matrix product has no addend, so every sum starts from +0. Raises ValueError for other formats.
     """
     a, b = _operands(interface)
     if interface.output.name != "fp32":
@@ -187,9 +190,9 @@ _TF32 = """\
 
 
 def hip(interface: Interface, seed: int = 0) -> str:
-    """Return a HIP program for the matrix cores of CDNA3 (FNUZ formats) and CDNA4 (OCP formats), with FP32 results.
+    """Return a HIP program that computes sums with FP32 results on the matrix cores of CDNA3 and CDNA4 GPUs.
 
-    Raises ValueError for other formats.
+    CDNA3 uses FNUZ formats, and CDNA4 uses OCP formats. Raises ValueError for other formats.
     """
     _check(interface, _MATRIX_CORES, {"fp32": {}})
     (a, architecture), (b, other) = (_MATRIX_CORES[fmt.name] for fmt in (interface.a, interface.b))
@@ -201,7 +204,7 @@ def hip(interface: Interface, seed: int = 0) -> str:
 
 
 PROGRAMS = {"cuda": cuda, "wgmma": wgmma, "torch": pytorch, "hip": hip}
-"""Dictionary from the name of a program to the function that writes it."""
+"""Dictionary from the name of a GPU program to the function that returns its source."""
 
 
 def _check(interface: Interface, operands: Mapping[str, object], results: Mapping[str, object]) -> None:
@@ -227,7 +230,7 @@ def _common(interface: Interface, seed: int, step: int, addends: bool = True) ->
 
 
 def _without_addends(vectors: Vectors) -> Vectors:
-    """Return the vectors with the addend +0, without duplicates."""
+    """Return the sums with the addend +0, without duplicates."""
     keys = [(a.tobytes(), b.tobytes()) for a, b in zip(vectors.a, vectors.b, strict=True)]
     kept = vectors.take(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()))
     return replace(kept, c=np.zeros(len(kept)))

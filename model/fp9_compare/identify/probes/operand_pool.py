@@ -1,4 +1,4 @@
-"""Pool of products and addends that an interface can represent. Probes are built from them."""
+"""Pool of products and addends that an interface can represent, from which probe sums are built."""
 
 from __future__ import annotations
 
@@ -37,24 +37,25 @@ class OperandPool:
         return self._codes_a[0.0], self._codes_b[0.0]
 
     def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b whose product is 2^exponent, or else the nearest power of two that a product can
-        have.
+        """Return codes of a and b whose product is 2^exponent.
+
+        The exponent is clamped to the range that a product can have.
         """
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b with all fraction bits set. The product of a and b is above 2^exponent."""
+        """Return codes of a and b with all fraction bits set, whose product is in or above the binade of 2^exponent."""
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
 
     def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b whose product is 2^exponent.
+        """Return codes of a and b whose product is 2^exponent and whose magnitudes are as different as possible.
 
-        The magnitudes of a and b are as different as possible. One factor is subnormal if possible.
+        One factor is subnormal if possible.
         """
         return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 
     def negative(self, product: tuple[int, int]) -> tuple[int, int]:
-        """Return the codes of the negated product."""
+        """Return the codes of a and b whose product is the negated product."""
         return int(self._negated[product[0]]), product[1]
 
     def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
@@ -73,7 +74,7 @@ class OperandPool:
         return 2.0 ** -min(self.interface.output.precision - 1, exponent - self.sum_lowest)
 
     def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
-        """Yield products of 1 and a special number, for each special number that satisfies `what`."""
+        """Yield codes of a and b of which one is 1 and the other satisfies `what`, such as an infinity or NaN."""
         one_a, one_b = self.power(0)
         for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
             code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
@@ -81,7 +82,7 @@ class OperandPool:
                 yield (code, one_b) if place == 0 else (one_a, code)
 
     def vectors(self, rows: Iterable[Row]) -> Vectors:
-        """Return probes as arrays. An index without a product gets the filler product of the probe."""
+        """Return probe sums as arrays. An index without a product gets the filler product of the probe sum."""
         made = list(rows)
         a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
         b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
@@ -93,9 +94,9 @@ class OperandPool:
 
 
 Row = tuple[str, Mapping[int, tuple[int, int]], float, tuple[int, int] | None]
-"""One probe: the purpose, a dictionary from indices to products, the addend, and the filler product.
+"""Probe sum: the purpose, a dictionary from indices to products, the addend, and the filler product.
 
-The filler product is used at all other indices. A filler of None means zero.
+All other indices have the filler product. A filler product of None means zero.
 """
 
 
@@ -107,10 +108,10 @@ def codes_of(fmt: Format) -> dict[float, int]:
 
 
 def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
-    """Return two factors for each power of two.
+    """Return two power-of-two factors for each power of two that a product can be.
 
-    With `sign` 1, the magnitudes of both factors are as similar as possible. With `sign` -1, they are as different
-    as possible.
+    With `sign` 1, the magnitudes of the two factors are as similar as possible. With `sign` -1, the magnitudes are as
+    different as possible.
     """
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]
@@ -122,7 +123,7 @@ def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers
 
 
 Powers = dict[int, tuple[float, float]]
-"""Dictionary from the exponent of a product to its two factors."""
+"""Dictionary from the exponent of a product to the product's two factors."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -139,8 +140,9 @@ def _filled(power: float, codes: Mapping[float, int]) -> float:
 
 @functools.lru_cache(maxsize=64)
 def negated(fmt: Format) -> np.ndarray[Any, Any]:
-    """Return a table that maps the code of each number to the code of the negated number. Other codes do not
-    change.
+    """Return a table that maps the code of each number to the code of the negated number.
+
+    Codes that are not finite numbers are mapped to themselves.
     """
     codes = codes_of(fmt)
     table = np.arange(1 << fmt.bits).astype(fmt.dtype)

@@ -1,4 +1,4 @@
-"""Structured probes: sparse sums of powers of two. Each family of probes reveals one property of a unit.
+"""Structured probe sums: sparse sums of powers of two. A family of sums reveals one property of a unit.
 
 Most sums have at most three nonzero terms, so that a different result has one cause.
 """
@@ -22,10 +22,10 @@ from fp9_compare.identify.vectors import Vectors
 
 
 def _order(p: OperandPool) -> Iterator[Row]:
-    """Yield sums of two large products that cancel, and of small products.
+    """Yield sums of small products and of two large products that cancel.
 
-    If a small product is added before the two large products cancel, rounding removes it. If it is added later or
-    in the same step, it stays.
+    If a small product is added before the two large products cancel, rounding removes the small product. A small
+    product that is added later or in the same step is not lost.
     """
     large, against, places = p.power(p.top), p.power(p.top, True), _places(p.depth)
     smallest = p.power(p.lowest)
@@ -52,10 +52,9 @@ def _precisions(p: OperandPool) -> list[int]:
 
 
 def _window(p: OperandPool) -> Iterator[Row]:
-    """Yield sums of two products that cancel and a third product. The third product takes every smaller exponent in
-    turn.
+    """Yield sums of two products that cancel and a third product, for every smaller exponent of the third product.
 
-    The two products are next to each other, or have other products between them.
+    The two products that cancel are neighbours, or have other products between them.
     """
     places = [(0, 1, 2), (0, 2, 1), (0, 2, 4), (1, 3, 0)]
     for drop in range(1, p.top - p.lowest + 1):
@@ -164,7 +163,7 @@ FAMILIES: tuple[Callable[[OperandPool], Iterator[Row]], ...] = (
 
 @functools.lru_cache(maxsize=8)
 def structured(interface: Interface) -> Vectors:
-    """Return the probes of every family, without duplicates."""
+    """Return the probe sums of every family, without duplicates."""
     pool = OperandPool(interface)
     made = pool.vectors(row for family in FAMILIES for row in family(pool))
     keys = [(x.tobytes(), y.tobytes(), np.float64(c).tobytes()) for x, y, c in zip(made.a, made.b, made.c, strict=True)]
@@ -173,9 +172,9 @@ def structured(interface: Interface) -> Vectors:
 
 
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Return the indices of a sample of the vectors.
+    """Return the indices of a sample of the probe sums.
 
-    The sample has every `share`th vector of a large family, and all vectors of a small family.
+    The sample has every `share`-th sum of a large family, and all sums of a small family.
     """
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
@@ -190,8 +189,8 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sums of several types.
 
-    The sums have few or many terms, with and without cancellation. The magnitudes of a sum's operands are in a
-    random range, which is narrow or wide. The addends are of all types.
+    The sums have few or many terms, with and without cancellation. The magnitudes of a sum's operands are in a random
+    range, which is narrow or wide. The addends are zeros, and numbers with near or far exponents.
     """
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
@@ -207,7 +206,7 @@ def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors
 
 
 def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Return codes of random numbers. Each row has its own range of magnitudes."""
+    """Return codes of random numbers. Every row has a different range of magnitudes."""
     positive = numbers[numbers[:, 0] > 0]
     negative = {-x: code for x, code in numbers if x < 0}
     signs = np.array([[code, negative.get(x, code)] for x, code in positive], dtype=np.uint32)
@@ -220,7 +219,7 @@ def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.rando
 
 
 def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
-    """In half of the rows, replace random products by the negatives of other products."""
+    """Replace random products by the negatives of other products, in half of the rows."""
     against, count = negated(interface.a), (len(a) + 1) // 2
     places = rng.permuted(np.tile(np.arange(interface.depth), (count, 1)), axis=1)
     half = interface.depth // 2
