@@ -24,9 +24,10 @@ _LARGEST_LOG = 1024
 class LogMax(LossRule):
     """Loss scaling rule that moves mu + c sigma to log2 of the format's largest number (Noune et al. section 4).
 
-    amax is the largest magnitude of the unscaled weight gradients in a step. mu and sigma are the running mean and
-    standard deviation of log2 amax. The paper does not define the averages. fp9 uses exponential averages with bias
-    correction, as OpenSeq2Seq does. `mean_decay` is the decay of mu, and `spread_decay` is the decay of sigma.
+    The amax is the largest magnitude of the unscaled weight gradients in a step. The values mu and sigma are the
+    running mean and standard deviation of log2 amax. The paper does not define the averages. Like OpenSeq2Seq, fp9 uses
+    exponential averages with bias correction. `mean_decay` is the decay of mu, and `spread_decay` is the decay of
+    sigma.
 
     `deviations` is the factor c. The paper's best results have c = 0, and OpenSeq2Seq uses 3.09. `log_max` None stands
     for log2 of the gradient format's largest number. OpenSeq2Seq uses 16 for every format. The loss scale starts at
@@ -117,8 +118,8 @@ class Adaptive(LossRule):
 
     The paper does not define some details. In fp9, an increase resets the count of decreases, but a decrease does not
     reset the count of increases. The MindFormers code that the paper links does the same. A change of window resets
-    both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number. MindFormers
-    changes to window 1 after three decreases. fp9 changes to the next shorter window, as the paper says.
+    both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number. After three
+    decreases, MindFormers changes to window 1, but fp9 changes to the next shorter window, as the paper says.
     """
 
     kind: ClassVar[str] = "adaptive"

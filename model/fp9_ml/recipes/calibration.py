@@ -83,11 +83,11 @@ def calibrate(
 ) -> list[Calibrated]:
     """Return the scale exponents of each layer that minimise the error of the layer's product (Algorithm 1).
 
-    `data` (n, in) is the calibration data. First, O_l = A_l W_l is computed for all layers in FP32 on the host. Then
-    the quantised product is computed layer by layer with `engine`: A_q = Q(A 2^Ea), W_q = Q(W 2^Ew), O_q = (A_q W_q)
-    2^-(Ea + Ew). The chosen pair (Ea, Ew) has the least mean squared error of O_q against O_l. The layer's `forward`
-    maps the chosen O_q to the input of the next layer. After each layer, `progress` is called with the layer's name,
-    the number of finished layers, and the number of layers.
+    `data` (n, in) is the calibration data. First, O_l = A_l W_l is computed for all layers in FP32 on the host. The
+    operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The accumulator `engine` then computes O_q
+    = (A_q W_q) 2^-(Ea + Ew). The chosen pair (Ea, Ew) has the least mean squared error of O_q against O_l. The layer's
+    `forward` maps the chosen O_q to the input of the next layer. After each layer, `progress` is called with the
+    layer's name, the number of finished layers, and the number of layers.
 
     Raises ValueError for no layers, no exponents, shapes that do not fit, and products that are not finite.
     """

@@ -1,7 +1,7 @@
 """Catalogue of training recipes, and a function that finds a recipe by name or reads a TOML file.
 
-The table cites sources by short names: HFP8 (Sun et al., NeurIPS 2019), Wang18 (Wang et al., NeurIPS 2018), TE
-(Transformer Engine), HiF8 (Luo et al., arXiv 2409.16626), GC (Noune et al., arXiv 2206.02915).
+The table cites papers by short names. HFP8 is Sun et al. (NeurIPS 2019). Wang18 is Wang et al. (NeurIPS 2018). HiF8 is
+Luo et al. (arXiv 2409.16626). GC is Noune et al. (arXiv 2206.02915). TE is Transformer Engine.
 """
 
 from __future__ import annotations

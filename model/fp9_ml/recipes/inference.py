@@ -30,10 +30,10 @@ def softmax(
 ) -> NDArray[np.float32]:
     """Cast logits to `fmt`, and return their softmax over the last axis, in FP32 and in the shape of x.
 
-    In HFP8 section 2.3, each row becomes x' = x - max(x) before the cast, in at least 16 bits. fp9 uses FP32. The
-    largest logit is then exactly 0, and logits near the largest are in the format's finest range. Without
-    `subtract_max`, x is cast directly, and the largest logits may become equal. The paper does not define the precision
-    of exp, sum and division. fp9 uses float64.
+    In HFP8 section 2.3, each row becomes x' = x - max(x) before the cast, in at least 16 bits. For this subtraction,
+    fp9 uses FP32. The largest logit is then exactly 0, and logits near the largest are in the format's finest range.
+    Without `subtract_max`, x is cast directly, and the largest logits may become equal. The paper does not define the
+    precision of exp, sum and division. For these operations, fp9 uses float64.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
     """

@@ -89,7 +89,7 @@ class Backoff(LossRule):
     After a step with an infinity or NaN, the scale is multiplied by `backoff`, and the step is dropped. The defaults
     and the scales are those of `torch.amp.GradScaler`, bit for bit: the scale is an FP32 number and does not grow
     beyond FP32's range. `largest` is an upper limit (Apex: 2^24). A scale that falls to zero raises ValueError, because
-    the infinity or NaN then has another cause. torch continues with a scale of 0.
+    the infinity or NaN then has another cause. In this case, torch continues with a scale of 0.
     """
 
     kind: ClassVar[str] = "backoff"

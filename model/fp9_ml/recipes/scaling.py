@@ -1,9 +1,9 @@
 """Scaling rules of tensors as records, and scalers that apply a rule step by step.
 
 A rule determines a tensor's scale factor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In each
-step, `step(x)` returns the factor by which x is multiplied before the cast. amax is the largest magnitude in a tensor.
-amax ignores NaN, but not infinity. If amax is 0 or not finite, the factor does not change. The rule `Current` uses the
-factor 1 instead.
+step, `step(x)` returns the factor by which x is multiplied before the cast. The amax of a tensor is its largest
+magnitude. NaN does not count for the amax, but infinity does. If the amax is 0 or not finite, the factor does not
+change. The rule `Current` uses the factor 1 instead.
 
 The sources are Transformer Engine's `DelayedScaling` and `Float8CurrentScaling` (recipes and update kernel). The source
 of `Periodic` is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
@@ -233,10 +233,10 @@ class Periodic(ScaleRule):
     """Power-of-two scale factor from the tensor's amax, updated every `interval` steps.
 
     Source: HiFloat8's per-tensor scaling in training (section 5.1), with an update every 10 iterations and a first
-    factor of 1. The paper does not define the algorithm. fp9 scales amax into (top/2, top]. HiFloat8 has 3 fraction
-    bits only up to 2^4, so `top` should not be the largest number. With the default `top` of 8, the seven binades below
-    `top` have full precision. Steps 0 to interval - 1 have the factor 1. Step `interval` is the first step whose amax
-    is used.
+    factor of 1. The paper does not define the algorithm. In fp9, the factor scales the amax into (top/2, top]. HiFloat8
+    has 3 fraction bits only up to 2^4, so `top` should not be the largest number. With the default `top` of 8, the
+    seven binades below `top` have full precision. Steps 0 to interval - 1 have the factor 1. Step `interval` is the
+    first step whose amax is used.
     """
 
     kind: ClassVar[str] = "periodic"

@@ -1,8 +1,8 @@
 """Update of weights that are stored in 8 bits, with a residual or with stochastic rounding.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. fp9 computes W - update - R
-in FP32 from left to right, and W_t - W^_t in FP32. The caller computes the update, including momentum, in any
-precision.
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. Therefore fp9 computes W -
+update - R in FP32 from left to right, and W_t - W^_t in FP32. The caller computes the update, including momentum, in
+any precision.
 """
 
 from __future__ import annotations
