@@ -64,11 +64,11 @@ def recipes(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """List the recipes, show RECIPE, or measure papers' claims.
+    """List the training recipes, show RECIPE, or measure papers' claims.
 
-    A recipe sets a network's number formats, its accumulators, and the scaling of its tensors and its loss. RECIPE is a
-    recipe's name or a TOML file. A name may change fields in parentheses. The exit code is 1 if a measured value
-    violates its limit.
+    A training recipe sets a network's number formats, its accumulators, and the scaling of its tensors and its loss.
+    RECIPE is the name of a training recipe or a TOML file. A name may change fields in parentheses. The exit code is 1
+    if a measured value violates its limit.
 
     \b
       fp9 recipes "hfp8(weights=f143(bias=14),wgrad=chunked(L=128))"
@@ -111,8 +111,8 @@ def recipes(
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
     """Measure a paper's claim, and print the measured values and their limits.
 
-    With several seeds, also print the smallest and the largest result of each value. Then list the claims that fp9 does
-    not reproduce, with reasons. The exit code is 1 if a measured value violates its limit.
+    With several seeds, also print the smallest and the largest result of each value. Then list the papers' claims that
+    fp9 does not reproduce, with reasons. The exit code is 1 if a measured value violates its limit.
     """
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load
     from fp9_ml.experiments.claims_page import TWICE

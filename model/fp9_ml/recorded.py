@@ -32,12 +32,12 @@ NUMBERS = 256
 
 
 def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed: int = 0) -> VectorSet:
-    """Return golden vectors for a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
+    """Return golden vectors for a `cast`, `dot`, `fma` or `mac` unit from a file that `Recording.save` wrote.
 
-    `count` is the number of sums from each product, or the number of operations from each cast. Products and casts that
-    the unit cannot compute are left out. Every selected sum is included with all its steps. `seed` selects the sums and
-    operations. Raises ValueError for another kind of unit, for recordings that the unit cannot compute, and for a file
-    that is not a recording.
+    `count` is the number of sums from each recorded product, or the number of operations from each recorded cast.
+    Recorded products and casts that the unit cannot compute are left out. Every selected sum is included with all its
+    steps. `seed` selects the sums and operations. Raises ValueError for another kind of unit, for recordings that the
+    unit cannot compute, and for other files.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -98,8 +98,8 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
     """Return the inputs with which a unit computes sums of the recorded products, one sum after another.
 
     A multiply-add unit gets the running sum as its addend, starting from +0. An accumulator unit loads the first
-    products of a sum, accumulates the others, and is read at the end. If a unit takes several products per step, the
-    last step is filled with zeros. Raises ValueError as `from_recording` does.
+    products of a sum, accumulates the others, and is read at the end. If a unit adds several products per step, the
+    last step of a sum is filled up with zeros. Raises ValueError as `from_recording` does.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -118,7 +118,7 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
 
 
 def _orders(product: Recorded) -> tuple[Recorded, ...]:
-    """Return the product, and the product with exchanged operands if the operands have different formats."""
+    """Return the recorded product, and the product with exchanged operands if the operands have different formats."""
     if product.a.format == product.b.format:
         return (product,)
     turned = replace(product, a=product.b.transposed, b=product.a.transposed, result=product.result.T)
@@ -169,7 +169,7 @@ def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
 
 
 def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Return columns (sums, steps) in which the addend of every step is the running sum, starting from +0."""
+    """Return input columns (sums, steps) in which the addend of every step is the running sum, starting from +0."""
     sums = np.zeros(shape, unit.engine.output.dtype)
     for k in range(shape[1] - 1):
         step = {name: np.ascontiguousarray(column[:, k]) for name, column in steps.items()}
@@ -178,7 +178,7 @@ def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
 
 
 def _accumulated(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Return the input columns of an accumulator unit.
+    """Return the input columns of an accumulator unit with load, accumulate and read operations.
 
     For each sum, the unit loads the first products, accumulates the others, and is read at the end.
     """

@@ -1,4 +1,4 @@
-"""Charts of measured claims: a conversion method is a point, and the biases of a format form a curve."""
+"""Charts of papers' claims: a conversion method is a point, and the biases of a format form a curve."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict
 
 
 def _points(axes: Axes, values: dict[str, float]) -> None:
-    """Draw each value as a labelled point. A zero is drawn at the left edge, because the axis is logarithmic."""
+    """Draw each value as a labelled point.
+
+    A zero is drawn at the chart's left edge, because the axis is logarithmic.
+    """
     left = min(value for value in values.values() if value > 0) / 2
     shown = [max(value, left) for value in values.values()]
     axes.plot(shown, range(len(values)), "o", markersize=5)

@@ -57,12 +57,12 @@ class Bar:
 
 @dataclass(frozen=True)
 class Claim:
-    """Claim of a paper, with the source, the set-up, a measurement for one seed, and limits.
+    """Claim of a paper, with the source, the experiment's set-up, a measurement for one random seed, and limits.
 
     `measure` takes a random seed, a progress callback, and a store for partial results. `quantity` describes the
     measured values in words. A chart draws the values named "PREFIX(bias=B)" as a curve over the bias B. `minutes` is
-    the run time for one seed on one core. `minutes` is 0 for a claim that is fast enough to be measured in a test. For
-    a slower claim, the tests check only the stored record.
+    the run time for one seed on one core. `minutes` is 0 for a claim that a fast test can measure. For a claim that
+    takes minutes, the tests check only the stored record.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Conversion of a trained character model to 8 bits by casts, scales, smoothing and biases.
+"""Conversion of a trained character model to 8-bit formats by casts, scales, smoothing and biases.
 
 The measure of error is the Kullback-Leibler divergence from the float32 model's predicted probabilities, in nats per
 character. The likelihood of the text is too noisy to show the effect of a conversion.
@@ -41,7 +41,7 @@ class Divergence:
 
 
 def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]:
-    """Return each linear layer's float32 input for the calibration text, shape (rows, in)."""
+    """Return the float32 input of each linear layer for the calibration text, shape (rows, in)."""
     found: dict[str, Numbers] = {}
 
     def watch(name: str, x: Numbers, weight: Numbers) -> Numbers:
@@ -53,9 +53,9 @@ def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]
 
 
 def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
-    """Return each layer's largest power-of-two exponents that scale both operands to at most `top`.
+    """Return the exponents of the largest powers of two that scale each layer's operands to at most `top`.
 
-    The largest magnitude of each input is measured on the calibration text.
+    The largest magnitude of each layer's input is measured on the calibration text.
     """
 
     def exponent(x: Numbers) -> int:
@@ -68,8 +68,8 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
     """Return the scale exponents that HiFloat8's Algorithm 1 finds for each layer.
 
-    The exponents minimise the mean square error of the layer's product, compared with the float32 model's product. The
-    input of a layer is computed with all earlier layers converted.
+    The exponents minimise the mean square error of the layer's product, compared with the float32 model's product.
+    Before a layer's input is computed, all earlier layers are converted.
     """
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
@@ -92,8 +92,8 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
     """Return a model to which SmoothQuant was applied after every layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
 
-    The gain and the offset of the norm are divided by the factors of `fp9_ml.recipes.smooth`. The weights of the next
-    layer are multiplied by the same factors. In exact arithmetic, the model's results do not change.
+    The gain and the offset of the layer norm are divided by the factors of `fp9_ml.recipes.smooth`. The weights of the
+    next layer are multiplied by the same factors. In exact arithmetic, the model's results do not change.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -106,7 +106,8 @@ def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10,
     """Return a model with outliers: some channels of every layer norm are multiplied by 2^exponent.
 
     The weights of the next layer are divided by the same factor, so the model computes the same function. The model
-    imitates large language models, whose activations have outlier channels. Powers of two change no float32 result.
+    with outliers imitates large language models, whose activations have outlier channels. Powers of two change no
+    float32 result.
     """
     rng, changed = np.random.default_rng(seed), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -159,7 +160,7 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
 
 
 def weight_biases(trained: Trained) -> dict[str, float]:
-    """Return the divergence of the converted model for each exponent bias of Graphcore's formats.
+    """Return the divergence from float32 for each exponent bias of Graphcore's 8-bit formats.
 
     Only the weights are cast to 8 bits. Products are computed in float32.
     """

@@ -16,11 +16,11 @@ BATCH = 16
 
 
 def gradient_errors(trained: Trained) -> dict[str, float]:
-    """Return the relative error of the weight gradients for each format.
+    """Return the relative error of a model's weight gradients for each 8-bit format.
 
-    The output gradient of every linear layer is cast to the format. The backward pass covers 1,024 characters. The pass
-    uses the mean loss, float32 products and no loss scaling. The error is the norm of the difference divided by the
-    norm of the gradients.
+    The output gradient of every linear layer is cast to the 8-bit format. The backward pass covers 1,024 characters.
+    The backward pass uses the mean loss, float32 products and no loss scaling. The relative error is the norm of the
+    difference divided by the norm of the exact gradients.
     """
     batch = trained.windows(0, BATCH)
     run = forward(trained.parameters, batch[:, :-1])

@@ -1,7 +1,8 @@
-"""Histograms of tensor exponents before and after a recipe's rule, with the format's range.
+"""Histograms of tensor exponents before and after a scaling rule, with the range of the number format.
 
 One more chart shows the loss scale in each training step. The command `python -m fp9_ml.experiments.histograms
-records/recipes` computes the histograms and writes `rules.json`. The documentation's pictures are drawn from this file.
+records/recipes` computes the histograms and writes `rules.json`. The documentation's pictures are drawn from
+`rules.json`.
 """
 
 from __future__ import annotations

@@ -18,11 +18,13 @@ EVERY, FALLS = 20, 24
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Return the error of LogMax's loss scale in binades, and the steps that Backoff and Adaptive lose or skip.
+    """Return the error of LogMax's loss scale in binades, and the training steps that Backoff and Adaptive lose or
+    skip.
 
-    LogMax sees 4,000 amaxes with a log-normal distribution. Backoff and Adaptive see an amax of 1 that is halved every
-    20 steps, 24 times. A step is lost if the scaled gradient rounds to zero in 1-5-2. A step is skipped if the scaled
-    gradient overflows in 1-5-2.
+    The rule LogMax sees 4,000 amaxes (largest gradient magnitudes) with a log-normal distribution. The rules Backoff
+    and Adaptive see an amax of 1 that is halved every 20 steps, 24 times. A training step is lost if the scaled
+    gradient rounds to zero in the 8-bit format 1-5-2. A training step is skipped if the scaled gradient overflows in
+    the 8-bit format 1-5-2.
     """
     rng = np.random.default_rng(seed)
     found = {}
@@ -40,7 +42,7 @@ def machines(seed: int) -> dict[str, float]:
 
 
 def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, bool]]:
-    """Yield the loss scale, the scaled gradient in 1-5-2, and whether the rule takes the step, for each step."""
+    """Yield the loss scale, the scaled 8-bit gradient, and whether the rule takes the step, for each training step."""
     scaler = rule.start(FORMAT)
     for step in range(steps):
         amax, scale = falling_amax(step), scaler.scale

@@ -1,4 +1,4 @@
-"""Table of each recipe's measured loss in accuracy, generated from records and stored in the package.
+"""Table of the loss in accuracy of each training recipe, generated from records and stored in the package.
 
 The command `python -m fp9_ml.experiments.measured records/recipes` generates the table.
 """
@@ -48,7 +48,7 @@ ROWS = (
 
 
 def measured(folder: Path) -> list[dict[str, Any]]:
-    """Return each recipe's training loss above float32 and its divergence after conversion.
+    """Return the training loss above float32 and the divergence after conversion of each training recipe.
 
     Both values are medians over the seeds.
     """
@@ -67,7 +67,7 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """Return the rows of `TABLE`: name, recipe, unit, and both losses in nats per character."""
+    """Return the rows of `TABLE`: recipe, hardware unit, and both losses in nats per character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 

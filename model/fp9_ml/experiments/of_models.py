@@ -38,7 +38,7 @@ def _of_model(measure: Callable[[Trained], Values]) -> Callable[[int, Progress |
 
 
 def family(values: Values, prefix: str) -> list[float]:
-    """Return the values of a format for all its exponent biases."""
+    """Return the measured values of a format for all its exponent biases."""
     return [value for name, value in values.items() if name.startswith(f"{prefix}(")]
 
 

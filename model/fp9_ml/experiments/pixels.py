@@ -1,7 +1,7 @@
 """Sums over many pixels: a small network paints a photograph, with weight gradients summed in 16 bits.
 
-According to Wang et al. (NeurIPS 2018), Fig. 3b, long sums in 1-6-9 lose small terms, which harms training. Chunks of
-64 products prevent the loss.
+According to Wang et al. (NeurIPS 2018), Fig. 3b, long sums in 16-bit floats lose small terms, which harms training.
+Chunks of 64 products prevent the loss.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
     """Return the mean square error over all pixels, and the weight gradients. A recipe computes the products.
 
-    The loss of these gradients is half the sum of squared errors.
+    The gradients belong to a loss of half the sum of squared errors.
     """
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])
@@ -64,9 +64,9 @@ def _recipe(engine: str) -> Recipe:
 
 
 def swamping(seed: int) -> dict[str, float]:
-    """Return the relative error of the first layer's weight gradient over 24,576 pixels, for each engine.
+    """Return the relative error of the first layer's weight gradient over 24,576 pixels, for each accumulator engine.
 
-    The reference is the exact sum of the same codes.
+    The reference for the error is the exact sum of the same 8-bit operands' products.
     """
     weights = initial(seed, hidden=16)
     found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
@@ -81,9 +81,9 @@ FP32_SUMS = "fma_fp32"
 
 
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Return the mean square error over all pixels after 60 steps of Adam, for each engine.
+    """Return the mean square error over all pixels after 60 steps of Adam, for each accumulator engine.
 
-    The engine adds the products of the weight gradients.
+    The accumulator engine adds the products of the weight gradients.
     """
     found: dict[str, float] = {}
     for engine in (FP32_SUMS, *ENGINES):

@@ -54,8 +54,8 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
     """Return a function that casts the operands of a layer and computes its sums.
 
-    The first convolution is not cast. The sums are in FP32, with one product in each step. A depthwise layer in a
-    format of more than 8 bits is multiplied in float32.
+    The first convolution is not cast. The sums are in FP32, and every step of a sum adds one product. A depthwise layer
+    in a format of more than 8 bits is multiplied in float32.
     """
     product = eight_bit(fmt, ENGINE)
 
@@ -73,10 +73,11 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 
 
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
-    """Return the accuracy and the relative mean square error of the logits, for each format and method.
+    """Return the accuracy and the relative mean square error of the logits, for each 8-bit format and method.
 
     Accuracy and error are measured on the test images of the digits. The means and variances of the batch norms come
-    from all training images. They are computed in float32, or with the inference precision after re-tuning.
+    from all training images. The batch norm statistics are computed in float32, or with the inference precision after
+    re-tuning.
     """
     data = digits(seed)
     parameters = trained(seed, data, progress)

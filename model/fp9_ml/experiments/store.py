@@ -20,7 +20,7 @@ State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class Store:
-    """Folder with finished values and with the states of unfinished runs.
+    """Folder that holds finished values and the states of unfinished training runs.
 
     `clear` removes the folder. A store without a folder stores nothing.
     """
@@ -35,7 +35,8 @@ class Store:
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
         """Return the stored values with this name.
 
-        If no values are stored, call `measure` and store its values. Then remove the states of unfinished runs.
+        If no values are stored, call `measure` and store the measured values. Then remove the states of unfinished
+        runs.
         """
         path = self._folder and self._folder / f"{_slug(name)}.json"
         if path and path.exists():

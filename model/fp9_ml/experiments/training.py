@@ -1,4 +1,4 @@
-"""Training of the character model under recipes, with bit-accurate products of the linear layers.
+"""Training of the character model under training recipes, with bit-accurate products of the linear layers.
 
 All other operations, the optimiser (Adam) and the optimiser's weights are float32. A stopped run continues bit-exactly
 from its last stored step.
@@ -27,7 +27,7 @@ VALIDATED = 64
 
 
 class ByRecipe:
-    """Forward and backward products of the model's linear layers under one recipe.
+    """Forward and backward products of the model's linear layers under one training recipe.
 
     Every layer has separate scales.
     """
@@ -94,7 +94,10 @@ class Run:
         return loss
 
     def validation(self, windows: NDArray[np.uint8]) -> float:
-        """Return the loss over windows of text under the recipe, in nats per character. The scales do not change."""
+        """Return the loss of the character model over windows of text, in nats per character.
+
+        The scales do not change.
+        """
         self.products.training = False
         run = forward(self.parameters, windows[:, :-1], self.products)
         self.products.training = True
@@ -126,7 +129,10 @@ class Run:
 
 
 def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = None) -> Run:
-    """Take the remaining steps of a training run. A stored state of the run is resumed first."""
+    """Take the remaining steps of a training run.
+
+    If the store has a state of the run, the run resumes from this state.
+    """
     kept = store.state("run")
     if kept:
         run.resume(kept)
@@ -158,9 +164,10 @@ AVERAGED = 50
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train the package's model for 100 more steps under each recipe. Return the losses in nats per character.
+    """Train the package's character model for 100 more steps under each training recipe. Return the losses in nats per
+    character.
 
-    The seed selects the batches, which are the same for all recipes.
+    The random seed selects the batches, which are the same for all training recipes.
     """
     text, trained = manual(), load()
     windows = trained.windows(0, VALIDATED)
@@ -199,7 +206,7 @@ SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
 
 
 def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train a new model for 150 steps under each recipe. Return the losses on held-out text.
+    """Train a new character model for 150 steps under each training recipe. Return the losses on held-out text.
 
     The losses are in nats per character.
     """

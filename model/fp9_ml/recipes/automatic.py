@@ -1,4 +1,4 @@
-"""Automatic loss scaling rules: LogMax follows the gradients' statistics, Adaptive the rate of overflows.
+"""Automatic loss scaling rules: LogMax follows the statistics of gradients, Adaptive follows the overflows.
 
 The sources of `LogMax` are Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq. The source of `Adaptive` is
 HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
@@ -26,14 +26,14 @@ class LogMax(LossRule):
 
     The amax is the largest magnitude of the unscaled weight gradients in a step. The values mu and sigma are the
     running mean and standard deviation of log2 amax. The paper does not define the averages. Like OpenSeq2Seq, fp9 uses
-    exponential averages with bias correction. `mean_decay` is the decay of mu, and `spread_decay` is the decay of
-    sigma.
+    exponential averages with bias correction. `mean_decay` is the decay of the running mean mu, and `spread_decay` is
+    the decay of the deviation sigma.
 
-    `deviations` is the factor c. The paper's best results have c = 0, and OpenSeq2Seq uses 3.09. `log_max` None stands
-    for log2 of the gradient format's largest number. OpenSeq2Seq uses 16 for every format. The loss scale starts at
-    `start_scale`, and is limited to [`smallest`, `largest`]. With `power_of_two`, the scale is rounded down to a power
-    of two, which adds no rounding error. A step with an infinity or NaN is dropped, and counted as amax = 2^log_max.
-    Gradients that are all zero do not change the scale.
+    `deviations` is the factor c. The paper's best results have a factor c of 0, and OpenSeq2Seq uses 3.09. If `log_max`
+    is None, the rule uses log2 of the gradient format's largest number. OpenSeq2Seq uses 16 for every format. The loss
+    scale starts at `start_scale`, and is limited to [`smallest`, `largest`]. With `power_of_two`, the scale is rounded
+    down to a power of two, which adds no rounding error. A step with an infinity or NaN is dropped, and counts as a
+    step with the amax 2^log_max. Gradients that are all zero do not change the scale.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -91,7 +91,7 @@ class _LogMaxScaler(LossScaler):
 
     @property
     def moments(self) -> tuple[float, float]:
-        """Return mu and sigma, the running mean and standard deviation of log2 amax."""
+        """Return the running mean mu and the standard deviation sigma of log2 amax."""
         fast, slow = 1 - self._rule.mean_decay**self.steps, 1 - self._rule.spread_decay**self.steps
         variance = self.square / slow - (self.slow_mean / slow) ** 2
         return self.mean / fast, math.sqrt(max(variance, 0.0))
@@ -113,13 +113,15 @@ class Adaptive(LossRule):
     """Loss scaling rule that doubles or halves the scale, with a window of variable length.
 
     The scale is doubled after `window` consecutive finite steps, and halved after a step with an infinity or NaN. After
-    three increases, the next longer window is used. After three decreases, the next shorter window is used. Source:
-    HiFloat8 section 5.1, with windows {1, 20, 50, 100, 200, 500, 1000}, the start scale 2^32 and the first window 20.
+    three increases of the scale, the next longer window is used. After three decreases of the scale, the next shorter
+    window is used. Source: HiFloat8 section 5.1, with windows {1, 20, 50, 100, 200, 500, 1000}, the start scale 2^32
+    and the first window 20.
 
     The paper does not define some details. In fp9, an increase resets the count of decreases, but a decrease does not
-    reset the count of increases. The MindFormers code that the paper links does the same. A change of window resets
-    both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number. After three
-    decreases, MindFormers changes to window 1, but fp9 changes to the next shorter window, as the paper says.
+    reset the count of increases. The MindFormers code that the paper links counts increases and decreases in the same
+    way. A change of window resets both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most
+    FP32's largest number. After three decreases, MindFormers changes to window 1, but fp9 changes to the next shorter
+    window, as the paper says.
     """
 
     kind: ClassVar[str] = "adaptive"

@@ -1,4 +1,4 @@
-"""Recipes for block formats, which quantise both operands of a product in blocks along the summed axis."""
+"""Training recipes for block formats, which quantise both operands of a product in blocks along the summed axis."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _blocks(block: str, engine: str) -> Callable[[Numbers, Numbers, bool], Numbe
 def _scaled(x: Numbers, rows: int) -> tuple[Array, Numbers]:
     """Return E4M3 codes of x with one FP32 scale for each block of rows x 128 elements.
 
-    The scale of a block is amax / 448.
+    The scale of a block is the block's largest magnitude divided by 448.
     """
     sides = [-(-size // block) for size, block in zip(x.shape, (rows, _SIDE), strict=True)]
     padded = np.zeros((sides[0] * rows, sides[1] * _SIDE), np.float32)

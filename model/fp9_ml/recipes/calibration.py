@@ -1,9 +1,9 @@
 """HiFloat8's post-training calibration, which finds two power-of-two scales for each layer.
 
 One scale applies to the layer's activations and one to its weights. Source: HiFloat8 (Luo et al., arXiv 2409.16626)
-section 4.2, Algorithm 1. The paper does not define three details. Among pairs with equal error, fp9 chooses the pair
-with the smallest |Ea| + |Ew|, then the first pair. `Layer.forward` adds the bias after the product. A layer's input is
-the output of the previous layer.
+section 4.2, Algorithm 1. The paper does not define three details. Among pairs of exponents with equal error, fp9
+chooses the pair with the smallest |Ea| + |Ew|, then the first pair. `Layer.forward` adds the bias after the product. A
+layer's input is the output of the previous layer.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Layer(Protocol):
 
 @dataclass(frozen=True)
 class Linear:
-    """Layer from arrays: a weight (out, in), a bias (out,), and a function of product + bias."""
+    """Layer that is made of arrays: a weight (out, in), a bias (out,), and a function of product + bias."""
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
     vector: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return `vector` of the product plus the bias. A missing bias or function is skipped."""
+        """Apply the function `vector` to the product plus the bias. A missing bias or function is skipped."""
         total = product if self.bias is None else product + self.bias
         return total if self.vector is None else self.vector(total)
 
@@ -60,8 +60,8 @@ class Linear:
 class Calibrated:
     """Scale exponents of a layer, and the mean squared error of its product with and without scales.
 
-    `direct` is the error without scales, that is with both exponents 0. `direct` is NaN if the pair (0, 0) was not
-    tried.
+    `direct` is the error without scales, which means with both exponents 0. `direct` is NaN if the pair of exponents
+    (0, 0) was not tried.
     """
 
     activation: int
@@ -83,11 +83,11 @@ def calibrate(
 ) -> list[Calibrated]:
     """Return the scale exponents of each layer that minimise the error of the layer's product (Algorithm 1).
 
-    `data` (n, in) is the calibration data. First, O_l = A_l W_l is computed for all layers in FP32 on the host. The
-    operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The accumulator `engine` then computes O_q
-    = (A_q W_q) 2^-(Ea + Ew). The chosen pair (Ea, Ew) has the least mean squared error of O_q against O_l. The layer's
-    `forward` maps the chosen O_q to the input of the next layer. After each layer, `progress` is called with the
-    layer's name, the number of finished layers, and the number of layers.
+    `data` (n, in) is the calibration data. First, the exact products O_l = A_l W_l of all layers are computed in FP32
+    on the host. The operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The accumulator `engine`
+    then computes O_q = (A_q W_q) 2^-(Ea + Ew). The chosen pair of exponents (Ea, Ew) has the least mean squared error
+    of O_q against O_l. The layer's `forward` maps the chosen O_q to the input of the next layer. After each layer,
+    `progress` is called with the layer's name, the number of finished layers, and the number of layers.
 
     Raises ValueError for no layers, no exponents, shapes that do not fit, and products that are not finite.
     """
@@ -128,9 +128,9 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
 
 
 def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
-    """Return all pairs of exponents, sorted by |Ea| + |Ew|.
+    """Return all pairs (Ea, Ew) of scale exponents, sorted by |Ea| + |Ew|.
 
-    Among pairs with equal error, calibration takes the first pair.
+    Among pairs of exponents with equal error, calibration takes the first pair.
     """
     weights = list(weights)
     return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
@@ -145,10 +145,10 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Return the pair of exponents whose product has the least error against `wanted` (n, out), and the product.
+    """Return the pair of scale exponents whose product has the least error against `wanted` (n, out), and this product.
 
-    Among pairs with equal error, the first pair is returned. `inputs` (n, in) are cast to the first of `formats`, and
-    `weight` (out, in) is cast to the second.
+    Among pairs of exponents with equal error, the first pair is returned. `inputs` (n, in) are cast to the first of
+    `formats`, and `weight` (out, in) is cast to the second.
     """
     left, right = formats
     a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}

@@ -82,15 +82,15 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 
 def recipe(name: str | Recipe | Path) -> Recipe:
-    """Return the recipe with this name, or the recipe in a TOML file.
+    """Return the training recipe with this name, or the training recipe in a TOML file.
 
-    A name may be followed by changed fields in parentheses. A `Recipe` object is returned unchanged.
+    A recipe's name may be followed by changed fields in parentheses. A `Recipe` object is returned unchanged.
 
     >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk.length
     128
 
-    Raises ValueError for unknown names and fields, and for fields that do not fit together. Raises TypeError if `name`
-    is not a string, path or Recipe, and OSError for a file that cannot be read.
+    Raises ValueError for unknown recipe names and fields, and for fields that do not fit together. Raises TypeError if
+    `name` is not a string, path or Recipe, and OSError for a file that cannot be read.
     """
     if isinstance(name, Recipe):
         return name
@@ -137,7 +137,7 @@ def _read(path: Path) -> str:
 def loads(text: str, where: str = "recipe") -> Recipe:
     """Read a recipe from TOML text.
 
-    The text holds `name`, and the other fields as strings. Missing fields have their defaults.
+    The TOML text holds the recipe's name and the other fields as strings. Missing fields have their defaults.
 
     Raises ValueError for text that is not TOML, unknown fields, and fields that do not fit together.
     """
@@ -157,10 +157,10 @@ def loads(text: str, where: str = "recipe") -> Recipe:
 
 
 def dumps(spec: Recipe) -> str:
-    """Return a recipe as TOML text. `loads` reads an equal recipe from the text.
+    """Return a recipe as TOML text. `loads` reads an equal recipe from the TOML text.
 
-    If the recipe's name has parentheses, the text leaves the parentheses out. Raises ValueError for an engine that no
-    text describes.
+    If the recipe's name has parentheses, the TOML text leaves the parentheses out. Raises ValueError for an accumulator
+    engine that no text describes.
     """
     for product in ("forward", "dgrad", "wgrad"):
         chosen = getattr(spec, product)

@@ -33,8 +33,8 @@ class ClusterRing:
     """Ring of learners that run on the workers of a `distributed.Client`.
 
     A worker runs several learners if there are fewer workers than learners. Every learner has a separate copy of
-    `optimizer`. At each hop, the worker that adds a gradient computes the sum. The owner of a slice updates the slice.
-    Then every learner gathers the new codes.
+    `optimizer`. At each hop of the ring, the worker that adds a gradient computes the sum. The learner that owns a
+    slice of the weights updates the slice. Then every learner gathers the new codes.
 
     Raises ValueError as `Ring` does, and for a cluster without workers. Stochastic rounding also raises ValueError,
     because its random bits must come from a single process.
@@ -76,8 +76,8 @@ class ClusterRing:
         return decode(self.copies[0].result(), self.rule.weights).astype(np.float32)
 
     def step(self, gradients: Sequence[Any]) -> None:
-        """Take one step with all learners, and wait for the end of the step. `gradients` are N arrays (size,) or
-        futures.
+        """Take one training step with all learners, and wait for the end of the step. `gradients` are N arrays (size,)
+        or futures.
 
         Raises ValueError as `Ring.step` does. After an error, the state is unchanged.
         """
@@ -124,9 +124,9 @@ def _added(total: NDArray[Any], codes: NDArray[Any], part: slice, hop: Format) -
 
 
 def _updated(kept: _Owned, total: NDArray[Any], rule: RoundOff, hop: Format, divisor: int) -> _Owned:
-    """Return the updated slice with a copy of the optimiser.
+    """Return the updated slice of the weights with a copy of the optimiser.
 
-    The old optimiser stays unchanged, because another worker may fail.
+    The old optimiser stays unchanged, so that the step can be undone if another worker fails.
     """
     codes, residual, optimizer = kept
     optimizer = copy.deepcopy(optimizer)

@@ -1,4 +1,4 @@
-"""Conversion between the fields of a recipe and text."""
+"""Conversion between the fields of a training recipe and text."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ The second argument of a function is the field's location, for error messages. F
 
 
 def word(value: object) -> str:
-    """Return the value of a recipe's field as text. Reading the text gives the same value."""
+    """Return the text of a recipe field's value. Reading the text gives the same value."""
     match value:
         case ScaleRule() | LossRule():
             return spelling.spelled(value, value.kind)

@@ -1,7 +1,7 @@
 """Functions for the 8-bit inference of a trained FP32 model: softmax, re-tuned batch norm and smoothing.
 
-The source of the softmax is HFP8 (Sun et al., NeurIPS 2019) section 2.3. The source of the batch norm is section 3 of
-the same paper. The source of `smooth` is SmoothQuant (Xiao et al., ICML 2023).
+The source of the softmax is HFP8 (Sun et al., NeurIPS 2019) section 2.3. The source of the batch norm is HFP8 (Sun et
+al., NeurIPS 2019) section 3. The source of `smooth` is SmoothQuant (Xiao et al., ICML 2023).
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def softmax(
 class BatchNorm:
     """Batch normalisation at inference, in FP32: (x - mean) / sqrt(var + eps) * gamma + beta.
 
-    x is (n, channels, ...). While `retune_bn` runs, every batch is normalised with its own statistics, and the
-    statistics are collected.
+    x is (n, channels, ...). While `retune_bn` runs, a batch norm normalises every batch with the batch's statistics,
+    and collects the statistics.
     """
 
     def __init__(
@@ -104,10 +104,10 @@ def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], 
     """Re-tune batch norms: replace their statistics by the statistics of their inputs in `model`.
 
     `model` runs in its inference precision. In HFP8 section 3, forward passes over unlabelled training data give a new
-    mean and variance, and gamma and beta do not change. The paper uses "2 % of a single epoch". For a small data set,
-    use all data. The paper does not define the averaging. Like torch with momentum None, fp9 averages the means and the
-    unbiased variances over the batches. All layers are re-tuned at once, and every batch is normalised by its own
-    statistics.
+    mean and variance, and gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training
+    data. For a small data set, pass all training data. The paper does not define the averaging. Like torch with
+    momentum None, fp9 averages the means and the unbiased variances over the batches. All layers are re-tuned at once,
+    and every batch is normalised by its own statistics.
 
     `model` is called with each batch and calls the `norms`. After an error, the statistics are unchanged. Raises
     ValueError for no batches, for a norm that the model does not call, and for values that are not finite.
@@ -139,9 +139,9 @@ def _averages(number: int, norm: BatchNorm) -> tuple[NDArray[np.float32], NDArra
 def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32]:
     """Return the factors s (in,) that move outliers from activations x (..., in) to weights w (out, in).
 
-    Dividing x by s and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant defines s_j =
-    max|x_j|^alpha / max|w_j|^(1 - alpha). The default alpha is SmoothQuant's 0.5, because HiFloat8 (section 4.2) gives
-    no value. The factor is 1 for a channel whose activations or weights are all zero.
+    Dividing x by s and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant defines the factor
+    s_j = max|x_j|^alpha / max|w_j|^(1 - alpha). The default alpha is SmoothQuant's 0.5, because HiFloat8 (section 4.2)
+    gives no value. The factor is 1 for a channel whose activations or weights are all zero.
 
     Raises ValueError for shapes that do not fit, an alpha outside 0..1, and numbers that are not finite.
     """

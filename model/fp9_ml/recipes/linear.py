@@ -1,10 +1,10 @@
-"""Linear layer under a recipe: operands are cast to 8 bits, and an accumulator model adds the products.
+"""Linear layer under a training recipe: operands are cast, and an accumulator model adds the products.
 
 The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. The backward pass computes dx = g w and dw
 = g^T x. An operand is multiplied by its scale factor before the cast. After the accumulation, the product is divided by
-both factors, in float64 with one rounding to FP32. If a factor is a power of two, the scaling causes no further
-rounding. Any other factor, as in Transformer Engine, is multiplied in FP32 before the cast, which adds a rounding. The
-inverse of such a factor is also rounded to FP32.
+both factors, in float64 with one rounding to FP32. If a scale factor is a power of two, the scaling causes no further
+rounding. Any other scale factor, as in Transformer Engine, is multiplied in FP32 before the cast, which adds a
+rounding. The inverse of a scale factor that is not a power of two is rounded to FP32.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 
 class LayerState:
-    """Scales of the three operands of a layer. Every layer of a network has a separate state."""
+    """Scales of the three operands (activations, weights and gradients) of a layer. Every layer of a network has
+    separate scales.
+    """
 
     def __init__(self, recipe: Choices) -> None:
         self.scalers: dict[Role, Scaler] = {}
@@ -46,13 +48,16 @@ class LayerState:
         return any(scaler.remembers for scaler in self.scalers.values())
 
     def state_dict(self) -> State:
-        """Return a copy of the scales' states, by role. `json.dumps` writes the dictionary without loss."""
+        """Return a copy of the states of all scales, by tensor role.
+
+        `json.dumps` writes the dictionary without loss.
+        """
         return {role.value: scaler.state_dict() for role, scaler in self.scalers.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError, without any change, if the state does not fit.
+        Raises ValueError, without any change, if the state does not fit the layer.
         """
         check_keys(state, tuple(role.value for role in self.scalers), "a layer's scales")
         before = self.state_dict()
@@ -67,7 +72,7 @@ class LayerState:
 
 @dataclass(frozen=True)
 class Operand:
-    """Operand of an accumulator: codes in `format` that represent a tensor times `factor`.
+    """Operand of a bit-accurate matrix product: codes in `format` that represent a tensor times `factor`.
 
     Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` is the operand as `fp9.operand` prepares
     it for `fp9.matmul`. Two products that use the same tensor share `prepared`.
@@ -99,8 +104,8 @@ class Saved:
     """Data from a forward pass for the backward pass: operands (n, in) and (out, in), and the shape of x.
 
     `product` holds the codes of the forward product (n, out), or FP32 numbers if the host computed the product.
-    `earlier` holds the gradient's scale factor from the first backward pass. A repeated backward pass uses this factor,
-    and does not update a scale that depends on earlier tensors.
+    `earlier` holds the gradient's scale factor from the first backward pass. A repeated backward pass uses the first
+    scale factor, and does not update a scale that depends on earlier tensors.
     """
 
     recipe: Choices
@@ -122,8 +127,9 @@ class Saved:
 class Backward:
     """Result of the backward pass: the cast gradient (n, out), the codes of both products, and their numbers.
 
-    `dx_product` (n, in) and `dw_product` (out, in) are codes in the output formats of the engines. If the host computed
-    a product, they are FP32 numbers. `dx` and `dw` are FP32 numbers in the shapes of x and w.
+    `dx_product` (n, in) and `dw_product` (out, in) are codes in the output formats of the accumulator engines. If the
+    host computed a product, `dx_product` or `dw_product` holds FP32 numbers. `dx` and `dw` are FP32 numbers in the
+    shapes of x and w.
     """
 
     gradient: Operand
@@ -143,16 +149,16 @@ def linear(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> tuple[NDArray[np.float32], Saved]:
-    """Compute y = x w^T for x (..., in) and w (out, in).
+    """Compute the linear layer y = x w^T for x (..., in) and w (out, in).
 
     Return y (..., out) in FP32, and data for the backward pass. If w has more axes, (..., out, in), each matrix
     multiplies the matrix of x (..., n, in) with the same index, as in attention. The scales then belong to whole
     tensors.
 
-    `state` holds the scales of the layer. None creates new scales, as in a first step. With `training` false, the
-    scales are read but not updated. `random` gives the random bits for stochastic rounding. `earlier` holds the factors
-    (`Saved.factors`) of an earlier pass with the same operands. A scale with memory then uses its earlier factor, and
-    is not updated again.
+    `state` holds the scales of the layer. If `state` is None, the layer gets new scales, as in a first step. With
+    `training` false, the scales are read but not updated. `random` gives the random bits for stochastic rounding.
+    `earlier` holds the factors (`Saved.factors`) of an earlier pass with the same operands. A scale with memory then
+    uses the scale factor of the earlier pass, and is not updated again.
 
     Raises ValueError for shapes that do not fit, and TypeError for operands that are not numbers.
     """
@@ -202,10 +208,10 @@ def quantised(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> Operand:
-    """Cast FP32 numbers to the format of a role.
+    """Cast FP32 numbers to the format of a tensor role (activations, weights or gradients).
 
-    With `training`, the scale of the role is updated from the numbers. `earlier` can hold a factor for the role. A
-    scale that depends on earlier tensors then uses this factor, and is not updated.
+    With `training`, the scale of the tensor role is updated from the numbers. `earlier` can hold a scale factor for the
+    tensor role. A scale that depends on earlier tensors then uses the factor in `earlier`, and is not updated.
     """
     fmt = recipe.format_of(role)
     if fmt is None:
@@ -222,10 +228,10 @@ def quantised(
 
 
 def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
-    """Return the codes of x times a factor.
+    """Return the codes of x multiplied by a scale factor.
 
-    A power of two is applied exactly, so the result is rounded once. With any other factor, the product is rounded
-    first to FP32, then to the format.
+    A power of two is applied exactly, so the product is rounded only once. With any other factor, the product is
+    rounded first to FP32, then to the format.
     """
     numbers, exponent = taken(x, factor)
     return np.asarray(encode(numbers, fmt, scale=-exponent, **policy))
@@ -234,7 +240,7 @@ def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: 
 def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], int]:
     """Split the scaling of x by a factor into FP32 numbers and an exponent e for the cast.
 
-    The cast of the returned numbers multiplies by 2^e.
+    The cast multiplies the returned numbers by 2^e.
     """
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
@@ -244,7 +250,7 @@ def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], i
 
 
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
-    """Multiply a (M, K) by b (K, N), and return the codes of the product in the engine's output format.
+    """Multiply a (M, K) by b (K, N), and return the codes of the product in the accumulator engine's output format.
 
     If the host computes the product, return FP32 numbers.
     """
@@ -258,7 +264,7 @@ def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDA
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
     """Divide numbers by factors in float64, and round once to FP32.
 
-    Every factor is replaced by its inverse, rounded to FP32. The inverse of a power of two is exact.
+    Every factor is replaced by the inverse, rounded to FP32. The inverse of a power of two is exact.
     """
     scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
     if scaling == 1:

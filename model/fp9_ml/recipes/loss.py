@@ -1,8 +1,9 @@
 """Loss scaling rules as records, and scalers that apply a rule step by step.
 
 `rule.start(fmt)` returns the scaler of a training run whose gradients are cast to `fmt`. The loss is multiplied by the
-scaler's `scale`. After the backward pass, the gradients are divided by `scale`. `update` returns whether the optimiser
-takes the step. The source of `Backoff` is the documentation of PyTorch's `torch.amp.GradScaler`.
+attribute `scale` of the scaler. After the backward pass, the gradients are divided by the loss scale. `update` returns
+whether the optimiser takes the training step. The source of `Backoff` is the documentation of PyTorch's
+`torch.amp.GradScaler`.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ class LossScaler(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def update(self, finite: bool, amax: float | None = None) -> bool:
-        """Observe a step, and set the scale of the next step. Return whether the optimiser takes the observed step.
+        """Observe a training step, and set the loss scale of the next step. Return whether the optimiser takes the
+        observed training step.
 
         `finite` states whether the loss and all gradients are finite. `amax` is the largest magnitude of all weight
-        gradients after division by the scale. Only `LogMax` needs `amax`.
+        gradients after division by the loss scale. Only `LogMax` needs `amax`.
         """
 
     def check_state(self, state: Mapping[str, Any]) -> None:
@@ -60,7 +62,7 @@ def check_positive(kind: str, **numbers: float | None) -> None:
 
 @dataclass(frozen=True)
 class Constant(LossRule):
-    """Constant loss scale. A step with an infinity or NaN is dropped. Wang et al. (NeurIPS 2018) use 1000."""
+    """Constant loss scale. A training step with an infinity or NaN is dropped. Wang et al. (NeurIPS 2018) use 1000."""
 
     kind: ClassVar[str] = "constant"
     scale: float = 1.0
@@ -86,10 +88,11 @@ class _ConstantScaler(LossScaler):
 class Backoff(LossRule):
     """Loss scaling rule that multiplies the scale by `growth` after `window` consecutive finite steps.
 
-    After a step with an infinity or NaN, the scale is multiplied by `backoff`, and the step is dropped. The defaults
-    and the scales are those of `torch.amp.GradScaler`, bit for bit: the scale is an FP32 number and does not grow
-    beyond FP32's range. `largest` is an upper limit (Apex: 2^24). A scale that falls to zero raises ValueError, because
-    the infinity or NaN then has another cause. In this case, torch continues with a scale of 0.
+    After a training step with an infinity or NaN, the scale is multiplied by `backoff`, and the step is dropped. The
+    defaults and the scales equal those of `torch.amp.GradScaler` bit for bit. The scale is an FP32 number and does not
+    grow beyond FP32's range. `largest` is an upper limit (Apex: 2^24). A loss scale that falls to zero raises
+    ValueError, because the infinity or NaN then has another cause. With a loss scale of zero, torch continues the
+    training.
     """
 
     kind: ClassVar[str] = "backoff"

@@ -31,23 +31,25 @@ _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Training recipe: a format for each tensor, an engine for each product, and the scaling of tensors and loss.
+    """Training recipe: a format for each tensor, an accumulator engine for each product, and scaling rules.
 
-    `activations`, `weights` and `gradients` are the formats to which these tensors are cast before multiplication.
-    `gradients` is the format of the loss's gradients with respect to the layer's outputs. `forward`, `dgrad` and
-    `wgrad` are the engines (accumulator models) of the three products. The host computes a product without an engine
+    `activations`, `weights` and `gradients` are the formats to which tensors are cast before multiplication.
+    `gradients` applies to the loss's gradients with respect to the layer's outputs. `forward`, `dgrad` and `wgrad` are
+    the accumulator engines of the layer's three products. The host computes a product without an accumulator engine
     (None) in FP32, in an order that is not fixed. A tensor without a format is not cast. Only products without an
-    engine accept a tensor that is not cast. `output` is the format of the results of `forward` and `dgrad` after
-    unscaling. None keeps the engine's output format. `weight_gradients` is the format of the result of `wgrad`.
+    accumulator engine accept a tensor that is not cast. `output` is the format of the layer's output and of the
+    activation gradients, after unscaling. None keeps the engine's output format. `weight_gradients` is the format of
+    the weight gradients.
 
     `scale` is the scaling rule of each tensor, and `loss` is the scaling rule of the loss. `rounding` and `overflow`
     apply to casts of activations and weights. `backward_rounding` and `gradient_overflow` apply to casts of gradients.
-    A rounding of None is the format's default. With the overflow policy "inf", loss scaling detects an overflow. The
-    policy "saturate" clips.
+    If a rounding field is None, the format's default rounding applies. With the overflow policy "inf", loss scaling
+    detects an overflow. The policy "saturate" clips.
 
     `first`, `last` and `depthwise` are the formats of all operands in the first layer, the last layer and depthwise
-    layers. With None, the layer uses the formats of all other layers. `layer(place)` returns the recipe of a first,
-    last or depthwise layer. Formats, engines, scaling rules and policies may be given by name.
+    layers. If `first`, `last` or `depthwise` is None, the special layer uses the formats of all other layers.
+    `layer(place)` returns the recipe of a first, last or depthwise layer. Formats, engines, scaling rules and policies
+    may be given by name.
 
     Raises ValueError for fields that do not fit together.
 
@@ -124,7 +126,9 @@ class Recipe:
     # --- questions ----------------------------------------------------------------------------------------------
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the tensor of a role is cast. Return None if the tensor is not cast."""
+        """Return the format to which the tensor of a role (activations, weights or gradients) is cast. Return None if
+        the tensor is not cast.
+        """
         found: Format | None = getattr(self, role.value)
         return found
 
@@ -134,7 +138,7 @@ class Recipe:
         return found
 
     def policy(self, role: Role) -> CastPolicy:
-        """Return the rounding and overflow policy with which the tensor of a role is cast."""
+        """Return the rounding and overflow policy of the cast of activations, weights or gradients."""
         if role is Role.GRADIENTS:
             return CastPolicy(self.backward_rounding, self.gradient_overflow)
         return CastPolicy(self.rounding, self.overflow)
@@ -142,8 +146,8 @@ class Recipe:
     def layer(self, place: Place | str) -> Recipe:
         """Return the recipe for a first, last or depthwise layer.
 
-        In the returned recipe, all operands have the special layer's format and no scales. The engines are the same.
-        Without a format for the special layer, this recipe is returned.
+        In the returned recipe, all operands have the special layer's format and no scales. The engines are the same. If
+        the recipe has no format for the special layer, the recipe is returned unchanged.
         """
         where = choice(Place, place, "place")
         fmt: Format | None = None if where is Place.INNER else getattr(self, where.value)
@@ -158,13 +162,15 @@ class Recipe:
         )
 
     def units(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of the catalogue units that compute each cast and each product of the recipe bit-exactly.
+        """Return the names of the catalogue's hardware units that compute each cast and each product of the recipe
+        bit-exactly.
 
-        A unit for a cast supports the source, target, rounding and overflow policy. If tensors are scaled by powers of
-        two, the unit also has a scale input. Other scale factors are multiplied in FP32 before the cast, so they need
-        an FP32 source. A unit for a product computes steps of the engine on both formats. A unit with a bias port fits
-        any bias of its format's family. An empty tuple means that the catalogue has no matching unit. Products that the
-        host computes have no entry.
+        A hardware unit for a cast supports the source format, target format, rounding and overflow policy. If tensors
+        are scaled by powers of two, the hardware unit also has a scale input. Other scale factors are multiplied in
+        FP32 before the cast, so the cast needs an FP32 source. A hardware unit for a product computes steps of the
+        accumulator engine on both operand formats. A hardware unit with a bias port fits any exponent bias of its
+        format's family. An empty tuple means that the catalogue has no matching hardware unit. The dictionary has no
+        entry for products that the host computes.
         """
         found = {}
         for role in Role:

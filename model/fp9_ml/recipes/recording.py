@@ -1,7 +1,7 @@
 """Recording of a training step in a file: operands, casts and products of layers.
 
-The file holds the codes that the training used. The command `fp9 vectors export UNIT --from run.npz` converts the codes
-to test vectors for hardware.
+The recording file holds the 8-bit codes that the training used. The command `fp9 vectors export UNIT --from run.npz`
+converts a recording to test vectors for hardware.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KIND = "fp9 recording 1"
 
 @dataclass(frozen=True)
 class Recorded:
-    """Product of a layer: codes of the operands (M, K) and (K, N), and of the engine's output (M, N)."""
+    """Product of a layer: codes of the operands (M, K) and (K, N), and codes of the result (M, N)."""
 
     layer: str
     product: Product
@@ -63,9 +63,9 @@ class Recording:
     def forward(self, layer: str, saved: Saved, x: ArrayLike | None = None, w: ArrayLike | None = None) -> None:
         """Record the forward product of a layer. If x and w are given, also record their casts.
 
-        A product that the host computes has no codes and is left out. A cast with random bits is left out, too. If w
-        holds many matrices, each product is recorded under the layer's name and the index of the matrix. Raises
-        ValueError for tensors that do not belong to the product.
+        A product that the host computes has no codes and is left out. A cast with random bits (stochastic rounding) is
+        also left out. If w holds many matrices, each product is recorded under the layer's name and the index of the
+        matrix. Raises ValueError for tensors that do not belong to the product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]
@@ -90,7 +90,7 @@ class Recording:
     def save(self, path: Path | str) -> None:
         """Write the products and casts to a .npz file, atomically.
 
-        Raises ValueError if nothing was recorded, and for a format or an engine without a name.
+        Raises ValueError if nothing was recorded, and for a format or an accumulator engine without a name.
         """
         if not self.products:
             raise ValueError(

@@ -29,11 +29,11 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
     """Add the gradients (size,) of all learners around a ring.
 
     Return one slice of sums for each of the N learners, as codes in the format `hop`. Learner i owns slice i. Each
-    learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and travels around the ring to learner i.
-    Every learner on this route adds its gradient exactly, and rounds the sum once to `hop`.
+    learner's gradient is rounded to `hop`. Slice i of the gradients starts at learner i + 1 and travels around the ring
+    to learner i. Every learner on the route adds its gradient exactly, and rounds the sum once to the format `hop`.
 
-    Raises ValueError for gradients of different shapes, more learners than elements, and a `hop` that is not an
-    accumulator format of at most 16 bits.
+    Raises ValueError for gradients of different shapes, and for more learners than elements. Raises ValueError if `hop`
+    is not an accumulator format of at most 16 bits.
     """
     fmt = hop_format(hop)
     shares = [share(g, fmt) for g in gradients]
@@ -60,7 +60,7 @@ def hop_format(hop: Format | str) -> Format:
 
 
 def route(owner: int, learners: int) -> list[int]:
-    """Return the learners that a slice visits, from the learner after the slice's owner to the owner."""
+    """Return the learners that a slice of gradients visits, from the learner after the slice's owner to the owner."""
     return [(owner + hops) % learners for hops in range(1, learners + 1)]
 
 
@@ -70,7 +70,7 @@ def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 
 def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the codes of a + b, rounded once. The sum is computed as the fused multiply-add a x 1 + b."""
+    """Return the codes of a + b, rounded once. The sum a + b is computed as the fused multiply-add a x 1 + b."""
     engine = Engine("hop", Result(fmt, fmt.default_rounding))  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
     return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b, format_c=fmt))
@@ -104,9 +104,10 @@ The arguments are the learner's number and the learner's slice of the reduced gr
 class Ring:
     """Ring of N learners in one process that share 8-bit weights (HFP8 table 2). Each learner owns 1/N of the weights.
 
-    A step first reduces and scatters the gradients in the format `hop`, by default 1-6-9. Each learner then updates its
-    slice of the weights by `rule` and stores the residual. Finally every learner gathers the new 8-bit codes. The paper
-    does not define two details. In fp9, `mean` divides the sums by N in FP32, and a sum is rounded at every hop.
+    A step first reduces and scatters the gradients in the format `hop`, by default the 16-bit format 1-6-9. Each
+    learner then updates its slice of the weights by the rule and stores the residual. Finally every learner gathers the
+    new 8-bit codes. The paper does not define two details. In fp9, `mean` divides the sums by N in FP32, and a sum is
+    rounded at every hop of the ring.
     """
 
     def __init__(
@@ -150,7 +151,7 @@ class Ring:
     def bytes_per_weight(self) -> float:
         """Return the number of bytes that a learner sends in a step, divided by the number of weights.
 
-        For each weight, a learner sends (N-1)/N of a gradient in `hop` and (N-1)/N of an 8-bit code.
+        For each weight, a learner sends (N-1)/N of a 16-bit gradient and (N-1)/N of an 8-bit code.
         """
         share = (len(self.parts) - 1) / len(self.parts)
         return share * (self.hop.bits + self.rule.weights.bits) / 8
@@ -163,7 +164,7 @@ class Ring:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state that `state_dict` returned. Raises ValueError if the state does not fit."""
+        """Continue from a state that `state_dict` returned. Raises ValueError if the state does not fit the ring."""
         check_keys(state, ("weights", "residuals"), "a ring")
         codes = as_codes(np.asarray(state["weights"]), self.rule.weights)
         fmt = self.rule.residual

@@ -33,7 +33,7 @@ class Product(Enum):
 
     @property
     def words(self) -> str:
-        """Return a description of the product for users."""
+        """Return a description of the matrix product for users."""
         return _PRODUCT_WORDS[self]
 
 
@@ -50,7 +50,7 @@ _PRODUCT_WORDS = {
 
 
 class Place(Enum):
-    """Position of a layer for which a recipe may have a special format."""
+    """Position of a layer in the network, for which a recipe may have a special format."""
 
     INNER = "inner"
     FIRST = "first"
@@ -59,7 +59,7 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """Properties of a recipe that a layer needs."""
+    """Properties of a training recipe that a layer needs."""
 
     @property
     def scale(self) -> ScaleRule:
@@ -67,17 +67,19 @@ class Choices(Protocol):
 
     @property
     def output(self) -> Format | None:
-        """Return the format to which the results of `forward` and `dgrad` are rounded."""
+        """Return the format to which the layer's output and the activation gradients are rounded."""
 
     @property
     def weight_gradients(self) -> Format | None:
-        """Return the format to which the result of `wgrad` is rounded."""
+        """Return the format to which the weight gradients are rounded."""
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the tensor of a role is cast. Return None if the tensor is not cast."""
+        """Return the format to which the tensor of a role (activations, weights or gradients) is cast. Return None if
+        the tensor is not cast.
+        """
 
     def engine_of(self, product: Product) -> Engine | None:
         """Return the engine that computes a product. Return None if the host computes the product in FP32."""
 
     def policy(self, role: Role) -> CastPolicy:
-        """Return the rounding and overflow policy with which the tensor of a role is cast."""
+        """Return the rounding and overflow policy of the cast of activations, weights or gradients."""

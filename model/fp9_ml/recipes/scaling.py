@@ -1,11 +1,11 @@
 """Scaling rules of tensors as records, and scalers that apply a rule step by step.
 
 A rule determines a tensor's scale factor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In each
-step, `step(x)` returns the factor by which x is multiplied before the cast. The amax of a tensor is its largest
-magnitude. NaN does not count for the amax, but infinity does. If the amax is 0 or not finite, the factor does not
-change. The rule `Current` uses the factor 1 instead.
+step, `step(x)` returns the factor by which x is multiplied before the cast. The amax of a tensor is the largest
+magnitude in the tensor. NaN does not count for the amax, but infinity does. If the amax is 0 or not finite, the scale
+factor does not change. For such a tensor, the rule `Current` uses the factor 1.
 
-The sources are Transformer Engine's `DelayedScaling` and `Float8CurrentScaling` (recipes and update kernel). The source
+The sources of `Delayed` and `Current` are Transformer Engine's `DelayedScaling` and `Float8CurrentScaling`. The source
 of `Periodic` is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
 """
 
@@ -43,11 +43,12 @@ def amax(x: ArrayLike) -> float:
 
 
 def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
-    """Return the factor that scales `largest` to `top`. Return None if `largest` is 0 or not finite in FP32.
+    """Return the scale factor that maps the magnitude `largest` to `top`. Return None if `largest` is 0 or not finite
+    in FP32.
 
-    With `power_of_two`, the factor is exactly 2^floor(log2(top / largest)). Otherwise the factor is top / largest in
-    FP32, as in Transformer Engine. Factors are limited to the range from FP32's smallest normal number to its largest
-    number. Powers of two are limited to the range from 2^-127 to 2^127.
+    With `power_of_two`, the scale factor is exactly 2^floor(log2(top / largest)). Otherwise the scale factor is top /
+    largest in FP32, as in Transformer Engine. Scale factors are limited to the range from FP32's smallest normal number
+    to its largest number. Power-of-two scale factors are limited to the range from 2^-127 to 2^127.
     """
     with np.errstate(over="ignore"):
         narrow = np.float32(largest)
@@ -66,7 +67,7 @@ class Scaler(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def factor(self, x: ArrayLike) -> float:
-        """Return the factor of x in this step, without changing the state.
+        """Return the scale factor of x in the current step, without changing the state.
 
         Forward passes in evaluation mode call this method.
         """
@@ -75,14 +76,14 @@ class Scaler(Stateful, abc.ABC):
         """Observe the tensor x of the current step, and go on to the next step."""
 
     def step(self, x: ArrayLike) -> float:
-        """Return the factor of x, then observe x."""
+        """Return the scale factor of x, then observe x."""
         factor = self.factor(x)
         self.observe(x)
         return factor
 
 
 class ScaleRule(abc.ABC):
-    """Rule that determines the factor by which a tensor is multiplied before its cast."""
+    """Rule that determines the scale factor by which a tensor is multiplied before its cast."""
 
     kind: ClassVar[str]
 
@@ -92,7 +93,9 @@ class ScaleRule(abc.ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Return whether all factors are powers of two. The cast of a scaled tensor then rounds only once."""
+        """Return whether all scale factors are powers of two. If all factors are powers of two, the cast of a scaled
+        tensor rounds only once.
+        """
         return True
 
     @property
@@ -132,8 +135,9 @@ class _FixedScaler(Scaler):
 class Current(ScaleRule):
     """Scale factor from the tensor's current amax, as in Transformer Engine's `Float8CurrentScaling`.
 
-    The factor scales amax to `top` / 2^margin. The default `top` is the format's largest number. The factor is an FP32
-    number, or a power of two if `power_of_two` is true. The factor is 1 for a tensor of zeros or with an infinity.
+    The scale factor maps the amax to `top` / 2^margin. The default `top` is the format's largest number. The scale
+    factor is an FP32 number, or a power of two if `power_of_two` is true. The scale factor is 1 for a tensor of zeros
+    or with an infinity.
     """
 
     kind: ClassVar[str] = "current"
@@ -169,12 +173,12 @@ ALGORITHMS = ("max", "most_recent")
 class Delayed(ScaleRule):
     """Scale factor from the amaxes of the last `history` steps, as in Transformer Engine's `DelayedScaling`.
 
-    The factor is (largest number / 2^margin) / amax. The current step is not part of the history. In early steps, the
-    history is shorter, and the first step has factor 1. `algo` "max" uses the largest amax in the history, and
-    "most_recent" uses the last amax. If this amax is 0 or not finite, the factor does not change. The cast clips values
-    above the format's largest number. With `power_of_two`, factors are 2^floor(log2((largest number) / amax) - margin),
-    which is Transformer Engine's older rule. Otherwise a factor is any FP32 number, as in Transformer Engine's current
-    rule.
+    The scale factor is (largest number / 2^margin) / amax. The amax of the current step is not part of the history. In
+    early steps, the history is shorter, and the first step has the scale factor 1. The algorithm "max" uses the largest
+    amax in the history, and "most_recent" uses the last amax. If the selected amax is 0 or not finite, the scale factor
+    does not change. The cast clips values above the format's largest number. With `power_of_two`, the factor is
+    2^floor(log2((largest number) / amax) - margin), as in Transformer Engine's older rule. Otherwise the factor is any
+    FP32 number, as in Transformer Engine's current rule.
     """
 
     kind: ClassVar[str] = "delayed"
@@ -232,10 +236,10 @@ class _DelayedScaler(Scaler):
 class Periodic(ScaleRule):
     """Power-of-two scale factor from the tensor's amax, updated every `interval` steps.
 
-    Source: HiFloat8's per-tensor scaling in training (section 5.1), with an update every 10 iterations and a first
-    factor of 1. The paper does not define the algorithm. In fp9, the factor scales the amax into (top/2, top]. HiFloat8
-    has 3 fraction bits only up to 2^4, so `top` should not be the largest number. With the default `top` of 8, the
-    seven binades below `top` have full precision. Steps 0 to interval - 1 have the factor 1. Step `interval` is the
+    Source: HiFloat8's per-tensor scaling in training (section 5.1), which updates the factor every 10 iterations. The
+    paper does not define the algorithm. In fp9, the scale factor maps the amax into (top/2, top]. HiFloat8 has 3
+    fraction bits only up to 2^4, so `top` should not be the largest number. With the default `top` of 8, the seven
+    binades below `top` have full precision. Steps 0 to interval - 1 have the scale factor 1. Step `interval` is the
     first step whose amax is used.
     """
 
@@ -275,7 +279,7 @@ class _PeriodicScaler(Scaler):
 class Searched(ScaleRule):
     """Power-of-two factor that `fp9_ml.torch.calibrate` finds.
 
-    The factor is 1 before the search, and always 1 for gradients.
+    The scale factor is 1 before the search, and always 1 for gradients.
     """
 
     kind: ClassVar[str] = "searched"
@@ -285,7 +289,7 @@ class Searched(ScaleRule):
 
 
 class SearchedScaler(Scaler):
-    """Scaler whose factor is set by the caller."""
+    """Scaler whose scale factor is set by the caller."""
 
     remembers = ("last",)
 

@@ -23,7 +23,7 @@ _LARGE = 1 << 12
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
     """Split a text `name(field=value,...)` into the name and the settings.
 
-    Raises ValueError for a text of another form. The error message names `what`.
+    Raises ValueError for a text that does not have this form. The error message names `what`.
     """
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):
@@ -76,7 +76,9 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """Return a record as text, without fields that have default values. `rule` reads an equal record from the text."""
+    """Return a record as text, without fields that have default values. `rule` reads an equal record from the returned
+    text.
+    """
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)
     return f"{name}({settings})" if settings else name
@@ -92,7 +94,7 @@ def _fields(kind: type) -> tuple[Field[Any], ...]:
 def read(text: str, hint: object, where: str) -> object:
     """Read the value of a field from text. `hint` is the type of the field.
 
-    A value is a number, a truth value, a text, or a list of numbers. None is accepted if the type allows None.
+    A value is a number, a truth value, a text, or a list of numbers. None is accepted if the field's type allows None.
     """
     if isinstance(hint, types.UnionType):
         options = typing.get_args(hint)
@@ -121,7 +123,7 @@ def _number(text: str, hint: object, where: str) -> int | float:
 
 
 def word(value: object) -> str:
-    """Return a value as text. `read` reads the same value from the text."""
+    """Return a value as text. `read` reads the same value from the returned text."""
     if isinstance(value, tuple):
         return f"({','.join(word(item) for item in value)})"
     if isinstance(value, float) and value.is_integer():

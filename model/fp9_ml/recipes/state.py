@@ -15,7 +15,7 @@ State = dict[str, Any]
 class Stateful:
     """Base class of objects whose state can be saved.
 
-    `remembers` names the attributes on which the object's next steps depend.
+    `remembers` names the attributes on which the next steps of the object depend.
     """
 
     remembers: ClassVar[tuple[str, ...]] = ()

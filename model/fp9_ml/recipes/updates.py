@@ -1,8 +1,8 @@
 """Update of weights that are stored in 8 bits, with a residual or with stochastic rounding.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. Therefore fp9 computes W -
-update - R in FP32 from left to right, and W_t - W^_t in FP32. The caller computes the update, including momentum, in
-any precision.
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. In fp9, W - update - R is
+computed in FP32 from left to right, and W_t - W^_t is computed in FP32. The caller computes the weight update,
+including momentum, in any precision.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class RoundOff:
 
     `weights` is the format of W. `residual` is the format of R, which must be finer ("Q_R higher precision than Q_W";
     1-6-9 in the paper). Without a residual (None), the rule only rounds, to nearest or stochastically (Wang et al.,
-    NeurIPS 2018). `rounding` None stands for the format's default rounding. The rounding "sr" uses the random bits that
-    `step` gets.
+    NeurIPS 2018). If `rounding` is None, the format's default rounding applies. The rounding "sr" (stochastic) uses the
+    random bits that `step` gets.
     """
 
     weights: Format
@@ -53,7 +53,7 @@ class RoundOff:
         """Cast the initial weights. Return the weights' codes and the codes of a zero residual, in the shape of
         `numbers`.
 
-        The second value is None for a rule without a residual.
+        The residual is None for a rule without a residual.
         """
         codes = self._codes(np.asarray(as_numbers(numbers), dtype=np.float32), random)
         residual = None if self.residual is None else encode(np.zeros(codes.shape, np.float32), self.residual)
@@ -68,9 +68,9 @@ class RoundOff:
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Subtract `update` from the weights. Return the new codes of the weights and of the residual.
 
-        `update` holds numbers, in the shape of the weights. Raises ValueError for shapes that do not fit, and if the
-        residual is missing or not expected. Raises ValueError for an update that is not finite, and for stochastic
-        rounding without `random`. The caller must drop a step whose update is not finite.
+        `update` holds FP32 numbers, in the shape of the weights. Raises ValueError for shapes that do not fit, and if
+        the residual is missing or not expected. Raises ValueError for an update that is not finite, and for stochastic
+        rounding without `random`. The caller must drop a training step whose update is not finite.
         """
         codes = as_codes(weights, self.weights)
         change = np.asarray(as_numbers(update), dtype=np.float32)

@@ -50,7 +50,7 @@ _block_product.register_autograd(_differentiate, setup_context=_setup)
 class BlockLinear(nn.Linear):
     """torch.nn.Linear whose three products are computed in a block format (`mxfp8`, `nvfp4` or `deepseek`).
 
-    Each product quantises both operands in blocks along the summed axis. The layer has no scales to store.
+    Each matrix product quantises both operands in blocks along the summed axis. The layer has no scales to store.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, recipe: str, **options: Any) -> None:
@@ -70,7 +70,8 @@ class BlockLinear(nn.Linear):
 
 
 def convert_blocks(model: nn.Module, recipe: str, only: Callable[[str, nn.Module], bool] | None = None) -> nn.Module:
-    """Replace the Linear layers of a model by layers under a block recipe. The parameter objects are reused.
+    """Replace the Linear layers of a model by layers that follow a block-format recipe. The parameter objects are
+    reused.
 
     `only(name, module)` returns whether a layer is replaced. The function changes the model in place and returns the
     model. A model that is a single layer is returned as a new layer. Raises ValueError if no layer is replaced.

@@ -1,4 +1,4 @@
-"""Conversion of a PyTorch model to a recipe: layers are replaced, and their parameters are reused."""
+"""Conversion of a PyTorch model to a training recipe: layers are replaced, and their parameters are reused."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def convert(
     only: Callable[[str, nn.Module], bool] | None = None,
     attention: bool = False,
 ) -> nn.Module:
-    """Replace the Linear and Conv2d layers of a model by layers under a recipe. Change the model in place and return
-    it.
+    """Replace the Linear and Conv2d layers of a model by layers that follow a training recipe. The function changes the
+    model in place and returns the model.
 
     The parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced
     layer are lost. `only(name, module)` returns whether a layer is replaced. The first layer, the last layer and

@@ -1,6 +1,7 @@
-"""CUDA matrix products of codes, compiled at run time by NVRTC from an engine's C model.
+"""CUDA matrix products of codes, compiled at run time by NVRTC from the C model of an accumulator engine.
 
-The module needs `cuda-bindings` and NVRTC. PyTorch's packages for CUDA contain both: `pip install fp9[cuda]`.
+The module needs `cuda-bindings` and NVRTC. PyTorch's packages for CUDA contain `cuda-bindings` and NVRTC: `pip install
+fp9[cuda]`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ typedef unsigned long long uint64_t;
 
 
 def _checked(found: tuple[Any, ...], log: Any = None) -> Any:
-    """Return the results of a CUDA call. Raises RuntimeError with the compiler's log if the call fails."""
+    """Return the results of a CUDA call. Raises RuntimeError with the compiler's log if the CUDA call fails."""
     status, *results = found
     if int(status) != 0:
         raise RuntimeError(f"{status.name} from {type(status).__name__}{log() if log else ''}")
@@ -43,8 +44,8 @@ def compiled(source: str, architecture: str, options: tuple[str, ...] = ()) -> t
     """Compile CUDA source to machine code for an architecture, such as `sm_90`. Return the code and the messages.
 
     The function needs no GPU. With the option `--ptxas-options=--verbose`, the messages state how many registers a
-    kernel uses and how many bytes a kernel spills. Raises RuntimeError with the messages if the source does not
-    compile.
+    kernel uses and how many bytes a kernel spills. Raises RuntimeError with the compiler's messages if the CUDA source
+    does not compile.
     """
     headers, names = [_INTEGERS.encode()], [b"stdint.h"]
     program = _checked(nvrtc.nvrtcCreateProgram(source.encode(), b"fp9.cu", len(headers), headers, names))
@@ -70,7 +71,7 @@ def _source(format_a: Format, format_b: Format, engine: Engine) -> Kernels:
 
 @functools.lru_cache(maxsize=128)
 def _loaded(made: Kernels, device: int) -> dict[str, Any]:
-    """Load the kernels of a source on a CUDA device. Return the kernel functions by name."""
+    """Load the kernels of a CUDA source on a CUDA device. Return the kernel functions by name."""
     major, minor = torch.cuda.get_device_capability(device)
     module = _checked(driver.cuModuleLoadData(compiled(made.source, f"sm_{major}{minor}")[0]))
     names = ["fp9_sums", *["fp9_tiles"] * made.tiled]
@@ -78,12 +79,12 @@ def _loaded(made: Kernels, device: int) -> dict[str, Any]:
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
-    """Return codes of a (m, k) x b (k, n) in the engine's output format, on the CUDA device of a and b.
+    """Return codes of a (m, k) x b (k, n) in the accumulator engine's output format, on the CUDA device of a and b.
 
     Codes and results have the integer type for the width of their format: uint8, int16 or int32. The result has the
     bits of `fp9.matmul`. Tensors may have any strides.
 
-    Raises ValueError for engines with scaled groups, stochastic rounding or `zero_bypass`, and for wrong tensors.
+    Raises ValueError for wrong tensors, and for engines with scaled groups, stochastic rounding or `zero_bypass`.
     """
     record, formats = find_engine(engine), (format(format_a), format(format_b))
     made = _source(*formats, record)

@@ -122,9 +122,9 @@ def _most(x: Tensor) -> int:
 
 
 def _right(x: Tensor, by: Tensor) -> Tensor:
-    """Return non-negative integers shifted right with a sticky last bit.
+    """Return non-negative integers shifted right, with a sticky bit as the last bit.
 
-    The last bit is 1 if a bit that was shifted out is 1.
+    The sticky bit is 1 if a bit that was shifted out is 1.
     """
     by = by.clamp(0, _most(x))
     kept = x >> by
@@ -213,7 +213,7 @@ def _ended(given: Tensor, found: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Step:
-    """The products of one step, from the table entries of the operands a (m, 1, g) and b (1, n, g)."""
+    """Products of one accumulation step, from the table entries of the operands a (m, 1, g) and b (1, n, g)."""
 
     a: tuple[Tensor, ...]
     b: tuple[Tensor, ...]
@@ -294,7 +294,10 @@ def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the sum of an engine that adds even and odd products separately (`engine_steps.join_halves`)."""
+    """Return the sum of an accumulator engine that adds even and odd products separately.
+
+    The rounding follows `engine_steps.join_halves`.
+    """
     n, wide = engine.window.width, engine.window.interleaved
     assert n is not None and wide is not None
     halves = [half for half in (step.some(0, 2), step.some(1, 2)) if half.a[0].shape[-1]]
@@ -387,10 +390,10 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
 
 
 class Product(torch.nn.Module):
-    """Matrix product of codes with a fixed engine and fixed formats, for models and `torch.compile`.
+    """Matrix product of codes with a fixed accumulator engine and fixed formats, for models and `torch.compile`.
 
-    A call with the codes a (M, K) and b (K, N) returns the same codes as `matmul`. `to(device)` moves the tables to a
-    device.
+    A call with the codes a (M, K) and b (K, N) returns the same codes as the function `matmul`. `to(device)` moves the
+    tables to a device.
     """
 
     def __init__(self, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> None:
@@ -445,13 +448,13 @@ class Product(torch.nn.Module):
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
-    """Return codes of a (M, K) x b (K, N) in the engine's output format, as int64, on the tensors' device.
+    """Return codes of a (M, K) x b (K, N) in the accumulator engine's output format, as int64, on the tensors' device.
 
     `a` and `b` are codes of any integer type. The result has the bits of `fp9.matmul`. On a CUDA device with the extra
-    fp9[cuda], a CUDA kernel computes the product (`fp9_ml.torch.cuda`). On other devices, the formats have at most 8
-    bits, and only torch's integer operations are used. For `torch.compile`, create a `Product`.
+    fp9[cuda], a CUDA kernel computes the product (`fp9_ml.torch.cuda`). On other devices, the operand formats have at
+    most 8 bits, and only torch's integer operations are used. For `torch.compile`, create a `Product`.
 
-    Raises ValueError for engines with scaled groups, stochastic rounding or `zero_bypass`.
+    Raises ValueError for accumulator engines with scaled groups, stochastic rounding or `zero_bypass`.
     """
     found = _by_kernel(a, b, (format(format_a), format(format_b)), find_engine(engine)) if a.is_cuda else None
     if found is None:
@@ -473,7 +476,9 @@ def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Eng
 
 
 def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:
-    """Return codes (rows, k) in the order of the engine's steps. An incomplete last chunk is filled with zeros."""
+    """Return codes (rows, k) in the order in which the accumulator engine adds the elements. An incomplete last chunk
+    of a sum is filled up with zeros.
+    """
     if engine.chunk.interleave is None or engine.chunk.length is None:
         return a, b
     missing = -a.shape[1] % engine.chunk.length

@@ -16,7 +16,7 @@ _EXTRA = "_extra_state"
 
 
 class ByRecipe(nn.Module):
-    """Base class of layers under a recipe. A layer holds the recipe and the scales of the operands.
+    """Base class of layers under a recipe. A layer holds the training recipe and the scales of the operands.
 
     The scales are saved in the state_dict. Fixed scales have no state, so the state_dict then equals the state_dict of
     torch's layer. A state_dict without scales, from a model that was trained in FP32, can be loaded too. The layer then
@@ -53,13 +53,13 @@ class ByRecipe(nn.Module):
         return product(x, w, self._spelled, self.training, self._handle, group)
 
     def get_extra_state(self) -> Any:
-        """Return the scales as plain numbers and lists."""
+        """Return the scales of the layer as plain numbers and lists."""
         return [scale.state_dict() for scale in self.scales]
 
     def set_extra_state(self, state: Any) -> None:
         """Continue from scales that `get_extra_state` returned.
 
-        Raises ValueError if the scales belong to another recipe or layer.
+        Raises ValueError if the scales belong to another recipe or another layer.
         """
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__
@@ -81,7 +81,7 @@ class ByRecipe(nn.Module):
 
 
 class Linear(ByRecipe, nn.Linear):
-    """torch.nn.Linear under a recipe, which computes the three products bit-exactly.
+    """torch.nn.Linear under a training recipe, which computes the three products bit-exactly.
 
     torch adds the bias in the input's dtype, and sums the gradient of the bias. In `eval` mode, the scales are read but
     not updated. Higher derivatives are not supported.
@@ -106,11 +106,11 @@ class Linear(ByRecipe, nn.Linear):
 
 
 class Conv2d(ByRecipe, nn.Conv2d):
-    """torch.nn.Conv2d under a recipe, computed as a matrix product of patches and filters for each group.
+    """torch.nn.Conv2d under a training recipe, computed as a matrix product of patches and filters for each group.
 
-    A sum runs over a group's channels, then over the rows and columns of the filter. Padding zeros are added like other
-    numbers. An operand's amax is taken over the patches, so pixels that a stride skips do not count. Each group has
-    separate scales.
+    A sum runs over the channels of a group, then over the rows and columns of the filter. Padding zeros are added like
+    other numbers. The largest magnitude (amax) of an operand is taken over the patches, so pixels that a stride skips
+    do not count. Each group has separate scales.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return images if input.dim() == 4 else images[0]
 
     def _sums(self, rows: torch.Tensor) -> torch.Tensor:
-        """Multiply the patches, one per row, by the filters of each group, and add the bias.
+        """Multiply the image patches, one per row, by the filters of each channel group, and add the bias.
 
         Returns an array (rows, out_channels).
         """

@@ -13,9 +13,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 def retune_bn(model: nn.Module, batches: Iterable[Any]) -> None:
     """Re-tune a model's batch norms: measure the statistics of their inputs at inference (HFP8, section 3).
 
-    The model is called with each batch, in `eval` mode and without gradients. Only the batch norms are in training
-    mode. Means and unbiased variances are averaged over the batches, as torch does with momentum None. Gains and
-    offsets do not change. Modes and momenta are restored afterwards. After an error, the statistics are restored, too.
+    The model is called with each batch, in `eval` mode and without gradients. During the measurement, only the batch
+    norms are in training mode. Means and unbiased variances are averaged over the batches, as torch does with momentum
+    None. Gains and offsets do not change. Modes and momenta are restored afterwards. After an error, the statistics are
+    restored, too.
 
     Raises ValueError if no batch norm of the model tracks statistics, if there are no batches, or if a statistic is not
     finite.

@@ -15,15 +15,15 @@ from fp9_ml.torch.products import generator
 
 
 class RoundOffOptimizer:
-    """Optimiser whose weights stay in a narrow format, updated by `fp9_ml.recipes.RoundOff`.
+    """Optimiser whose weights stay in a narrow format and are updated by `fp9_ml.recipes.RoundOff`.
 
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
-    First, the inner optimiser takes a step in FP32. The update is the number that the inner optimiser subtracts from a
-    weight. `RoundOff` subtracts the update from the number that the weight's code represents. The weight then becomes
-    the number of the new code. `only` selects the parameters. The default selects parameters with two or more axes, so
-    biases and norms stay FP32. The constructor rounds the selected weights to the format. Learning rate schedules apply
-    to the inner `optimizer`.
+    First, the inner optimiser takes a step in FP32. The update of a weight is the number that the inner optimiser
+    subtracts from the weight. `RoundOff` subtracts the update from the number that the weight's code represents. The
+    weight then becomes the number that the new code represents. `only` selects the parameters. The default selects
+    parameters with two or more axes, so biases and norms stay FP32. The constructor rounds the selected weights to the
+    narrow format. Learning rate schedules apply to the inner `optimizer`.
 
     Raises ValueError for parameters that are not float32, and if `only` selects no parameter.
     """
@@ -53,7 +53,7 @@ class RoundOffOptimizer:
         self.optimizer.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """Take one step of the inner optimiser, and apply the rule to each weight.
+        """Take one step of the inner optimiser, and apply the rounding rule to each weight.
 
         Return the loss that the closure returns.
 
@@ -92,7 +92,7 @@ class RoundOffOptimizer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError if the state belongs to other weights or another rule.
+        Raises ValueError if the state belongs to other weights or another rounding rule.
         """
         fmt, given = self.rule.residual, state["residuals"]
         shapes = [None if r is None else tuple(r.shape) for r in given]

@@ -29,9 +29,9 @@ PASSES = 1024
 
 
 class Passes:
-    """Scale factors that the latest forward passes of a product used.
+    """Scale factors that the latest forward passes of a matrix product used.
 
-    A pass is identified by a digest of its operands, or by a number.
+    A forward pass is identified by a digest of its operands, or by a number.
     """
 
     def __init__(self) -> None:
@@ -57,9 +57,9 @@ class Passes:
         return found
 
     def first_gradient(self, number: float) -> dict[Role, float]:
-        """Return the scale factor of a pass's gradient, by role.
+        """Return the scale factor of the gradient of a forward pass, by tensor role.
 
-        The dictionary is empty before the first backward pass.
+        The returned dictionary is empty before the first backward pass.
         """
         found = self.earlier.setdefault(number, {})
         _forget(self.earlier)
@@ -79,8 +79,8 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 class Use:
     """Scales of a layer, scale factors of its earlier passes, and the recording of its products.
 
-    `passes` holds the scale factors that a repeated pass uses again. Without a recording, the products are not
-    recorded.
+    `passes` holds the scale factors that a repeated pass uses again. If `recording` is None, the products of the layer
+    are not recorded.
     """
 
     state: LayerState
@@ -101,7 +101,7 @@ _BITS = 62
 
 
 def register(layer: Layer) -> int:
-    """Return a random number that identifies a layer. The custom operators find the layer by this number."""
+    """Return a random number that identifies a layer. The custom operators find the layer by the returned number."""
     handle = secrets.randbits(_BITS)
     _LAYERS[handle] = layer
     return handle
@@ -109,7 +109,7 @@ def register(layer: Layer) -> int:
 
 @functools.lru_cache(maxsize=64)
 def spelled(recipe: Recipe) -> str:
-    """Return a recipe as JSON text, for graphs that are written to files."""
+    """Return a training recipe as JSON text, for graphs that are written to files."""
     return json.dumps(recipe.spelled())
 
 

@@ -1,4 +1,4 @@
-"""Recording of a model's products during training under a recipe, to test hardware with the codes."""
+"""Recording of a model's matrix products during training, to test hardware with the recorded codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9_ml.torch.layers import ByRecipe
 
 @contextmanager
 def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None) -> Iterator[Recording]:
-    """Record the products and casts of a model under a recipe, inside a `with` block.
+    """Record the products and casts of a model that follows a training recipe, inside a `with` block.
 
     Every forward and backward pass of the layers that `only(name, module)` selects is recorded. The recording holds the
     codes of operands and results, and the numbers that were cast. `Recording.save` writes a file for `fp9 vectors

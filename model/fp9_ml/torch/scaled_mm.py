@@ -75,8 +75,7 @@ def scaled_mm(
     The arguments are those of `fp9.scaled_mm`. As in torch, FP8 operands have no gradient. `scaled_linear` has
     gradients.
 
-    Raises ValueError for a call that the library refuses, for a setting that was never measured on a GPU, and for a
-    missing argument.
+    Raises ValueError for a call that the library refuses, a setting that was never measured, and a missing argument.
     """
     dtype = input.dtype if out_dtype is None else out_dtype
     if dtype not in _NAMES:
@@ -89,7 +88,7 @@ def scaled_mm(
 
 
 def _cast(x: torch.Tensor, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return x in FP8, and the scale of the tensor: amax divided by the format's largest number."""
+    """Return x in FP8, and the scale of the tensor: the largest magnitude divided by the format's largest number."""
     largest = float(format(name).max)
     scale = (x.detach().abs().amax().float() / largest).clamp_min(torch.finfo(torch.float32).tiny)
     scaled = (x.float() / scale).clamp(-largest, largest)

@@ -1,4 +1,4 @@
-"""Loss scaler that follows a recipe, with the interface of torch's GradScaler."""
+"""Loss scaler that follows a training recipe, with the interface of torch's GradScaler."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from fp9_ml.recipes import recipe as find_recipe
 
 
 class GradScaler:
-    """Loss scaler that follows a recipe's loss scaling rule. The interface is that of torch.amp.GradScaler.
+    """Loss scaler that follows the loss scaling rule of a training recipe. The interface is that of
+    torch.amp.GradScaler.
 
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
 
-    With the rule `backoff`, the steps and scales are the same as torch's. Between two `update` calls, the gradients of
-    an optimiser may be unscaled once, and the optimiser may step once. Gradients are multiplied in FP32 by the inverse
-    of the scale, as in torch.
+    With the rule `backoff`, the steps and loss scales equal those of torch's GradScaler. Between two `update` calls,
+    the gradients of an optimiser may be unscaled once, and the optimiser may step once. Gradients are multiplied in
+    FP32 by the inverse of the loss scale, as in torch.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -62,7 +63,7 @@ class GradScaler:
     def step(self, optimizer: Optimizer, *arguments: Any, **options: Any) -> Any:
         """Unscale the gradients, and take a step of the optimiser.
 
-        If the gradients are not finite, skip the step and return None.
+        If the gradients are not finite, skip the step of the optimiser and return None.
 
         Raises RuntimeError, as torch does, if `step` was called for this optimiser since the last `update`.
         """
@@ -76,8 +77,8 @@ class GradScaler:
     def update(self) -> None:
         """Set the loss scale for the next step.
 
-        Raises RuntimeError if no gradients were unscaled since the last call. Raises ValueError if the scale has fallen
-        to zero.
+        Raises RuntimeError if no gradients were unscaled since the last `update`. Raises ValueError if the loss scale
+        has fallen to zero.
         """
         if not self._unscaled:
             raise RuntimeError("no gradients were unscaled; call step() before update()")
@@ -91,7 +92,7 @@ class GradScaler:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError if the state belongs to another rule.
+        Raises ValueError if the state belongs to another loss scaling rule.
         """
         self._machine.load_state_dict(state)
 

@@ -1,7 +1,7 @@
 """Character model with about 100 thousand parameters: a transformer of two blocks in NumPy.
 
-Every linear layer calls a `Product` function for its matrix product. An experiment can pass another `Product`, for
-example `fp9.matmul` on 8-bit codes instead of BLAS on float32.
+Every linear layer calls a function of type `Product` for its matrix product. An experiment can pass another function,
+for example `fp9.matmul` on 8-bit codes instead of BLAS on float32.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = bla
 def backward(run: Pass, gradient: Numbers, back: Back = blas_back) -> Parameters:
     """Return the gradient of every parameter, computed from the gradient of the logits.
 
-    `back` computes the two backward products of a linear layer.
+    The function `back` computes the two backward products of a linear layer.
     """
     found: Parameters = {}
 

@@ -43,7 +43,7 @@ def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
 
 
 def total(rows: Numbers) -> Numbers:
-    """Return the sum over the first axis. A product with ones is faster than `sum` along a long axis."""
+    """Return the sum over the first axis. A matrix product with ones is faster than `sum` along a long axis."""
     flat = np.ones(len(rows), dtype=np.float32) @ rows.reshape(len(rows), -1)
     return flat.reshape(rows.shape[1:])
 
@@ -90,7 +90,7 @@ def patches(x: Numbers) -> Numbers:
 
 
 def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
-    """Return the gradient of the input of `patches`. `shape` is the shape of this input."""
+    """Return the gradient of the image from the gradient of its 3 x 3 patches. `shape` is the shape of this input."""
     n, height, width, channels = shape
     parts = gradient.reshape(9, *shape)
     around = np.zeros((n, height + 2, width + 2, channels), dtype=gradient.dtype)

@@ -22,8 +22,8 @@ class EightBit:
     """Matrix product whose operands are cast to a format and whose sums are bit-accurate.
 
     The cast rounds to nearest with ties away from zero, and saturates. `engine` is the accumulator that adds the
-    products. `exponents` holds the scale exponents of the scaled layers. The result is divided exactly by both powers
-    of two.
+    products. `exponents` holds the scale exponents of the scaled layers. The result is divided exactly by the
+    power-of-two scales of both operands.
     """
 
     fmt: Format
@@ -34,7 +34,10 @@ class EightBit:
         return self.with_pair(x, weight, self.exponents.get(name, (0, 0)))
 
     def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
-        """Multiply rows (n, in) by weights (in, out). `pair` holds the scale exponents of both operands."""
+        """Multiply rows (n, in) by weights (in, out).
+
+        `pair` holds the exponents of both operands' power-of-two scales.
+        """
         a = encode(x, self.fmt, "rna", scale=-pair[0])
         b = encode(weight, self.fmt, "rna", scale=-pair[1])
         sums = decode(matmul(a, b, self.fmt, self.fmt, self.engine), self.engine.output)
@@ -44,7 +47,7 @@ class EightBit:
 def eight_bit(
     fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
 ) -> EightBit:
-    """Return an `EightBit` product for the name of a format and the name of an engine.
+    """Return an 8-bit matrix product for the name of a format and the name of an accumulator engine.
 
     Raises ValueError for unknown names.
     """

@@ -1,7 +1,7 @@
 """Layers of small networks in NumPy, with their backward passes but without matrix products.
 
 Numbers are float32. A forward function returns its result and data for the backward pass. The backward function takes
-the gradient of the result and these data.
+the gradient of the result and the data of the forward function.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EPSILON = np.float32(1e-5)
 def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Saved]:
     """Normalise x to mean 0 and variance 1 over the last axis, multiply by `gain` and add `offset`.
 
-    The function also returns data for the backward pass.
+    The function also returns the data that the backward pass needs.
     """
     centred = x - x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + EPSILON)

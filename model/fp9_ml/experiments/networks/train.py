@@ -2,8 +2,8 @@
 
 The command `python -m fp9_ml.experiments.networks.train` generated `manual.npz` in a minute on one core. The text is
 Python's help on its language (`pydoc_data.topics` of the interpreter), under the PSF License Agreement in
-`manual.LICENSE`. The last 20 thousand characters of the text are held out from training. The file stores the held-out
-characters with the weights.
+`manual.LICENSE`. The last 20 thousand characters of the text are held out from training. The file `manual.npz` stores
+the held-out characters with the weights.
 """
 
 from __future__ import annotations
