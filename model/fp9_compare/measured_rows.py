@@ -1,4 +1,4 @@
-"""Dot products measured on GPUs: a reader of the files, and the accumulator preset that explains them.
+"""Dot products measured on GPUs: a reader of the files, and a search for the accumulator preset.
 
 The files come from a clone of north-numerical-computing/MATLAB-tensor-core, in the repository's layout. The folder
 `model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements of
@@ -65,9 +65,9 @@ class Rows:
 class Verdict:
     """Best explanation of a file of measured sums.
 
-    Every engine in `rules` reproduces `agree` sums, and all of them give the same results. `with_c` states whether C
-    was added. A rule is one accumulator engine, given by all its preset names. The first rule is the simplest.
-    `differs` is the index of the first sum with another result, or None if all sums agree.
+    Every accumulator engine in `rules` reproduces `agree` sums, and all these engines give the same results. `with_c`
+    states whether C was added. A rule is one accumulator engine, given by all its preset names. The first rule is the
+    simplest. `differs` is the index of the first sum with another result, or None if all sums agree.
     """
 
     rows: Rows
@@ -91,8 +91,8 @@ class Verdict:
 class Step:
     """Step at which a sum is rounded: the number of products, the addend, the window, and the result.
 
-    `top` is the largest exponent in the window. `last` is the exponent of the window's last bit. Without truncation,
-    `top` and `last` are None.
+    `top` is the largest exponent in the alignment window. `last` is the exponent of the last bit in the alignment
+    window. Without truncation, `top` and `last` are None.
     """
 
     what: str
@@ -113,7 +113,8 @@ def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the measured sums of every GPU, format and output in a clone, or in its folder model_validation.
+    """Yield the measured sums of every GPU, format and output in a clone of the repository, or in its folder
+    model_validation.
 
     Raises ValueError if there are no measured sums, or if files do not fit together. Raises OSError for unreadable
     files.
@@ -175,7 +176,7 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 def explain(rows: Rows) -> Verdict:
     """Return the accumulator presets that reproduce most sums of a file.
 
-    Only presets with the file's output format are tried. Ties go to presets that add C.
+    Only accumulator presets with the output format of the file are tried. Ties go to presets that add C.
     """
     tried = [(engine, with_c) for engine in _candidates(rows.output) for with_c in (True, False)]
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]
@@ -189,9 +190,9 @@ def explain(rows: Rows) -> Verdict:
 def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
     """Return the names of accumulator engines, simplest engine first. Engines with equal parameters form one group.
 
-    Engines of instructions with the given operands come first. An engine with a narrower window counts as simpler,
-    because fewer sums agree with a narrow window by chance. An engine without a window comes last. Engines with equal
-    windows are ordered by their number of changed parameters.
+    Accumulator engines of GPU instructions with the given operands come first. An engine with a narrower alignment
+    window counts as simpler, because fewer sums agree by chance. An engine without a window comes last. Engines with
+    equal alignment windows are ordered by their number of changed parameters.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
@@ -219,7 +220,9 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Compute one sum by the verdict's simplest engine, in exact arithmetic. Return the steps that round."""
+    """Compute one sum by the simplest accumulator engine of the verdict, in exact arithmetic. Return the steps that
+    round.
+    """
     rows = verdict.rows
     fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])
     return steps_of(ENGINES[verdict.presets[0]], rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt, c)
@@ -230,7 +233,7 @@ def steps_of(
 ) -> list[Step]:
     """Compute one sum by an accumulator engine, in exact arithmetic. Return the steps that round.
 
-    The list is empty for an exact engine.
+    The returned list is empty for an exact accumulator engine.
     """
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)

@@ -1,4 +1,4 @@
-"""Output of `fp9 identify FOLDER --presets`: the accumulator preset that explains rows of a GPU."""
+"""Output of `fp9 identify FOLDER --presets`: the accumulator preset that reproduces the results of a GPU."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 
 def show_presets(folder: Path, as_json: bool) -> None:
-    """Show the accumulator preset that explains the rows of every GPU, format and output in a folder.
+    """Show the accumulator preset that reproduces the results of every GPU, format and output in a folder.
 
-    Every preset is tried on each file, with the measured addend C and with +0 instead. In each row of the table,
-    presets for the file's operands come first, then presets with the narrowest window, then presets with the fewest
-    parameters. Names joined by = are the same engine. "Not distinguished" lists other engines with the same results. If
-    no preset explains all rows, the first row that differs is shown step by step, and the exit code is 1.
+    Every accumulator preset is tried on each file, with the measured addend C and with +0 instead. In each row of the
+    table, presets for the file's operands come first. Presets with the narrowest window come next, then presets with
+    the fewest parameters. Names joined by = are the same accumulator engine. "Not distinguished" lists other engines
+    with the same results. If no preset reproduces all results, the first row that differs is shown step by step, and
+    the exit code is 1.
     """
     from fp9_compare import measured_rows as study  # slow to load
 

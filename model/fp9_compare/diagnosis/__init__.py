@@ -1,9 +1,10 @@
 """Diagnosis: finds the differences from the specification that explain a unit's or library's results.
 
-A `Difference` record describes one possible difference from the specification. The same differences apply to hardware
-and to software. `explain` finds the differences that reproduce the results. If one difference is not enough, `explain`
-combines several differences. `conversions` describes casts and decoding functions of libraries as specifications.
-`software` checks functions and named libraries.
+A `Difference` record describes one possible difference of an implementation from its specification. The same
+differences from a specification apply to hardware and to software. `explain` finds the differences from the
+specification that reproduce the results. If one difference from the specification is not enough, `explain` combines
+several differences. `conversions` describes casts and decoding functions of libraries as specifications. `software`
+checks functions and named libraries.
 """
 
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed, Reading

@@ -29,8 +29,8 @@ class Cluster:
 def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
     """Return the groups of the operations in the mask `unexplained`, largest group first.
 
-    An operand that has the same value in every operation is not named. The simplest operation has the fewest set bits
-    in its operands. Ties go to the smallest codes.
+    An operand that has the same value in every operation is not named in the group's description. The simplest
+    operation has the fewest set bits in its operands. Ties go to the smallest codes.
     """
     chosen = np.flatnonzero(unexplained)
     inputs = {name: np.asarray(column)[chosen] for name, column in made.inputs.items()}

@@ -1,7 +1,7 @@
 """Specifications of library casts, library decoding functions, and sums rounded to a narrow format.
 
-The specifications have ports and golden results, like the specifications of hardware units. The test suites and the
-search for differences therefore accept them.
+The specifications of library functions have ports and golden results, like the specifications of hardware units. The
+test suites and the search for differences therefore accept specifications of library functions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FP32 = fixed_format("fp32")
 class Conversion(Unit):
     """Specification of a library's cast from a 16-bit or 32-bit float to any format.
 
-    The cast has one rounding and overflow policy, and no flags. NaN becomes zero in a format without NaN.
+    The specified cast has one rounding and overflow policy, and no flags. NaN becomes zero in a format without NaN.
     """
 
     kind: ClassVar[str] = "conversion"
@@ -68,8 +68,9 @@ class Narrowed(Unit):
     """Specification of an exact sum of products that is rounded once to a format of at most 8 bits.
 
     The specification describes FP8 multipliers and adders. The inner unit rounds the sum to odd, in a format with at
-    least two more bits. Rounding the inner result to the target gives the same number as rounding the exact sum once
-    (Boldo and Melquiond). The inner unit gives the `invalid` flag. The rounding to the target gives all other flags.
+    least two more bits than the target. Rounding the inner result to the target format gives the same number as
+    rounding the exact sum once (Boldo and Melquiond). The inner unit gives the `invalid` flag. The rounding to the
+    target format gives all other flags.
     """
 
     kind: ClassVar[str] = "narrowed"

@@ -17,7 +17,8 @@ from fp9.units import Columns, Port, Results, Unit
 class Topic(IntEnum):
     """Subject of a difference from the specification.
 
-    Differences are applied in the order of their subjects. Two differences have different subjects, except for flags.
+    Differences from a specification are applied in the order of their subjects. Two differences from a specification
+    have different subjects, except for flags.
     """
 
     SELECT = 0
@@ -65,9 +66,9 @@ class Difference:
 
 
 def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]) -> Results:
-    """Return the results of a unit that has the given differences from its specification.
+    """Return the results of a unit that differs from its specification in the given ways.
 
-    Raises ValueError if the specification cannot change in this way.
+    Raises ValueError if the specification cannot change in the given ways.
     """
     ordered = sorted(differences, key=lambda difference: difference.topic)
     other, read = unit, inputs

@@ -31,9 +31,9 @@ MOST = 6
 class Explanation:
     """Description of one difference that explains wrong results.
 
-    `explains` is the number of wrong results that the difference explains. `contradicts` is the number of correct
-    results that the difference would change. If a unit has several explanations, an explanation counts only mismatches
-    that the earlier explanations leave.
+    `explains` is the number of wrong results that the difference from the specification explains. `contradicts` is the
+    number of correct results that the difference from the specification would change. If a unit has several
+    explanations, an explanation counts only mismatches that the earlier explanations leave.
     """
 
     says: str
@@ -63,12 +63,13 @@ def explain(
     any_nan: bool = False,
     flag_bits: int = (1 << FLAG_BITS) - 1,
 ) -> Explained:
-    """Return the differences that reproduce the results, followed by the differences that reproduce the flags.
+    """Return the differences from the specification that reproduce the results, then the differences that reproduce the
+    flags.
 
-    A single difference that explains everything is preferred. Otherwise pairs of differences are tried. Further
-    differences are then added, if a difference explains more results than it contradicts. `tried` are the differences
-    to try. The default is `differences`. With `any_nan`, every NaN is correct where NaN is expected. Flags outside
-    `flag_bits` are ignored.
+    A single difference that explains all results is preferred. Otherwise pairs of differences are tried. Further
+    differences are then added, as long as a difference explains more results than it contradicts. `tried` are the
+    differences to try. The default is `differences`. With `any_nan`, every NaN is correct where NaN is expected. Flags
+    outside `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
@@ -120,7 +121,7 @@ class _Case:
     def wrong(self, composition: Sequence[Difference]) -> NDArray[np.bool_]:
         """Return a mask (n,) of the results that differ from the specification with the given differences.
 
-        Raises ValueError if the differences exclude each other.
+        Raises ValueError if the given differences exclude each other.
         """
         key = tuple(composition)
         if key not in self._known:
@@ -168,9 +169,9 @@ class _Case:
         return _Case(part, answers, self.results, self.any_nan)
 
     def explains_any(self, difference: Difference) -> bool:
-        """Return whether one difference alone explains at least one mismatch.
+        """Return whether one difference from the specification alone explains at least one mismatch.
 
-        Results that the difference contradicts are not counted.
+        Results that the difference from the specification contradicts are not counted.
         """
         try:
             return bool((self.wrong(()) & ~self.wrong((difference,))).any())
@@ -180,7 +181,7 @@ class _Case:
     def count(self, composition: Sequence[Difference]) -> int:
         """Return the number of results that differ from the specification with the given differences.
 
-        If the differences exclude each other, return a number larger than the number of results.
+        If the given differences exclude each other, return a number larger than the number of results.
         """
         try:
             return int(self.wrong(composition).sum())
@@ -189,7 +190,8 @@ class _Case:
 
 
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
-    """Return the differences that leave the fewest results unexplained. Ties go to the smaller set of differences.
+    """Return the differences from the specification that leave the fewest results unexplained. Ties go to the smaller
+    set of differences.
 
     If several single differences explain all results, return the difference that also explains most flags.
     """

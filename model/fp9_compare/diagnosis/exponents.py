@@ -1,6 +1,7 @@
-"""Possible differences of the exponent field, such as an exponent that wraps around.
+"""Possible differences of the exponent field from the specification, such as a wrap-around.
 
-The exponent field may miss the carry of a rounding. An exponent field of 0 may always mean zero.
+The exponent field may miss the carry of a rounding. Another possible difference is that a result with an exponent field
+of 0 is always zero.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _wide(fmt: Format) -> FixedFormat:
 
 
 def _narrowed(fmt: Format, wide: FixedFormat, codes: Any, exponents: Any) -> Any:
-    """Return narrow codes with the fractions of `codes` and the low bits of the exponent fields of `exponents`."""
+    """Return codes in the narrow format, with the fractions of `codes` and the low exponent bits of `exponents`."""
     assert isinstance(fmt, FixedFormat), "the caller has checked it"
     field = exponents >> fmt.fraction_bits & ((1 << wide.exponent_bits) - 1)
     kept = field - (wide.bias - fmt.bias) & ((1 << fmt.exponent_bits) - 1)

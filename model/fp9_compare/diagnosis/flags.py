@@ -1,4 +1,4 @@
-"""Possible differences of exception flags, in situations that standards interpret differently."""
+"""Possible differences of exception flags from the specification, where standards disagree."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def _tiny(op: Operation) -> Any:
 def _vanishes(op: Operation) -> Any:
     """Return a mask of the results that rounding changes from a nonzero number to zero.
 
-    Rounding to odd never changes a nonzero number to zero. The result is therefore compared with the number rounded to
-    odd.
+    Rounding to odd never changes a nonzero number to zero. The result is therefore compared with the exact number
+    rounded to odd.
     """
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
@@ -115,7 +115,8 @@ def _vanishes(op: Operation) -> Any:
 def _invalid_beside_nan(op: Operation) -> Any:
     """Return a mask of fused operations with zero times infinity and a NaN addend.
 
-    IEEE 754-2019, 7.2 (c) does not define the invalid flag for these operations.
+    IEEE 754-2019, 7.2 (c) does not define the invalid flag for a fused operation with zero times infinity and a NaN
+    addend.
     """
     unit = stateless_sum_of(op.unit)
     if unit is None:
@@ -152,9 +153,10 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield two differences for each flag and situation: the flag is wrongly raised, or wrongly left clear.
+    """Yield two possible differences from the specification for each flag and situation: the flag is wrongly raised, or
+    wrongly left clear.
 
-    The last difference is a reverse order of the flag bits.
+    The last possible difference is a reverse order of the flag bits.
     """
     if not flag_ports(unit):
         return

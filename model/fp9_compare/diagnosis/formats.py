@@ -1,4 +1,4 @@
-"""Possible differences of formats and of format selection, the most common faults of implementations."""
+"""Possible differences from the specification in formats and format selection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _OTHER_BIASES = (-2, -1, 1, 2)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences of the format: another format of the same width, or exchanged format selections."""
+    """Yield possible differences of the format from the specification: another format, or exchanged format selections.
+
+    The other format has the same width.
+    """
     for fmt in formats_of(unit):
         for other in alike(fmt):
             yield Difference(Topic.FORMAT, in_words(fmt, other), functools.partial(with_format, old=fmt, new=other))
@@ -34,10 +37,10 @@ def _exchanged(name: str, unit: Unit, inputs: Columns) -> dict[str, Any]:
 
 
 def alike(fmt: Format) -> Iterator[Format]:
-    """Yield formats of the same width that a designer may have confused with the given format.
+    """Yield number formats of the same width that a designer may have confused with the given format.
 
-    Formats of the catalogue come first, then the given format with one property changed. Formats with equal codes are
-    yielded only once.
+    Formats of the catalogue come first, then the given format with one property changed. Only one of several formats
+    with equal codes is yielded.
     """
     seen = {_facts(fmt)}
     for other in (*_catalogue(fmt), *_one_fact_changed(fmt)):

@@ -1,4 +1,4 @@
-"""Possible differences of block scale rules, rounding, double rounding and overflow policies."""
+"""Possible differences from the specification in block scale rules, rounding and overflow policies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences of the scale rule, the rounding, the overflow policy, and by double rounding."""
+    """Yield possible differences from the specification in scale rule, rounding mode, overflow policy and double
+    rounding.
+    """
     yield from _rules(unit)
     yield from _roundings(unit)
     yield from _overflows(unit)
@@ -73,7 +75,7 @@ def _name(fmt: Format) -> str:
 
 
 def beyond(fmt: Format) -> str:
-    """Return the name of the result that replaces an overflow without saturation: "infinity" or "NaN"."""
+    """Return the result of an overflow without saturation as a word: "infinity" or "NaN"."""
     return "infinity" if fmt.has_inf else "NaN"
 
 
@@ -87,7 +89,7 @@ _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
 
 
 def _rounded_twice(unit: Cast | Conversion) -> Iterator[Difference]:
-    """Yield differences in which a number is rounded first to a narrower source format, then to the target format."""
+    """Yield double roundings: a number is rounded first to a narrower source format, then to the target format."""
     if any(mode.reads_source for mode in roundings_of(unit)):
         return
     for name in ("fp16", "bf16"):

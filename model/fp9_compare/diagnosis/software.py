@@ -31,8 +31,8 @@ _PER_EXPONENT = 64
 class Answer:
     """Behaviour of a library function: differences from the specification, explanations, and numbers of operations.
 
-    `base` describes the specification from which the explanations start. `first` holds sentences about the first
-    differing results.
+    `base` describes the specification of the library function, from which the explanations start. `first` holds
+    sentences about the first results that differ.
     """
 
     direction: str
@@ -50,11 +50,11 @@ class Answer:
 
 
 def check_cast(function: Function, target: Format, source: str = "fp32", overflow: Overflow | None = None) -> Answer:
-    """Check a library's cast, and return its behaviour.
+    """Check a library's cast, and return a description of its behaviour.
 
-    `source` names the input format. Every FP16 or BF16 number is checked, or a stratified sample of FP32. `overflow` is
-    the overflow policy of the specification. The default is the policy that leaves the fewest results unexplained.
-    Raises ValueError for results that are neither codes nor numbers of the format.
+    `source` names the input format. Every FP16 or BF16 number is checked, or a stratified sample of FP32 numbers.
+    `overflow` is the overflow policy of the specification. The default is the overflow policy that leaves the fewest
+    results unexplained. Raises ValueError for results that are neither codes nor numbers of the format.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -79,7 +79,9 @@ def _cast_answer(codes: Any, given: Any, source: FixedFormat, target: Format, ov
 
 
 def check_decode(function: Function, fmt: Format) -> Answer:
-    """Check a decoding function on all codes of a format, and return its behaviour. All NaN count as equal."""
+    """Check a decoding function on all codes of a format, and return a description of its behaviour. All NaN count as
+    equal.
+    """
     codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(all="ignore"):
         results = np.asarray(tensor_numbers(_asked(function, codes)))
@@ -135,8 +137,8 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
 def _strata(target: Format) -> NDArray[np.uint32]:
     """Return FP32 bit patterns for the test of a cast.
 
-    The patterns include the format's numbers, the midpoints between them, and the overflow threshold, with their
-    neighbours. Random numbers of every exponent and sign follow, then zeros, infinities and NaN.
+    The bit patterns include the format's numbers, the midpoints between them, and the overflow threshold, with their
+    neighbours. Random FP32 numbers of every exponent and sign follow, then zeros, infinities and NaN.
     """
     magnitudes = np.array(sorted({abs(float(x)) for x in _numbers(target)}))
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2

@@ -1,4 +1,4 @@
-"""Possible differences in the treatment of subnormal numbers, signs of zero, infinities and NaN."""
+"""Possible differences from the specification in subnormal numbers, signs of zero, infinities and NaN."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts i
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences: flushed subnormals, wrong signs of zero, and other results for infinity and NaN."""
+    """Yield possible differences from the specification: flushed subnormals, wrong signs of zero, other infinities and
+    NaN.
+    """
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in formats_of(unit)):
         yield from _flushes(unit)
     yield from _zero_signs(unit)
@@ -42,7 +44,9 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _flushed(port: Port, codes: Any, inputs: Columns, signed: bool = True) -> Any:
-    """Replace every subnormal number by zero. The zero keeps the sign if `signed` is true, otherwise it is +0."""
+    """Replace every subnormal number by zero. The zero keeps the sign of the number if `signed` is true, otherwise the
+    zero is +0.
+    """
     left = np.array(codes)
     values = np.abs(numbers(port, codes, inputs))
     for fmt, here in formats_on(port, inputs):
@@ -163,7 +167,7 @@ def _instead(
     negative: Callable[[Unit, Port, Columns, Results], Any],
     code_of: Callable[[Format, bool], int | None],
 ) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that replaces the results selected by `where` by `code_of(format, sign)`.
+    """Return a function that replaces results by `code_of(format, sign)`. `where` selects the results.
 
     `negative` returns the signs.
     """
@@ -285,9 +289,9 @@ MOST_NANS = 4
 
 
 def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
-    """Yield differences with another NaN code. For a small format, every NaN code is tried.
+    """Yield differences with another NaN code. For a small format, every other NaN code is tried.
 
-    For a wide format, only the code with all fraction bits set is tried.
+    For a wide format, only the NaN code with all fraction bits set is tried.
     """
     if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:
         return

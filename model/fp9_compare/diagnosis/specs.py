@@ -1,4 +1,4 @@
-"""Queries and changes for specifications of every kind of unit: formats, rounding, overflow, engine."""
+"""Queries and changes for the specifications of all kinds of units: formats, rounding, overflow, engine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
 
 def replaced(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a specification with changed field values.
+    """Return a copy of a unit specification with changed field values.
 
-    Raises ValueError if the specification refuses the values.
+    Raises ValueError if the unit specification refuses the values.
     """
     return dataclasses.replace(unit, **fields)
 
@@ -26,7 +26,7 @@ def replaced(unit: Any, **fields: Any) -> Any:
 def custom(engine: Engine, **fields: Any) -> Engine:
     """Return a copy of an accumulator engine with changed field values. The name of the copy is "custom".
 
-    Raises ValueError if the engine refuses the values.
+    Raises ValueError if the accumulator engine refuses the values.
     """
     return engine.changed(name="custom", **fields)
 
@@ -41,9 +41,9 @@ def formats_of(unit: Unit) -> tuple[Format, ...]:
 
 
 def with_format(unit: Any, old: Format, new: Format) -> Any:
-    """Return a specification with the format `new` instead of `old`.
+    """Return a unit specification with the format `new` instead of `old`.
 
-    Raises ValueError if the specification refuses the format.
+    Raises ValueError if the unit specification refuses the format.
     """
 
     def other(value: Any) -> Any:
@@ -169,7 +169,7 @@ engine_of: Hook[[], Engine | None] = Hook(
 def with_engine(unit: Any, **fields: Any) -> Any:
     """Return a copy of a unit with changed fields in its accumulator engine.
 
-    Raises ValueError if the engine refuses the values.
+    Raises ValueError if the accumulator engine refuses the values.
     """
     return replaced(unit, engine=custom(unit.engine, **fields))
 

@@ -1,4 +1,4 @@
-"""Possible differences of sums: engine parameters, early rounding of products, and order of addition."""
+"""Possible differences of sums from the specification: engine parameters, early rounding, and order of addition."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _GUARD_BITS = range(0, 5)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences of sums: other engine parameters, then other orders of addition.
+    """Yield possible differences of sums from the specification: engine parameters, then orders of addition.
 
-    Other orders are tried only for units in which operations are independent of earlier operations.
+    Other orders of addition are tried only for units in which operations are independent of earlier operations.
     """
     yield from early(unit)
     engine = engine_of(unit)
@@ -120,7 +120,9 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
 
 
 def _rounded(step: Step, a: Any, b: Any) -> Any:
-    """Return a rounded product. The addend is -0, because -0 does not change the sign of a zero product."""
+    """Return a rounded product. The addend of the rounding is -0, because -0 does not change the sign of a zero
+    product.
+    """
     return step(a, b, np.full(len(a), -0.0))
 
 
@@ -156,7 +158,11 @@ def _tree(step: Step, a: Any, b: Any, c: Any) -> Any:
 
 
 def _too_early(unit: Narrowed) -> Iterator[Difference]:
-    """Yield differences of adders that round at the larger operand's last bit position, before they normalise."""
+    """Yield adders that differ from the specification: the larger operand's last bit position sets the rounding
+    position.
+
+    Such an adder rounds before the sum is normalised.
+    """
     if unit.inner.products == 1 or not isinstance(unit.target, FixedFormat):
         return
     says = "it rounds at the last place of the larger operand, before it normalises the sum"
@@ -176,7 +182,8 @@ early: Hook[[], Iterator[Difference]] = Hook(
 def _rounded_early(guard: int | None, unit: Narrowed, inputs: Columns, golden: Results) -> Results:
     """Return the sums of an adder that rounds at the last bit position of the largest operand.
 
-    Operands keep `guard` bits below this bit position. If `guard` is None, operands keep all bits.
+    Operands keep `guard` bits below the last bit position of the largest operand. If `guard` is None, the operands keep
+    all bits.
     """
     a, b = factor_values(unit.inner, inputs)
     terms = np.column_stack([a * b, decode_to(inputs["c"], unit.inner.engine.output, np.float64)])

@@ -27,7 +27,9 @@ PART = 3
 
 
 class Evidence:
-    """Sums that a unit computed, with their results. The sums that an accumulator model reproduces are cached."""
+    """Sums that a unit computed, with their results. A mask of the sums that an accumulator model reproduces is
+    computed once and cached.
+    """
 
     def __init__(self, interface: Interface, vectors: Vectors, results: NDArray[np.uint64]) -> None:
         self.interface, self.vectors, self.results = interface, vectors, results
@@ -44,7 +46,7 @@ class Evidence:
         return Evidence(self.interface, self.vectors + vectors, np.concatenate([self.results, results]))
 
     def take(self, rows: NDArray[Any]) -> Evidence:
-        """Return the evidence with only the given rows. A row is one sum."""
+        """Return the evidence with only the sums that have the given indices. A row is one sum."""
         return Evidence(self.interface, self.vectors.take(rows), self.results[rows])
 
     def every(self, stride: int) -> Evidence:
@@ -113,7 +115,8 @@ class Evidence:
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
         """Return the accumulator models without duplicates, sorted by the number of sums that a model reproduces.
 
-        Many models are first ranked by a sample of the sums. Only the best models are then ranked by all sums.
+        Many accumulator models are first ranked by a sample of the sums. Only the best accumulator models are then
+        ranked by all sums.
         """
         found = list({fields.key(engine): engine for engine in engines}.values())
         if len(found) > _MANY:

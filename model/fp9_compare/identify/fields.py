@@ -1,8 +1,8 @@
 """Possible values of each parameter of an accumulator model, derived from its type and the catalogue.
 
-A field of the engine record is a choice, a truth value, a format, an integer or None. Its possible values are all
-values of its type, and the values in the catalogue. Values that the engine record refuses are left out. The search
-therefore tries a new field, choice or preset automatically.
+A field of the engine record is a choice, a truth value, a format, an integer or None. The possible values of a field
+are all values of its type, and the values in the catalogue. Values that the engine record refuses are left out. The
+search therefore tries a new field or preset of the engine record automatically.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def _values(parameter: Parameter, interface: Interface, codes: tuple[int, ...]) 
 
 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
-    """Return whether the values of a field are codes of the result.
+    """Return whether the values of an engine field are codes of the result format.
 
-    A field of codes accepts the given codes, but not every number.
+    An engine field of codes accepts the given codes, but not every number.
     """
     plain = Engine(NAME, Result(interface.output))
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
@@ -107,10 +107,10 @@ def presets(interface: Interface) -> list[Engine]:
 
 
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
-    """Yield the accumulator model with every other value of one field.
+    """Yield copies of the accumulator model with every other value of one field.
 
-    If a value is refused, other fields are changed to make the value valid. After several refused values in a row,
-    other fields are no longer changed.
+    If the accumulator model refuses a value, other fields are changed to make the value valid. After several refused
+    values in a row, other fields are no longer changed.
     """
     refused = 0
     for value in field.values:
@@ -128,10 +128,10 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
 
 @functools.lru_cache(maxsize=1 << 14)
 def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
-    """Return the accumulator model with a new value in one field.
+    """Return copies of the accumulator model with a new value in one field.
 
-    If the engine record refuses the value, as few other fields as possible are reset to their defaults. Several models
-    are returned if several resets are possible.
+    If the engine record refuses the value, as few other fields as possible are reset to their defaults. Several
+    accumulator models are returned if several resets are possible.
     """
     return tuple(_suited(engine, {name: value}, interface))
 
@@ -184,8 +184,8 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
     """Yield accumulator models that differ from the given model in one field.
 
-    Other fields differ only if the new value requires a change. A field with many integers is sampled. The sample has
-    the values of `sparse`, and the integers near the given model's value.
+    Other fields differ only if the new value requires a change. A field with many integers is sampled. The sample of a
+    field has the values of `sparse`, and the integers near the given model's value.
     """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
@@ -193,14 +193,14 @@ def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iter
 
 
 def beside(field: Field, engine: Engine) -> Field:
-    """Return a field reduced to its non-integer values and the integers near the accumulator model's value."""
+    """Return an engine field reduced to its non-integer values and the integers near the given engine's value."""
     own = PARAMETERS[field.name].of(engine)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
-    """Return a sample of the values of a field.
+    """Return a sample of the possible values of an engine field.
 
     If there are many integers, the sample contains small integers, powers of two, and some integers between powers of
     two.
@@ -243,7 +243,7 @@ def differences(engine: Engine, other: Engine) -> dict[str, Any]:
 def named(engine: Engine) -> Engine:
     """Return the accumulator model with a name that `fp9.engine` accepts: a preset and its changed parameters.
 
-    The preset with the fewest changed parameters is chosen.
+    The name uses the preset with the fewest changed parameters.
     """
     base = min(ENGINES.values(), key=lambda preset: len(differences(preset, engine)))
     changes = ",".join(f"{name}={spelled(value)}" for name, value in differences(base, engine).items())

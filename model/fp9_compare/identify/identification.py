@@ -1,6 +1,6 @@
 """Identification of a unit's accumulator: chosen sums exclude candidates, random sums confirm the answer.
 
-If no candidate remains, a search finds new candidates.
+If no candidate accumulator remains, a search finds new candidates.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _AGAIN = 16
 
 @dataclass(frozen=True)
 class Fall:
-    """Effect of one sum: its index, and the number of candidates before and after the sum."""
+    """Effect of one computed sum: its index, and the number of candidate accumulators before and after the sum."""
 
     row: int
     before: int
@@ -81,11 +81,11 @@ class Fit:
 
 
 class _Spent(Exception):
-    """Raised when the limit of sums is reached."""
+    """Raised when the limit on the number of computed sums is reached."""
 
 
 class _Session:
-    """Identification in progress: the sums so far, and the number of candidates after each sum."""
+    """Identification in progress: the computed sums, and the number of candidate accumulators after each sum."""
 
     def __init__(self, box: Box, calls: int, rng: np.random.Generator) -> None:
         self.box, self.interface, self.most, self.rng = box, box.interface, calls, rng
@@ -112,7 +112,7 @@ class _Session:
             self.ask(self.pool.take(thinned(self.pool, _THINNED)) + drawn(self.interface, _CONFIRMING, self.rng))
 
     def check_again(self) -> None:
-        """Repeat some sums. Raises ValueError if the unit gives another result."""
+        """Repeat some sums. Raises ValueError if the unit gives another result for a repeated sum."""
         asked = self.evidence
         rows = np.linspace(0, len(asked) - 1, min(_AGAIN, len(asked), self.most - self.box.calls)).astype(np.intp)
         again = asked.vectors.take(rows)
@@ -124,9 +124,10 @@ class _Session:
             )
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
-        """Let the unit compute sums that distinguish the candidates. Return the remaining candidates.
+        """Let the unit compute sums that distinguish the candidate accumulators. Return the remaining candidates.
 
-        The method ends when no sum of `vectors` distinguishes the candidates. Every eighth sum is tried first.
+        The method ends when no sum of `vectors` distinguishes the candidate accumulators. Every eighth sum is tried
+        first.
         """
         left = list(candidates)
         for part in self._pool if vectors is self.pool else _parts(self.interface, vectors):
@@ -158,7 +159,9 @@ def _parts(interface: Interface, vectors: Vectors) -> list[Predictions]:
 
 
 def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Replace results (candidates, vectors) by small integers. In each column, equal results get equal integers."""
+    """Replace results (candidates, vectors) by small integers. In each column of the result, equal results get equal
+    integers.
+    """
     return np.stack([np.unique(column, return_inverse=True)[1] for column in results.T], axis=1)
 
 
@@ -175,9 +178,10 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
     """Identify the accumulator of a unit with at most `calls` sums.
 
-    First, sums distinguish the accumulator models of the catalogue. Then models that differ in one or more fields from
-    the remaining model are tried. Random sums must agree with the remaining model. If no candidate remains, the unit
-    computes a sample of all probe sums, and a search (`search`) finds an accumulator model that reproduces the sums.
+    First, computed sums distinguish the accumulator models of the catalogue. Then models that differ from the remaining
+    accumulator model in one or more fields are tried. Random sums must agree with the remaining accumulator model. If
+    no candidate remains, the unit computes a sample of all probe sums. A search (`search`) then finds an accumulator
+    model that reproduces the sums.
 
     Raises ValueError if the unit fails, returns other shapes, or gives another result for the same sum.
     """
@@ -210,7 +214,7 @@ def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[E
 
 
 def _converse(session: _Session) -> list[Engine]:
-    """Return the accumulator models that reproduce every sum and that no sum distinguishes from each other.
+    """Return the accumulator models that reproduce every sum and that no computed sum distinguishes.
 
     The list is empty if no accumulator model reproduces every sum.
     """
@@ -233,8 +237,8 @@ def _converse(session: _Session) -> list[Engine]:
 def _searched(session: _Session) -> list[Engine]:
     """Search for an accumulator model that reproduces a sample of all probe sums.
 
-    Return an empty list if the search fails. After a failure, the unit computes more sums, which test the widths of the
-    nearest model. The search is then repeated.
+    Return an empty list if the search fails. After a failed search, the unit computes more sums, which test the bit
+    widths of the nearest accumulator model. The search is then repeated.
     """
     session.ask_thinned()
     session.check_again()
@@ -276,7 +280,7 @@ def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
 def _searching(session: _Session, engine: Engine) -> Vectors:
     """Return random sums, and sums whose exponents differ by about the bit widths of the accumulator model.
 
-    Every sum is repeated with the model's result subtracted, to reveal bits that rounding hides.
+    Every sum is repeated with the result of the accumulator model subtracted, to reveal bits that rounding hides.
     """
     found = drawn(session.interface, _DEEP, session.rng) + edges(session.interface, engine, _EDGES, session.rng)
     return found + residuals(session.interface, engine, found)
@@ -310,7 +314,7 @@ def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
     """Return whether random sums agree with the remaining accumulator model.
 
-    A model that is not a preset must also reproduce probe sums of every family.
+    An accumulator model that is not a preset must also reproduce probe sums of every family.
     """
     if not _is_preset(_preferred(left)):
         session.ask_thinned()

@@ -42,7 +42,7 @@ def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
 
 
 def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
-    """Return the best accumulator models among the beam and the changed models.
+    """Return the best accumulator models from the search beam and the changed models.
 
     If no change of one type reproduces more sums, the next type of change is tried.
     """
@@ -80,8 +80,8 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
     """Return the accumulator models that reproduce most sums.
 
-    To keep the beam diverse, only a few models that reproduce the same sums are kept. Of models that provably give the
-    same sums, only one is kept.
+    To keep the search beam diverse, only a few accumulator models that reproduce the same sums are kept. Of several
+    accumulator models that provably give the same sums, only one is kept.
     """
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()

@@ -21,7 +21,8 @@ _FIRST = 64
 class Explained:
     """Explanation of measured sums. `engine` reproduces every sum, or is None. `nearest` reproduces most sums.
 
-    With `with_c`, the addend C was used, otherwise +0. `presets` names all presets that reproduce every sum.
+    With `with_c`, the addend C was used, otherwise +0. `presets` names all accumulator presets that reproduce every
+    sum.
     """
 
     rows: Rows
@@ -40,7 +41,7 @@ class Explained:
 def fit_rows(rows: Rows) -> Explained:
     """Return the accumulator model that reproduces the sums with their addend C, or else with the addend +0.
 
-    If neither exists, return the nearest model. The presets are tried before other models are searched.
+    If neither exists, return the nearest model. The accumulator presets are tried before other models are searched.
     """
     both = [(with_c, _evidence(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
     for with_c, evidence in both:
@@ -81,7 +82,7 @@ def _explains(evidence: Evidence, engine: Engine) -> bool:
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
-    """Return the field values that the measured sums do not exclude.
+    """Return the field values of an accumulator model that the measured sums do not exclude.
 
     For each field, the list holds the other values with which the accumulator model still reproduces every sum.
     """

@@ -1,7 +1,8 @@
 """Neighbourhood of an accumulator model: models that differ in one field or in a group of fields.
 
-One field can hide the effect of another field. For example, a window hides how lower bits are truncated, and a flush of
-results hides a flush of addends. The search therefore changes groups of fields together.
+One field of an accumulator model can hide the effect of another field. For example, an alignment window hides how lower
+bits are truncated, and a flush of results hides a flush of addends. The search therefore changes groups of fields
+together.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the accumulator model with every order of the elements. Chunks are neither added nor removed."""
+    """Yield the accumulator model with every order in which the elements of a sum can be added. Chunks are neither
+    added nor removed.
+    """
     if engine.step.exact:
         yield engine
         return
@@ -43,10 +46,10 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
-    """Yield pairs (chunk, interleave) for steps of `products` products.
+    """Yield pairs (chunk length, interleave) for accumulation steps of `products` products.
 
-    The largest consecutive chunk is the shortest chunk that holds all elements. An interleaved step is left out if a
-    shorter step gives the same sums.
+    The largest consecutive chunk is the shortest chunk that holds all elements of the sum. An interleaved step is left
+    out if a shorter step gives the same sums.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):
@@ -75,7 +78,7 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
     """Yield the accumulator model with other values for a group of fields, one group after another.
 
-    Only integers near the model's values are tried.
+    Only integers near the values of the accumulator model are tried.
     """
     for names in _GROUPS:
         yield from _product(engine, names, rows)
@@ -84,7 +87,8 @@ def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
     """Yield the accumulator model with other values for any two fields.
 
-    Only integers near the model's values are tried. The order (products, chunk, interleave) is treated as one field.
+    Only integers near the values of the accumulator model are tried. The order of addition (products, chunk,
+    interleave) is treated as one field.
     """
     few = [fields.beside(field, engine) for field in rows.fields if field.name not in ORDER]
     for order in _few_orders(engine, rows):
@@ -139,10 +143,10 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 
 
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
-    """Return nearby values for each field of the order (products, chunk, interleave).
+    """Return nearby values for each field of the order of addition (products, chunk, interleave).
 
-    The steps are one product longer or shorter, half as long or twice as long. A chunk holds one step, two steps or all
-    steps.
+    The accumulation steps are one product longer or shorter, half as long or twice as long. A chunk of a sum holds one
+    step, two steps or all steps.
     """
     products = engine.step.products
     filled = -(-depth // products) * products

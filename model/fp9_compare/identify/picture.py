@@ -1,4 +1,4 @@
-"""Chart of an identification: the candidates and the possible values of each field after each sum."""
+"""Chart of an identification: the candidate accumulators and the possible values of each field after each sum."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def write(found: Fit, path: Path) -> None:
 
 
 def remaining(found: Fit) -> dict[str, list[int]]:
-    """Return, for each field, the numbers of values with which the nearest model reproduces the sums so far.
+    """Return, for each field, how many of its values reproduce the sums so far.
 
-    A list starts with the number before the first sum, and has one more number for each sum. All other fields have the
-    values of the nearest accumulator model.
+    The list of a field starts with the number before the first sum, and has one more number for each sum. All other
+    fields have the values of the nearest accumulator model.
     """
     evidence, engine = found.evidence, found.nearest
     return {

@@ -1,8 +1,8 @@
 """Text files of measured sums, which a unit computed outside fp9.
 
-The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Every following line is one sum, which has four words of
-hex digits: for a, b, c and the result. The codes of a vector are concatenated. The number of hex digits of a code
-follows from the width of its format. Lines that begin with # are comments.
+The first line of a file is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Every following line is one sum. The line has
+four words of hex digits: for a, b, c and the result. The codes of a vector are concatenated. The number of hex digits
+of a code follows from the width of its format. Lines that begin with # are comments.
 """
 
 from __future__ import annotations

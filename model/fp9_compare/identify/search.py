@@ -1,8 +1,8 @@
-"""Search for accumulator models that reproduce measured sums: step, order of elements, then all fields.
+"""Search for accumulator models that reproduce measured sums, first by step, then by order, then by all fields.
 
-A probe sum depends on few fields. Sums of one or two products show how a step aligns, truncates and rounds. The order
-of addition does not change such short sums. After the parameters of a step are found, every order is tried on longer
-sums. Finally, the best accumulator models are repaired locally (`local_repair`).
+A probe sum depends on few fields. Sums of one or two products show how an accumulator aligns, truncates and rounds. The
+order of addition does not change sums of one or two products. After the parameters of a step are found, every order of
+addition is tried on longer sums. Finally, the best accumulator models are repaired locally (`local_repair`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SOME = 8
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
     """Search for an accumulator model that reproduces all sums.
 
-    If the search fails, return the model that reproduces most sums.
+    If the search fails, return the accumulator model that reproduces most sums.
     """
     tried = list(starts)
     for engine in _staged(rows):
@@ -143,7 +143,9 @@ class _Climb:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Set each field of the accumulator model in turn to its best value. Return the changed model."""
+        """Set each field of the accumulator model in turn to the value that reproduces most sums. Return the changed
+        model.
+        """
         for field in self._fields:
             engine = self._best_value(engine, field)
             if self._rows.explains(engine):

@@ -3,8 +3,8 @@
     python -m fp9_compare.identify.trials presets --out records/identify/presets.json
     python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json
 
-An existing record of random models is extended by the missing seeds. Answers that were compared on too few sums are
-compared again.
+An existing record of random accumulator models is extended by the missing seeds. Answers of the identification that
+were compared on too few sums are compared again.
 """
 
 from __future__ import annotations
@@ -75,14 +75,16 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 
 def interface_of(preset: Engine) -> Interface:
-    """Return an interface whose sums reveal a preset. The sums have at least two steps or two chunks."""
+    """Return an interface whose sums reveal an accumulator preset. The sums of the interface have at least two steps or
+    two chunks.
+    """
     operand = format("e2m1" if preset.step.group else "e4m3")
     depth = max(_DEPTH, 2 * (preset.chunk.length or preset.step.products))
     return Interface(operand, operand, preset.addend_format, depth)
 
 
 def random_interface(seed: int) -> Interface:
-    """Return the interface of a test with this seed. Successive seeds take the interfaces in turn."""
+    """Return the interface of the test with a given random seed. Successive seeds take the interfaces in turn."""
     a, b, output = _SIDES[seed % len(_SIDES)]
     return Interface(format(a), format(b), fixed_format(output), _DEPTH)
 
@@ -90,7 +92,7 @@ def random_interface(seed: int) -> Interface:
 def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
     """Return an accumulator model with random fields.
 
-    The steps, windows and exponents of the random models are typical of hardware.
+    The steps, windows and exponents of random accumulator models are typical of hardware.
     """
     while True:
         values: dict[str, Any] = {}
@@ -142,7 +144,9 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
 
 
 def compared(done: Trial, dots: int) -> Trial:
-    """Compare the known model of a test with the model that was found, on `dots` sums. Return the new test result."""
+    """Compare the known accumulator model of a test with the model that was found, on `dots` sums. Return the new test
+    result.
+    """
     assert done.found is not None, "an answer is compared"
     given, found = find_engine(done.given), find_engine(done.found)
     equal = _equal(given, found, random_interface(done.seed), done.seed, dots)
@@ -160,7 +164,7 @@ def _write(trials: Sequence[Trial], out: Path) -> None:
 
 
 def summary(trials: Sequence[Trial]) -> str:
-    """Return a text that states how many models were recovered, and how many sums were compared and used."""
+    """Return a text that states how many accumulator models were recovered, and how many sums were used."""
     equal = [each for each in trials if each.equal]
     least = min((each.dots for each in equal if not each.same), default=0)
     known = (
@@ -173,7 +177,7 @@ def summary(trials: Sequence[Trial]) -> str:
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def presets(out: Path, dots: int) -> None:
-    """Identify every preset of the catalogue, and write the record."""
+    """Identify every accumulator preset of the catalogue, and write the record."""
     asked = [(preset.name, trial(preset, interface_of(preset), 0, dots)) for preset in ENGINES.values()]
     trials = [replace(made, given=name) for name, made in asked]
     _write(trials, out)

@@ -15,11 +15,11 @@ from fp9_compare.identify.interface import Interface
 
 
 def _unused(engine: Engine, interface: Interface) -> set[str]:
-    """Return the fields that change no sum of the interface's operands.
+    """Return the fields of an accumulator model that change no sum of the interface's operands.
 
-    `scaling` has no effect because operands have no scales. `zero_bypass` has no effect without a merged NaN-Inf code.
-    `truncation` and `addend` have no effect without a window. `products` has no effect in an exact accumulator. The
-    order of elements has no effect if a chunk is a single step.
+    The field `scaling` has no effect because operands have no scales. The field `zero_bypass` has no effect without a
+    merged NaN-Inf code. The fields `truncation` and `addend` have no effect without an alignment window. The field
+    `products` has no effect in an exact accumulator. The order of elements has no effect if a chunk is a single step.
     """
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
@@ -61,7 +61,7 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Set `zero_exponent` to None if the change affects no sum.
+    """Return the value None for `zero_exponent` if the change affects no sum.
 
     The exponent of zero matters only if a window that is aligned to this exponent truncates a bit of a term.
     """
@@ -95,8 +95,8 @@ def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the default overflow policy if no sum can overflow.
 
     A generous bound on any sum is the number of products, times the largest product, times `_CUT_UPWARD`. No sum
-    overflows if the bound is less than half the last bit of the largest result. With chunks, the bound must also be
-    less than the largest number of a chunk.
+    overflows if the bound is less than half the last bit of the largest result. If sums are split into chunks, the
+    bound must also be less than the largest number of a chunk.
     """
     to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ
@@ -142,7 +142,7 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Set the addend alignment to its default if every step is a chunk that starts at +0."""
+    """Return the default addend alignment if every step is a chunk that starts at +0."""
     alone = engine.chunk.length == engine.step.products and engine.window.zero_exponent is None
     return (
         {"addend": PARAMETERS["addend"].default}

@@ -51,14 +51,17 @@ class Vectors:
 def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Return numbers as integer patterns.
 
-    Equal numbers have equal patterns. All NaN have the same pattern. The pattern of -0 differs from the pattern of +0.
+    Equal numbers have equal patterns. All NaN have the same pattern. The integer pattern of -0 differs from the pattern
+    of +0.
     """
     found: NDArray[np.uint64] = np.where(np.isnan(numbers), _NAN, numbers.view(np.uint64))
     return found
 
 
 def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint64]:
-    """Return result codes as integer patterns. Unless `any_nan` is set, the pattern of a NaN includes its code."""
+    """Return result codes as integer patterns. Unless `any_nan` is set, the integer pattern of a NaN includes the NaN's
+    code.
+    """
     numbers = patterns(decode_to(codes, interface.output, np.float64))
     if interface.any_nan:
         return numbers

@@ -74,8 +74,8 @@ class LayerState:
 class Operand:
     """Operand of a bit-accurate matrix product: codes in `format` that represent a tensor times `factor`.
 
-    Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` is the operand as `fp9.operand` prepares
-    it for `fp9.matmul`. Two products that use the same tensor share `prepared`.
+    Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` is the result of `fp9.operand`, which
+    `fp9.matmul` accepts. Two products that use the same tensor share `prepared`.
     """
 
     codes: NDArray[Any]

@@ -3,7 +3,7 @@
 A rule determines a tensor's scale factor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In each
 step, `step(x)` returns the factor by which x is multiplied before the cast. The amax of a tensor is the largest
 magnitude in the tensor. NaN does not count for the amax, but infinity does. If the amax is 0 or not finite, the scale
-factor does not change. For such a tensor, the rule `Current` uses the factor 1.
+factor does not change. The rule `Current` uses the factor 1 if the amax is 0 or not finite.
 
 The sources of `Delayed` and `Current` are Transformer Engine's `DelayedScaling` and `Float8CurrentScaling`. The source
 of `Periodic` is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.

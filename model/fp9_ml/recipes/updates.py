@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RoundOff:
-    """Update rule for 8-bit weights that stores the rounding error and feeds it back (HFP8 table 3):
+    """Update rule for 8-bit weights that stores the rounding error and adds the error to the next update (HFP8 table
+    3):
 
     R_0 = 0; W^_t = W_{t-1} - update - R_{t-1}; W_t = Q_W(W^_t); R_t = Q_R(W_t - W^_t).
 

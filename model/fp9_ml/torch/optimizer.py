@@ -1,4 +1,4 @@
-"""Optimizer wrapper for 8-bit weights, which stores the rounding error and feeds it back (HFP8, table 3)."""
+"""Optimizer wrapper for 8-bit weights that feeds the rounding error back into the next update (HFP8, table 3)."""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ class _Edges:
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sparse sums that reveal small changes of an accumulator model.
 
-    The exponents of the terms differ by about the bit widths of the model. The terms are added in one step or in
-    several steps. In most sums, large terms cancel.
+    The exponents of the terms differ by about the bit widths of the accumulator model. The terms of a sum are added in
+    one step or in several steps. In most sums, large terms cancel.
     """
     pool = OperandPool(interface)
     made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))
@@ -83,7 +83,7 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
 
 
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
-    """Return sums with the same products, and with the model's negated result as the addend.
+    """Return sums with the same products, and with the accumulator model's negated result as the addend.
 
     The new sum is the rounding error of the accumulator model, which reveals bits that rounding hides.
     """

@@ -22,7 +22,7 @@ MOST = 1000
 class _Operand(NamedTuple):
     """Operand format of a GPU instruction: bytes and C type of its codes, and the names in PTX and PyTorch.
 
-    `results` names the result formats. `shift` is the number of unused low bits in a code's word.
+    `results` names the result formats. `shift` is the number of unused low bits in the word of a code.
     """
 
     bytes: int
@@ -230,7 +230,7 @@ def _common(interface: Interface, seed: int, step: int, addends: bool = True) ->
 
 
 def _without_addends(vectors: Vectors) -> Vectors:
-    """Return the sums with the addend +0, without duplicates."""
+    """Return the vectors without duplicates, and with +0 instead of every addend."""
     keys = [(a.tobytes(), b.tobytes()) for a, b in zip(vectors.a, vectors.b, strict=True)]
     kept = vectors.take(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()))
     return replace(kept, c=np.zeros(len(kept)))

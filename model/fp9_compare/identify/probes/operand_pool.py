@@ -18,7 +18,10 @@ from fp9_compare.identify.vectors import Vectors
 
 
 class OperandPool:
-    """Products and addends that an interface can represent. Methods select a product or an addend by its exponent."""
+    """Products and addends that an interface can represent.
+
+    The methods select a product or an addend by its exponent.
+    """
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
@@ -55,7 +58,7 @@ class OperandPool:
         return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 
     def negative(self, product: tuple[int, int]) -> tuple[int, int]:
-        """Return the codes of a and b whose product is the negated product."""
+        """Return the codes of two factors whose product is the negated product."""
         return int(self._negated[product[0]]), product[1]
 
     def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
@@ -74,7 +77,7 @@ class OperandPool:
         return 2.0 ** -min(self.interface.output.precision - 1, exponent - self.sum_lowest)
 
     def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
-        """Yield codes of a and b of which one is 1 and the other satisfies `what`, such as an infinity or NaN."""
+        """Yield codes of a and b of which one is 1 and the other is a special number that satisfies `what`."""
         one_a, one_b = self.power(0)
         for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
             code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
@@ -110,8 +113,8 @@ def codes_of(fmt: Format) -> dict[float, int]:
 def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
     """Return two power-of-two factors for each power of two that a product can be.
 
-    With `sign` 1, the magnitudes of the two factors are as similar as possible. With `sign` -1, the magnitudes are as
-    different as possible.
+    With `sign` 1, the magnitudes of the two factors are as similar as possible. With `sign` -1, the magnitudes of the
+    two factors are as different as possible.
     """
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]
@@ -142,7 +145,7 @@ def _filled(power: float, codes: Mapping[float, int]) -> float:
 def negated(fmt: Format) -> np.ndarray[Any, Any]:
     """Return a table that maps the code of each number to the code of the negated number.
 
-    Codes that are not finite numbers are mapped to themselves.
+    The table maps codes that are not finite numbers to themselves.
     """
     codes = codes_of(fmt)
     table = np.arange(1 << fmt.bits).astype(fmt.dtype)

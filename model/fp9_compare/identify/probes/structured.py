@@ -1,6 +1,7 @@
-"""Structured probe sums: sparse sums of powers of two. A family of sums reveals one property of a unit.
+"""Structured probe sums: sparse sums of powers of two. Each family of probe sums reveals one property of a hardware
+accumulator.
 
-Most sums have at most three nonzero terms, so that a different result has one cause.
+Most probe sums have at most three nonzero terms, so that a different result has one cause.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def _order(p: OperandPool) -> Iterator[Row]:
     """Yield sums of small products and of two large products that cancel.
 
     If a small product is added before the two large products cancel, rounding removes the small product. A small
-    product that is added later or in the same step is not lost.
+    product that is added later or in the same step is kept.
     """
     large, against, places = p.power(p.top), p.power(p.top, True), _places(p.depth)
     smallest = p.power(p.lowest)
@@ -189,8 +190,9 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sums of several types.
 
-    The sums have few or many terms, with and without cancellation. The magnitudes of a sum's operands are in a random
-    range, which is narrow or wide. The addends are zeros, and numbers with near or far exponents.
+    The random sums have few or many terms, with and without cancellation. The magnitudes of a sum's operands are in a
+    random range, which is narrow or wide. The addends are zeros, and random numbers with exponents near or far from
+    those of the products.
     """
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
@@ -206,7 +208,7 @@ def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors
 
 
 def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Return codes of random numbers. Every row has a different range of magnitudes."""
+    """Return codes of random numbers. Every row of random numbers has a different range of magnitudes."""
     positive = numbers[numbers[:, 0] > 0]
     negative = {-x: code for x, code in numbers if x < 0}
     signs = np.array([[code, negative.get(x, code)] for x, code in positive], dtype=np.uint32)

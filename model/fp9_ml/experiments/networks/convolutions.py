@@ -2,7 +2,7 @@
 
 Images are (n, height, width, channels). The first convolution is 3 x 3 with one input channel. Every following block
 has a depthwise 3 x 3 convolution and a pointwise 1 x 1 convolution. Batch norm and ReLU follow every convolution. The
-last layer is linear: it computes the logits from each channel's average over all pixels.
+last layer is linear, and computes the logits from the average of each channel over all pixels.
 """
 
 from __future__ import annotations
