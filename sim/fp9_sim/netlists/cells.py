@@ -80,7 +80,7 @@ class CellNetlist:
     def from_json(cls, module: Mapping[str, Any], find: Callable[[str], Cell]) -> CellNetlist:
         """Return the netlist of a module in Yosys JSON. `find` returns a cell by the name of its type.
 
-        Raises ValueError for a combinational loop, and passes on the errors of `find`.
+        Raises ValueError for a combinational loop, and any error that `find` raises.
         """
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 

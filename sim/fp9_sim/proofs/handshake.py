@@ -1,7 +1,7 @@
 """Proof of the handshake of pipelined units, for all input sequences after reset.
 
 The proof is by temporal induction. A counter in the proof module counts the operations inside the pipelined unit. The
-induction's invariant says that the counter equals the number of occupied pipeline stages. A unit may refuse an
+invariant of the induction is that the counter equals the number of occupied pipeline stages. A unit may refuse an
 operation only when all its stages are occupied and no result leaves. A unit may offer a result only when an operation
 is inside. A unit whose stages are all occupied must offer a result. An offered result must stay unchanged until the
 consumer takes the result.

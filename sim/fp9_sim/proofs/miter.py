@@ -1,4 +1,4 @@
-"""Miters for proofs: a Verilog module that connects a unit to its specification."""
+"""A miter for proofs: a Verilog module that connects a unit to its specification."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _range(port: Port) -> str:
 
 
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
-    """Return fixed port values and a Verilog condition that make a select port choose value `index`.
+    """Return fixed port values and a Verilog condition with which a select port chooses the value `index`.
 
     Port codes above the last value also select the last value. A proof case for the last value leaves the select port
     free, and its condition excludes the codes of all other values.

@@ -1,7 +1,7 @@
 """Minimum cuts of a circuit: the fewest nodes through which all paths from the inputs lead.
 
-A claim that holds for arbitrary values at a cut also holds for the circuit. A proof can then ignore the logic before
-the cut.
+A claim that holds for arbitrary values at a cut also holds for the circuit. A proof with arbitrary values at a cut
+ignores the logic before the cut.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Search for inputs with which a difference between two circuits propagates far.
 
 Most differences disappear after a few gates. Often a difference reaches the last gates only for special operands, such
-as infinities. Some input bits have the same value in all patterns whose difference propagates far. The constant bits
-divide the input space into two sets.
+as infinities. Some input bits have the same value in all patterns whose difference propagates far. A proof can treat
+the inputs with these constant bits separately from all other inputs.
 """
 
 from __future__ import annotations

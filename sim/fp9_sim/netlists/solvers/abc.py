@@ -1,4 +1,4 @@
-"""The program ABC as a solver for AND graphs.
+"""ABC as a solver for proof obligations about AND graphs.
 
 ABC proves that a literal is 0 for all inputs. ABC uses SAT for combinational graphs and inductive invariants for graphs
 with registers. ABC also proves that two literals are always equal, by merging equal internal nodes.
@@ -132,7 +132,7 @@ def run(command: str, folder: Path, timeout: float) -> str:
 
 
 def limited(command: Sequence[str], seconds: float) -> list[str]:
-    """Return a command line that runs a command under the operating system's limit of processor time.
+    """Return a command line that runs `command` under the operating system's limit of processor time.
 
     ABC exceeds its built-in time limit in some algorithms. The limit of the operating system also holds after the
     parent process was killed.

@@ -80,9 +80,9 @@ def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[s
     """Return Verilog lines for two integers: `left` from a magnitude, and `right` from the tensor scale.
 
     A specification compares `left` with multiples of `right`, at most `most` times `right`. `left` is the magnitude's
-    significand, shifted left by a difference of exponents. The exponent difference is clamped to the range that decides
-    comparisons. `field` is the exponent field of the block scale, and `apart` is a constant part of the exponent
-    difference.
+    significand, shifted left by an exponent difference. The exponent difference is clamped to the range that decides
+    the comparisons of `left` and `right`. `field` is the exponent field of the block scale, and `apart` is a constant
+    part of the exponent difference.
     """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
