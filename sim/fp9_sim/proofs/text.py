@@ -1,4 +1,4 @@
-"""Proof that generated Verilog is equivalent to its Amaranth circuit for all input sequences.
+"""Proof that generated Verilog is equivalent to its circuit for all input sequences.
 
 Yosys reads the generated Verilog in the same way as other tools do. Yosys also converts the Amaranth circuit directly.
 The Verilog and the circuit become graphs of AND gates and registers that start at 0. ABC compares combinational graphs

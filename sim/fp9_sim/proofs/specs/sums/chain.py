@@ -92,7 +92,9 @@ def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma
 
 
 def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma that the outputs equal the simpler circuit's outputs, or follow from the accumulator operation.
+    """Return the lemma about the outputs of a unit with an accumulator.
+
+    The outputs equal the simpler circuit's outputs, or follow from the accumulator operation.
     """
     wires = {"value": other.outputs["result"], "raised": other.outputs["flags"]}
     lines = (f"  wire [{len(bits) - 1}:0] {name} = {_joined(bits, named)};" for name, bits in wires.items())

@@ -1,7 +1,7 @@
 """Specification of a multiply-add: one exact product, a wide integer sum, one rounding.
 
 A proof case fixes the formats of both operands, and whether magnitudes are added or subtracted. If product and addend
-are far apart, the smaller of the two only affects the sticky bit. A distance above a limit is replaced by the limit,
+are far apart, the smaller of the two only affects the sticky bit. A distance above a limit is replaced by the limit itself,
 which leads to the same result. Zeros, infinities and NaN have a separate proof case, which follows IEEE 754-2019 6.1 to
 6.3 and 7.2.
 
