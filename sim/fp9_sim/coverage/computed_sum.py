@@ -67,8 +67,8 @@ class Sum:
         """Return whether the smallest results are always exact.
 
         The smallest results are exact if no term has a bit below the result's smallest ulp and no window truncates a
-        term. In a result format without subnormals, truncation by a window does not matter, because the smallest number
-        has an odd significand and no truncated sum has an odd significand.
+        term. Without subnormals, a truncating window does not matter: the smallest number has an odd significand, and a
+        truncated sum never has.
         """
         if self.products.ulp < lowest_place(self.result):
             return False

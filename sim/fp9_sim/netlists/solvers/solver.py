@@ -144,8 +144,8 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
 def _counterexample(folder: Path) -> dict[str, int]:
     """Return the port values of the last time step from Yosys' WaveJSON. Don't-care bits become 0.
 
-    `wave` has a symbol for each time step: 0 and 1 for single bits, `=` for the next entry of `data`, `.` for no
-    change, 4 for no value.
+    `wave` has a symbol for each time step. The symbols 0 and 1 are single bits, `=` is the next entry of `data`, `.`
+    means no change, and 4 means no value.
     """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     ports = {}

@@ -6,8 +6,8 @@ adder preserves the sum. The last two numbers of an adder tree therefore have th
 the whole adder tree is an argument on paper, and no solver adds all terms.
 
 Another lemma shows that the final addition gives magnitude and sign, if the sum is below half the modulus. The last
-lemma compares the circuit's adders with the same adders in the specification. ABC proves pairs of adders equal one
-after the other.
+lemma compares the circuit's adders with the same adders in the specification. ABC proves the equality of the adders one
+by one.
 """
 
 from __future__ import annotations
