@@ -1,4 +1,4 @@
-"""Interface of number formats."""
+"""Abstract base class of all number formats."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 TABLE_BITS = 19
-"""Maximum number of bits of a format whose numbers fit a table: the width of TF32."""
+"""Widest format, in bits, whose numbers are stored in a look-up table. This is the width of TF32."""
 
 
 class Kind(Enum):
-    """The meaning of a code: zero, finite number, infinity or NaN."""
+    """The class of a code: zero, finite number, infinity or NaN."""
 
     ZERO = "zero"
     FINITE = "finite"
@@ -31,14 +31,14 @@ class Kind(Enum):
 
 
 class Format(abc.ABC):
-    """A number format: its codes of `bits` bits, and what each code means."""
+    """Abstract number format, which defines the value of each code of `bits` bits."""
 
     name: str
     default_rounding: Rounding
     source: str
 
     def __hash__(self) -> int:
-        """Return the hash of the name alone. Its fast computation speeds up cache look-ups by format."""
+        """Return the hash of the name alone, which makes cache look-ups by format fast."""
         return hash(self.name)
 
     # --- what a code means -------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def is_negative(self, code: int) -> bool:
-        """Return whether a code has a negative sign. Return False if the sign has no meaning."""
+        """Return whether a code is negative. Return False where the sign bit has no meaning, as for an unsigned NaN."""
 
     # --- how the numbers are spaced ------------------------------------------------------------------------------
 
@@ -66,20 +66,19 @@ class Format(abc.ABC):
     def quantum(self, exponent: int) -> int:
         """Return the base-2 logarithm of the ulp for magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
 
-        Above the largest number, the same rule defines the ulp, so that overflow can be decided after rounding.
-        Below
-        the smallest number, the ulp is that of the smallest binade.
+        The function extends the ulp above the largest number, so that overflow can be decided after rounding.
+        Below the smallest number, the ulp equals the ulp of the smallest binade.
         """
 
     @property
     def can_underflow(self) -> bool:
-        """Return whether small results lose relative precision. In a fixed-point format they do not."""
+        """Return whether small results lose relative precision. Return False for fixed-point formats."""
         return True
 
     @property
     @abc.abstractmethod
     def min_normal_exponent(self) -> int:
-        """Return the exponent below which a result is tiny (IEEE 754-2019 section 7.5)."""
+        """Return the smallest normal exponent. Smaller results are tiny (IEEE 754-2019 section 7.5)."""
 
     @property
     @abc.abstractmethod
@@ -94,18 +93,21 @@ class Format(abc.ABC):
     @property
     @abc.abstractmethod
     def precision(self) -> int:
-        """Return the length of the longest significand in bits. The leading 1 is included."""
+        """Return the length in bits of the longest significand, including the leading 1."""
 
     @property
     def flushes(self) -> bool:
-        """Return whether the format has no subnormal numbers, so that only zero is below the lowest binade."""
+        """Return whether the format has no subnormal numbers."""
         return False
 
     # --- which code a number or special has ------------------------------------------------------------------------
 
     @abc.abstractmethod
     def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
-        """Return the code of a representable finite number. If the format has two zeros, `negative` also selects -0."""
+        """Return the code of a representable finite number.
+
+        `negative` gives the sign of the number. It selects -0 if the magnitude is 0 and the format has a -0.
+        """
 
     @abc.abstractmethod
     def inf_code(self, negative: bool) -> int | None:
@@ -143,7 +145,7 @@ class Format(abc.ABC):
 
     @property
     def smallest_normal(self) -> float:
-        """Return the smallest positive number with full precision."""
+        """Return the smallest positive number that has full precision."""
         return max(self.smallest, math.ldexp(1.0, self.min_normal_exponent))
 
     @property
@@ -153,17 +155,17 @@ class Format(abc.ABC):
 
     @property
     def eps(self) -> float:
-        """Return the distance from 1 to the next larger number, by the spacing rule."""
+        """Return the distance from 1 to the next larger number, like `eps` of NumPy's `finfo`."""
         return math.ldexp(1.0, self.quantum(0))
 
     @property
     def smallest_subnormal(self) -> float:
-        """Return the smallest positive number, under the name that finfo uses."""
+        """Return the smallest positive number. The name is the same as in NumPy's `finfo`."""
         return self.smallest
 
     @property
     def nan_is_inf(self) -> bool:
-        """Return whether one code means both NaN and infinity (NaN-Inf)."""
+        """Return whether the format has a NaN-Inf code, which means both NaN and infinity."""
         return False
 
     @property
@@ -173,7 +175,7 @@ class Format(abc.ABC):
 
     @property
     def padding(self) -> int:
-        """Return the number of zero bits at the end of every code."""
+        """Return the number of padding bits, which are the lowest bits of every code and always 0."""
         return 0
 
     @property
@@ -183,28 +185,25 @@ class Format(abc.ABC):
 
     @property
     def programmable_bias(self) -> bool:
-        """Return whether hardware can read this format's extra bias from a port."""
+        """Return whether hardware can read the format's extra exponent bias from an input port."""
         return False
 
     @property
     def native_dtype(self) -> str | None:
-        """Return the host type with the same bit layout as this format. Return None if there is none.
-
-        The host types are NumPy's and bfloat16.
-        """
+        """Return the name of the NumPy type, or bfloat16, with the format's bit layout. Return None if none exists."""
         return None
 
     @property
     def padded_dtype(self) -> str | None:
-        """Return the host type that holds a code's bits and padding, with padding as more fraction bits."""
+        """Return the NumPy type name, or bfloat16, with the format's bit layout if padding bits are fraction bits."""
         return self.native_dtype
 
     def offers(self, rounding: Rounding) -> bool:
-        """Return whether a rounding is defined for the format."""
+        """Return whether a rounding mode is defined for the format."""
         return not rounding.reads_source and not rounding.needs_places
 
     def lies_within(self, lowest: int, highest: int) -> bool:
-        """Return whether every number is a multiple of 2^lowest and less than 2^highest."""
+        """Return whether every number of the format is a multiple of 2^lowest and less than 2^highest."""
         last_place = self.quantum(floor_log2(self.value_of(self.smallest_code)))
         return last_place >= lowest and self.max_magnitude < pow2(highest)
 
@@ -220,10 +219,9 @@ class Format(abc.ABC):
 
     @property
     def ends_at_zero(self) -> bool:
-        """Return whether zero is the lower end of the range.
+        """Return whether the format is unsigned and casts of negative numbers follow the overflow policy.
 
-        If True, the overflow policy applies to negative numbers. If False, negative numbers become NaN in an
-        unsigned format.
+        If False, a cast of a negative number to an unsigned format gives NaN.
         """
         return False
 
@@ -239,9 +237,9 @@ class Format(abc.ABC):
 
     @property
     def table(self) -> NDArray[np.float64]:
-        """Return the float64 number of every code, shape (2**bits,).
+        """Return the value of every code, float64 of shape (2**bits,).
 
-        Raises ValueError for formats of more than `TABLE_BITS` bits.
+        Raises ValueError for formats with more than `TABLE_BITS` bits.
         """
         if self.bits > TABLE_BITS:
             raise ValueError(
@@ -253,7 +251,7 @@ class Format(abc.ABC):
         return np.array([self.to_float(code) for code in range(1 << self.bits)])
 
     def to_float(self, code: int) -> float:
-        """Return the number of one code as a float. Infinities and NaN keep the code's sign."""
+        """Return the value of one code as a float. Infinities and NaN keep the sign of the code."""
         kind = self.kind_of(code)
         if kind is Kind.NAN:
             return -math.nan if self.is_negative(code) else math.nan

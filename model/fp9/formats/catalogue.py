@@ -23,9 +23,10 @@ _NEAREST_UP = Rounding.RNA
 
 
 def p3109(bits: int, precision: int, signed: bool, extended: bool) -> Format:
-    """Return IEEE P3109's format Binary{K}p{P}{s,u}{e,f} (v4.0, sections 3.1, 3.2 and 4.7.2).
+    """Return the IEEE P3109 format with a width and precision (v4.0, sections 3.1, 3.2 and 4.7.2).
 
-    Raises ValueError for widths and precisions that the draft does not define.
+    P3109 names the format Binary{bits}p{precision}, then s or u for signed or unsigned, then e or f for extended
+    (with infinities) or finite. Raises ValueError for a width or precision that the draft does not define.
     """
     name = f"binary{bits}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"
     if not 3 <= bits <= 8 or not 1 <= precision <= bits - signed:
@@ -70,7 +71,7 @@ NAMED: dict[str, Format] = {
 }
 
 HFP8_BIASES = range(-8, 9)
-"""Extra biases of hfp8_143. With these, every number of the format is an FP9 number (ISSCC21)."""
+"""Extra biases of hfp8_143 for which every number of the format is also an FP9 number (ISSCC21)."""
 
 
 def _hfp8_143(bias: int = 4, reserve_top: bool = True) -> Format:
@@ -117,12 +118,13 @@ _DESCRIPTION = re.compile(
 def format(name: str | Format | object) -> Format:
     """Return the format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)" or "1.4.3,b=10".
 
-    A `Format` is returned unchanged. A NumPy, ml_dtypes, en_dtypes or torch dtype gives the format of its name.
-    "1.E.p,b=B" is Graphcore's family. The formats of this family have subnormals, and their only NaN is 0x80.
-    Other fixed-field formats add "specials=ieee" (or nan_only, negative_zero, merged, none, finite, p3109,
-    p3109_finite) and "subnormals=false". Names such as "binary6p3uf" are IEEE P3109's.
+    A `Format` is returned unchanged. A dtype of NumPy, ml_dtypes, en_dtypes or torch selects the format with the
+    dtype's name. "1.E.p,b=B" describes a Graphcore format with E exponent bits, p fraction bits and bias B. Graphcore
+    formats have subnormals, and their only NaN is 0x80. Append "specials=ieee" to a description to choose other
+    special codes, and "subnormals=false" to remove subnormals. The names for `specials` are ieee, nan_only,
+    negative_zero, merged, none, finite, p3109 and p3109_finite. Names such as "binary6p3uf" select IEEE P3109 formats.
 
-    Raises ValueError for an unknown name or parameter, TypeError for an object that is not a name.
+    Raises ValueError for an unknown name or parameter, and TypeError for an object that is not a name.
     """
     if isinstance(name, Format):
         return name
@@ -133,7 +135,7 @@ def format(name: str | Format | object) -> Format:
 
 
 def fixed_format(name: str | Format | object) -> FixedFormat:
-    """Return the format of a name. Raises ValueError if its fields are not fixed."""
+    """Return the fixed-field format of a name. Raises ValueError if the format's fields have no fixed positions."""
     found = format(name)
     if not isinstance(found, FixedFormat):
         raise ValueError(f"{found.name} given; give a format of fixed fields, such as fp32 or e4m3")
@@ -209,9 +211,9 @@ def _described(name: str, given: dict[str, str | None]) -> Format:
 
 
 def with_bias(fmt: Format, bias: int) -> Format:
-    """Return the format of the same family with another `bias` parameter. For hfp8_143 this is the extra bias.
+    """Return the format of the same family with another `bias` parameter, which is the extra bias for hfp8_143.
 
-    Raises ValueError if the format has no such parameter or the bias is out of range.
+    Raises ValueError if the format has no `bias` parameter or if the bias is out of range.
     """
     family = fmt.name.partition("(")[0]
     if family not in FAMILIES:

@@ -1,6 +1,6 @@
-"""Exchange of codes and numbers with ml_dtypes, en_dtypes and torch, without a copy.
+"""Exchange arrays of codes with ml_dtypes, en_dtypes and torch, without a copy.
 
-A package is imported only if one of its objects is given or requested.
+The module imports these packages only when they are needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ def _is_torch(thing: object, kind: str) -> bool:
 
 
 def tensor_numbers(x: Any) -> NDArray[Any]:
-    """Return numbers as a NumPy array, without copying a torch tensor. bfloat16 becomes ml_dtypes' type."""
+    """Return numbers as a NumPy array that shares a torch tensor's memory.
+
+    A bfloat16 tensor becomes an array of ml_dtypes' bfloat16.
+    """
     if not _is_torch(x, "Tensor"):
         return np.asarray(x)
     tensor = x.detach()
@@ -35,9 +38,9 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
 
 
 def carried(codes: Any) -> Format | None:
-    """Return the format that an array itself states.
+    """Return the format that an array states by its `format` attribute or its dtype.
 
-    The array may be an fp9 array or operand, or another package's array. Return None for plain integers,
+    The array may be an fp9 array, an fp9 operand, or an array of another package. Return None for plain integers,
     float64 and objects that are not arrays.
     """
     fmt = getattr(codes, "format", None)
@@ -48,9 +51,9 @@ def carried(codes: Any) -> Format | None:
 
 
 def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") -> Format:
-    """Return the format `fmt`. If it is None, return the format that the array `codes` states.
+    """Return the format `fmt`. If `fmt` is None, return the format that the array `codes` states.
 
-    Raises TypeError if there is neither. `what` is the parameter's name in the message.
+    Raises TypeError if `fmt` is None and the array states no format. The error message calls the parameter `what`.
     """
     found = carried(codes) if fmt is None else format(fmt)
     if found is None:
@@ -59,9 +62,9 @@ def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") ->
 
 
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
-    """Return codes as an array of integers. Another package's 8-bit floats become bytes.
+    """Return codes as an array of integers. An array of another package's 8-bit floats becomes an array of bytes.
 
-    Raises ValueError if the array's dtype belongs to another format.
+    Raises ValueError if the array's dtype belongs to a format other than `fmt`.
     """
     array, name = codes, None
     if isinstance(getattr(codes, "format", None), Format):
@@ -98,9 +101,9 @@ def _check_named(name: str | None, fmt: Format) -> None:
 
 
 def as_dtype(codes: NDArray[Any], fmt: Format | str, package: str = "ml_dtypes") -> Any:
-    """Return codes as an array of ml_dtypes or en_dtypes, or as a torch tensor. The memory is shared.
+    """Return codes as an array of an ml_dtypes or en_dtypes type, or as a torch tensor, in shared memory.
 
-    Raises ValueError if the package has no type for the format.
+    Raises ValueError if the package is unknown or has no type for the format.
     """
     target = format(fmt)
     if package not in ("ml_dtypes", "en_dtypes", "torch"):

@@ -17,7 +17,7 @@ from fp9.names import found_by
 
 
 class Specials(Enum):
-    """Which codes of a fixed-field format are zero, infinity or NaN."""
+    """Special codes of a fixed-field format: which codes mean zero, infinity or NaN."""
 
     IEEE = "top exponent: infinity where the fraction is 0, NaN elsewhere"
     NAN_ONLY = "NaN where all bits but the sign are 1, no infinity"
@@ -32,12 +32,13 @@ class Specials(Enum):
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class FixedFormat(Format):
-    """A format of 1 sign bit, `exponent_bits`, `fraction_bits` and `padding` zero bits, in this order.
+    """A format with a sign bit, `exponent_bits`, `fraction_bits` and `padding` zero bits, from the top bit down.
 
-    Normal numbers are (-1)^s 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is (-1)^s 2^(1-bias) (m/2^p). Without
-    `subnormals`, e = 0 is an ordinary binade in which m = 0 means zero.
+    A normal number with sign s, exponent field e and fraction m is (-1)^s 2^(e-bias) (1 + m/2^fraction_bits). With
+    `subnormals`, a code with e = 0 means (-1)^s 2^(1-bias) (m/2^fraction_bits). Without `subnormals`, codes with
+    e = 0 are normal numbers, except that m = 0 means zero.
 
-    Raises ValueError if the fields do not form a format.
+    Raises ValueError if a field is out of range or if the fields contradict each other.
     """
 
     name: str
@@ -98,7 +99,7 @@ class FixedFormat(Format):
 
     @cached_property
     def magnitude_mask(self) -> int:
-        """Return the mask of all bits except sign and padding."""
+        """Return the mask of the exponent and fraction bits."""
         return self.sign_mask - (1 << self.padding)
 
     @property
@@ -130,7 +131,10 @@ class FixedFormat(Format):
         return -magnitude if code & self.sign_mask else magnitude
 
     def numbers(self, codes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the float64 numbers of codes, in their shape. NaN keep the sign of their codes if zeros do."""
+        """Return the values of an array of codes, float64 of the same shape.
+
+        A NaN keeps the sign of its code if the format has a signed zero.
+        """
         ordinals = (codes.astype(np.int64) & self.magnitude_mask) >> self.padding
         fields, fractions = ordinals >> self.fraction_bits, ordinals & ((1 << self.fraction_bits) - 1)
         subnormal = (fields == 0) & self.subnormals
@@ -156,7 +160,7 @@ class FixedFormat(Format):
 
     @cached_property
     def lowest_exponent(self) -> int:
-        """Return the exponent of the lowest binade with a full significand."""
+        """Return the exponent of the lowest binade that has a full significand."""
         return 1 - self.bias if self.subnormals else -self.bias
 
     @property
@@ -222,4 +226,4 @@ class FixedFormat(Format):
 _NAN_AT_ZERO = (Specials.NEGATIVE_ZERO, Specials.P3109, Specials.P3109_FINITE)
 
 _NATIVE = {(5, 10, 15): "float16", (8, 7, 127): "bfloat16", (8, 23, 127): "float32"}
-"""Host types by exponent bits, fraction bits and bias."""
+"""Names of NumPy types, and bfloat16, by exponent bits, fraction bits and bias."""

@@ -1,4 +1,4 @@
-"""HiFloat8, a format with tapered precision (HiF8 section 2)."""
+"""HiFloat8, an 8-bit format with tapered precision (HiF8 section 2)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class HiFloat8(Format):
-    """HiFloat8: sign, prefix-coded dot field, D exponent bits in sign-magnitude with a hidden leading 1, fraction.
+    """HiFloat8 (HiF8 sections 2.1 and 2.2, Tables 2 to 4).
 
-    Numbers have 3 fraction bits for |E| <= 3, 2 for 4..7, and 1 for 8..15. The denormal numbers are the powers
-    of two 2^(M-23), M = 1..7 (HiF8 sections 2.1 and 2.2, Tables 2 to 4). HiFloat8 has one zero (0x00), one NaN
-    (0x80), and infinities 0x6F and 0xEF.
+    A code consists of a sign bit, a dot field, an exponent and a fraction. The dot field is a prefix code for the
+    number of exponent bits. The exponent is stored as sign and magnitude, with a hidden leading 1. Numbers with
+    exponents E of magnitude 0 to 3 have 3 fraction bits. Numbers with |E| in 4..7 have 2 fraction bits, and
+    numbers with |E| in 8..15 have 1 fraction bit. The seven denormal numbers are the powers of two 2^(M-23) for
+    M = 1..7. HiFloat8 has one zero (0x00), one NaN (0x80), and two infinities (0x6F and 0xEF).
     """
 
     name: str = "hif8"
@@ -37,12 +39,12 @@ class HiFloat8(Format):
     NAN: ClassVar[int] = 0x80
 
     STOCHASTIC_FROM: ClassVar[int] = 4
-    """Smallest |E| at which hybrid rounding compares a field with a threshold (HiF8 section 3.2).
+    """Smallest exponent magnitude at which hybrid rounding compares dropped bits with a threshold (HiF8 section 3.2).
 
-    Below it, hybrid rounding is to nearest, ties away.
+    At smaller exponent magnitudes, hybrid rounding rounds to nearest, ties away from zero.
     """
     CERTAIN_OVERFLOW: ClassVar[Fraction] = Fraction(40960)
-    """Smallest magnitude that overflows under hybrid rounding for every threshold."""
+    """Smallest magnitude that overflows under hybrid rounding with every threshold."""
 
     @property
     def bits(self) -> int:
@@ -57,17 +59,15 @@ class HiFloat8(Format):
 
     @classmethod
     def is_stochastic_at(cls, exponent: int) -> bool:
-        """Return whether hybrid rounding compares with a threshold for magnitudes in [2^exponent, 2^(exponent+1))."""
+        """Return whether hybrid rounding uses a threshold for magnitudes in [2^exponent, 2^(exponent+1))."""
         return abs(exponent) >= cls.STOCHASTIC_FROM and exponent >= -cls.DENORMAL_OFFSET
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return two numbers for hybrid rounding's threshold T: how many source bits it has, and how many 1 bits
-        follow.
+        """Return how many source bits hybrid rounding's threshold has, and how many 1 bits follow the source bits.
 
-        T is defined in HiF8 section 3.2. For FP32, T14 is the low 14 bits. For FP16 and BF16, T2 = {src[0], 1}
-        (CANN
-        `Cast`). Raises ValueError for other sources.
+        HiF8 section 3.2 defines the threshold T. The threshold of an FP32 source is its 14 lowest bits. The threshold
+        of an FP16 or BF16 source is its lowest bit followed by a 1 (CANN `Cast`). Raises ValueError for other sources.
         """
         match source.native_dtype:
             case "float32":
@@ -93,7 +93,7 @@ class HiFloat8(Format):
 
     @staticmethod
     def fraction_bits_at(exponent: int) -> int:
-        """Return the number of fraction bits at an exponent, which is 0 in the denormal range."""
+        """Return the number of fraction bits of numbers with an exponent. Denormal numbers have 0 fraction bits."""
         size = abs(exponent)
         if exponent < HiFloat8.LOWEST_NORMAL:
             return 0

@@ -1,4 +1,4 @@
-"""The host's float types binary32 and binary64 (IEEE 754-2019 section 3.4): their masks and constants for kernels."""
+"""Bit masks and constants of binary32 and binary64 (IEEE 754-2019 section 3.4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class HostFloat:
 
     @property
     def bias(self) -> int:
-        """Return the exponent field of numbers in [1, 2)."""
+        """Return the exponent bias, which is the exponent field of numbers in [1, 2)."""
         return (1 << (self.exponent_bits - 1)) - 1
 
     @property
@@ -29,7 +29,7 @@ class HostFloat:
 
     @property
     def sign(self) -> int:
-        """Return the pattern of -0."""
+        """Return the bit pattern of -0."""
         return 1 << (self.exponent_bits + self.fraction_bits)
 
     @property
@@ -39,7 +39,10 @@ class HostFloat:
 
     @property
     def hidden(self) -> int:
-        """Return the value of the bit above the fraction. This is also the pattern of the smallest normal number."""
+        """Return 2**fraction_bits, the weight of the significand's hidden leading 1.
+
+        The same integer is the bit pattern of the smallest normal number.
+        """
         return 1 << self.fraction_bits
 
     @property
@@ -59,9 +62,9 @@ class HostFloat:
 
     @property
     def invalid_nan(self) -> int:
-        """Return the NaN pattern that marks invalid operations.
+        """Return the bit pattern of the NaN that marks invalid operations.
 
-        The pattern differs from `quiet_nan` and from every decoded NaN.
+        The bit pattern differs from `quiet_nan` and from every decoded NaN.
         """
         return self.quiet_nan | 1
 
@@ -71,7 +74,7 @@ class HostFloat:
         return 1 - self.bias - self.fraction_bits
 
     def pattern(self, exponent: int) -> int:
-        """Return the pattern of the normal number 2^exponent."""
+        """Return the bit pattern of 2^exponent, for the exponent of a normal number."""
         return (exponent + self.bias) << self.fraction_bits
 
 

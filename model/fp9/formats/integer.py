@@ -1,4 +1,4 @@
-"""Scaled integers: Graphcore's 1.0.7."""
+"""Scaled integers, such as Graphcore's format 1.0.7."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class ScaledInteger(Format):
-    """An 8-bit two's complement integer n that means n * 2^-bias (GC 1.0.7).
+    """Format whose codes are 8-bit two's complement integers n and mean n * 2^-bias (GC 1.0.7).
 
-    n is in -127..127. Casts never produce 0x80.
+    The integer n is in -127..127, so casts never produce the code 0x80.
     """
 
     name: str
@@ -47,9 +47,9 @@ class ScaledInteger(Format):
 
     @property
     def sign_magnitude(self) -> FixedFormat:
-        """Return a float format with the same numbers, and a negative zero in addition.
+        """Return a floating-point format with the same numbers as the integer format, and also -0.
 
-        The float format has one exponent bit, so that the spacing is constant.
+        The returned format has 1 exponent bit, so the distance between its numbers is constant.
         """
         fraction_bits = self.precision - 1
         return FixedFormat(self.name, 1, fraction_bits, self.bias - fraction_bits + 1, True, Specials.FINITE)

@@ -1,4 +1,4 @@
-"""Cast policies: rounding, overflow and NaN (numerics.md, conversion)."""
+"""Cast policies: the rounding mode, overflow policy and NaN rules of a cast (numerics.md, conversion)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fp9.formats.rounding import NanSign, Overflow, Payload, Rounding, choice
 
 @dataclass(frozen=True, slots=True)
 class CastPolicy:
-    """Options that determine a cast's result, in addition to source and target.
+    """Options that determine a cast's result, in addition to the source and target formats.
 
-    - `rounding`: None means the default of the target's family.
+    - `rounding`: the rounding mode. None selects the target format's default rounding mode.
     - `inf_clip`: for FNUZ and Graphcore targets, an infinite source saturates to the largest number instead of
       becoming NaN.
     - `nan_sign`: which NaN results have a sign.
-    - `nan`: the code of NaN without a sign. None means the format's own.
+    - `nan`: the code of a NaN result without a sign. None selects the target format's canonical NaN.
     - `payload`: treatment of a source NaN's payload.
-    - `flush_source`: treat subnormal numbers of the source type as zero with their sign (x86's DAZ).
+    - `flush_source`: whether the cast treats a subnormal source as a zero with the same sign (x86's DAZ).
     """
 
     rounding: Rounding | None = None
@@ -34,9 +34,9 @@ class CastPolicy:
     flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Return whether a finite number of this sign saturates if it is outside the format's range.
+        """Return whether a finite number with the given sign saturates if the number is outside the format's range.
 
-        The result is then the largest magnitude of that sign, or zero if the format has no numbers of that sign.
+        A negative number saturates to zero if the format is unsigned, and to the lowest number otherwise.
         """
         match self.overflow:
             case Overflow.SATURATE | Overflow.PROPAGATE:
@@ -52,9 +52,9 @@ class CastPolicy:
         return ends_odd or not fmt.has_inf
 
     def clips(self, fmt: Format, negative: bool) -> bool:
-        """Return whether an infinite source saturates, for this sign.
+        """Return whether an infinite source with the given sign saturates.
 
-        The result is then the largest magnitude of that sign, or zero if the format has no numbers of that sign.
+        A negative infinity saturates to zero if the format is unsigned, and to the lowest number otherwise.
         """
         exists = fmt.has_inf and (fmt.signed or not negative)
         match self.overflow:
@@ -67,14 +67,14 @@ class CastPolicy:
         return False
 
     def nan_code(self, fmt: Format, negative: bool) -> int | None:
-        """Return the NaN code for a sign. Return None if the format has no NaN."""
+        """Return the code of a NaN result with the given sign. Return None if the format has no NaN."""
         plain, own = fmt.nan_code(False), fmt.nan_code(negative)
         if plain is None or own is None:
             return None
         return own if self.nan is None else self.nan ^ plain ^ own
 
     def rounding_for(self, fmt: Format) -> Rounding:
-        """Return the policy's rounding, or the target's default if it has none."""
+        """Return the policy's rounding mode, or the target format's default if the policy has no rounding mode."""
         return self.rounding or fmt.default_rounding
 
     def check(self, fmt: Format) -> None:
@@ -107,10 +107,10 @@ def cast_policy(
     payload: Payload | str = Payload.LOST,
     flush_source: bool = False,
 ) -> CastPolicy:
-    """Return the policy with these options, after checking that it fits the target.
+    """Return the cast policy with the given options, after checking that the policy fits the target format.
 
-    Raises ValueError for unknown names and for options that do not fit. Raises TypeError for options of wrong
-    types.
+    Raises ValueError for an unknown name or for an option that does not fit the target format. Raises TypeError for
+    an option of the wrong type.
     """
     names = {"rounding": rounding, "overflow": overflow, "nan_sign": nan_sign, "payload": payload}
     for name, value in names.items():

@@ -1,6 +1,6 @@
 """Rounding modes and their properties, overflow policies, and exception flags.
 
-Code reads the properties of a rounding from `Rounding`. A new rounding is therefore one new row of its table.
+The table `_FACTS` defines the properties of every rounding mode. Add a row to define a new rounding mode.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from fp9.names import Synonyms, plain
 
 
 class Bits(Enum):
-    """Where a rounding takes additional bits from, if the dropped bits alone do not decide."""
+    """Source of the extra bits of a rounding mode that the dropped bits alone do not decide."""
 
     GIVEN = "given"
-    """random integers that the caller gives with the number"""
+    """random integers that the caller supplies with the number"""
     SOURCE = "source"
-    """the last bits of the source's pattern"""
+    """the lowest bits of the source number's bit pattern"""
 
 
 class _Facts(NamedTuple):
@@ -34,12 +34,12 @@ class _Facts(NamedTuple):
 
 
 class Rounding(Enum):
-    """Rounding of an exact value to a neighbour in a format (IEEE 754-2019 section 4.3).
+    """Rounding modes, which choose one of the two neighbours of an exact value in a format (IEEE 754-2019 section 4.3).
 
-    `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`:
-    numerics.md. `hybrid`: HiF8 section 3.2. `sr`, `srb` and `src` are P3109's StochasticA, B and C (v4.0,
-    4.7.4). `bias`: x86's conversions with bias (Bochs, fp8.cc). A property that is a pair is for positive and
-    for negative numbers.
+    `rto` rounds to odd (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008). `sr`,
+    `srb` and `src` round stochastically, as StochasticA, B and C of P3109 (v4.0, section 4.7.4, and numerics.md).
+    `hybrid` is the hybrid rounding of HiFloat8 (HiF8 section 3.2). `bias` follows x86's conversions with bias (Bochs,
+    fp8.cc).
     """
 
     RNE = "rne"
@@ -56,62 +56,59 @@ class Rounding(Enum):
 
     @property
     def words(self) -> str:
-        """Return a description of the rounding in words."""
+        """Return a description of the rounding mode in words."""
         return _FACTS[self].words
 
     @property
     def is_nearest(self) -> bool:
-        """Return whether the result is always the nearest number, whatever the rule for ties."""
+        """Return whether the mode always rounds to a nearest number."""
         return _FACTS[self].is_nearest
 
     @property
     def grows_from_half(self) -> bool:
-        """Return whether rounding increases a magnitude only if the dropped bits are at least half an ulp."""
+        """Return whether the mode rounds a magnitude up only if the dropped bits are at least half an ulp."""
         return _FACTS[self].grows_from_half
 
     @property
     def is_monotone(self) -> bool:
-        """Return whether a larger number never gives a smaller result.
-
-        A rounding is monotone if the number alone decides the result.
-        """
+        """Return whether the rounding mode is monotone: a larger number never gives a smaller result."""
         return _FACTS[self].bits is None
 
     @property
     def needs_bits(self) -> bool:
-        """Return whether the rounding needs random bits."""
+        """Return whether the rounding mode needs random bits."""
         return _FACTS[self].bits is Bits.GIVEN
 
     @property
     def is_carry(self) -> bool:
-        """Return whether the rounding adds random bits to the dropped bits and rounds up on a carry."""
+        """Return whether the rounding mode adds random bits to the dropped bits and rounds up on a carry."""
         return _FACTS[self].is_carry
 
     @property
     def needs_places(self) -> bool:
-        """Return whether the rounding needs a format whose normal numbers all have the same number of fraction bits."""
+        """Return whether the rounding mode needs a format with the same number of fraction bits in every binade."""
         return _FACTS[self].needs_places
 
     @property
     def reads_source(self) -> bool:
-        """Return whether the rounding uses bits of the source's own pattern."""
+        """Return whether the rounding mode uses the lowest bits of the source number as a threshold."""
         return _FACTS[self].bits is Bits.SOURCE
 
     def moves_away(self, negative: bool) -> bool:
-        """Return whether an inexact number of this sign always moves away from zero."""
+        """Return whether the mode rounds every inexact number with the given sign away from zero."""
         return _FACTS[self].away_from_zero[negative]
 
     def moves_toward_zero(self, negative: bool) -> bool:
-        """Return whether an inexact number of this sign always moves toward zero."""
+        """Return whether the mode rounds every inexact number with the given sign toward zero."""
         return _FACTS[self].toward_zero[negative]
 
     def keeps_nonzero(self, negative: bool) -> bool:
-        """Return whether a nonzero number of this sign never becomes zero."""
+        """Return whether the mode never rounds a nonzero number with the given sign to zero."""
         return _FACTS[self].keeps_nonzero[negative]
 
     @property
     def cancels_to_minus(self) -> bool:
-        """Return whether the exact sum of a number and its negation is -0 (IEEE 754-2019 section 6.3)."""
+        """Return whether x + (-x) gives -0 in this rounding mode (IEEE 754-2019 section 6.3)."""
         return _FACTS[self].away_from_zero == (False, True)
 
 
@@ -141,37 +138,37 @@ _FACTS = {
 
 
 class Overflow(Enum):
-    """Result for numbers whose magnitude exceeds the largest number."""
+    """Overflow policy: the result of a cast whose rounded magnitude exceeds the largest number."""
 
     SATURATE = "saturate"
     """the largest number, also for infinite sources"""
     INF = "inf"
     """infinity, or NaN in a format without infinities"""
     DIRECTED = "directed"
-    """the largest number if the rounding moves toward zero for that sign, else as `inf` (IEEE 754-2019, 7.4)"""
+    """the largest number if the rounding mode moves the number toward zero, else as `inf` (IEEE 754-2019, 7.4)"""
     PROPAGATE = "propagate"
-    """the largest number. Infinities stay if the format has them (P3109's SatPropagate)"""
+    """the largest number, but an infinite source stays infinite if the format has infinities (P3109's SatPropagate)"""
     SAT_NONE = "sat_none"
-    """as `directed`, but the largest number in a format without that infinity (P3109's SatNone)
+    """as `directed`, but the largest number in a format without infinities (P3109's SatNone)
 
-    Rounding to odd gives the largest number too, if the code of that number is odd. In a format without negative
-    numbers, a negative number becomes NaN.
+    Rounding to odd also gives the largest number if the code of the largest number is odd. A negative number becomes
+    NaN in an unsigned format.
     """
 
 
 class NanSign(Enum):
-    """Which NaN results have a sign. The choice applies to formats whose NaN has a sign."""
+    """Rule for the sign of NaN results, in formats whose NaN has a sign."""
 
     KEPT = "kept"
-    """all NaN results, with the source's sign"""
+    """every NaN result has the source's sign"""
     OVERFLOW = "overflow"
-    """only a NaN that replaces an infinity. A NaN source gives the positive NaN (Arm FPConvertFP8)"""
+    """only a NaN that replaces an infinity has a sign, and a NaN source gives the positive NaN (Arm FPConvertFP8)"""
     LOST = "lost"
-    """no NaN result (RISC-V Zvfofp8min)"""
+    """every NaN result is positive (RISC-V Zvfofp8min)"""
 
 
 class Payload(Enum):
-    """Treatment of a source NaN's payload. The choice applies to formats with IEEE 754's special codes."""
+    """Treatment of a source NaN's payload, in formats with the special codes of IEEE 754."""
 
     LOST = "lost"
     """every NaN becomes the format's canonical NaN"""
@@ -183,11 +180,11 @@ class Payload(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Hybrid:
-    """Options of HiF8's hybrid rounding (numerics.md).
+    """Options of HiFloat8's hybrid rounding (numerics.md).
 
-    With `strict`, F > T rounds up instead of F >= T. With `doc_overflow`, rounding in [40960, 1.5 * 2^15) stays
-    stochastic, as CANN's page describes. With `bf16_via_fp32`, bfloat16 sources are first converted to FP32, as
-    Ascend does.
+    Hybrid rounding rounds up if the dropped bits F reach a threshold T. If `strict` is set, hybrid rounding rounds up
+    only for F > T. If `doc_overflow` is set, hybrid rounding stays stochastic in [40960, 1.5 * 2^15), as CANN's page
+    describes. If `bf16_via_fp32` is set, bfloat16 sources are first converted to FP32, as on Ascend.
     """
 
     strict: bool = False
@@ -196,13 +193,13 @@ class Hybrid:
 
 
 PUBLISHED = Hybrid()
-"""Hybrid rounding as published in the paper."""
+"""Options of hybrid rounding as published in the HiFloat8 paper."""
 
 
 class Flags(IntFlag):
-    """Exceptions of IEEE 754-2019 section 7. Tininess is detected after rounding.
+    """Exception flags of IEEE 754-2019 section 7. Tininess is detected after rounding.
 
-    Only division raises `DIVIDE_BY_ZERO`. The bits are the same as in Berkeley TestFloat and RISC-V `fflags`.
+    Only division raises `DIVIDE_BY_ZERO`. The flag bits are the same as in Berkeley TestFloat and RISC-V `fflags`.
     """
 
     INEXACT = 1
@@ -280,8 +277,9 @@ ROUNDING_NAMES = Synonyms(
         "half_up": {"rna": "ties away from zero, as Python's decimal", "rup": "toward plus infinity"},
     },
 )
-"""Names that other sources use for the roundings. microxcaling's `nearest` means ties away from zero; use `rna`
-for it.
+"""Names that other sources use for the rounding modes.
+
+The name `nearest` means ties away from zero in microxcaling. Use `rna` for that rounding mode.
 """
 
 OVERFLOW_NAMES = Synonyms(
@@ -300,9 +298,10 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """Return a member of `kind`. `value` is the member, its name in any letter case, or a synonym.
+    """Return the member of the enumeration `kind` that `value` names in any letter case, or by a synonym.
 
-    Raises ValueError for an unknown or ambiguous name, TypeError for an object that is not a name.
+    A member is returned unchanged. Raises ValueError for an unknown or ambiguous name, and TypeError for an object
+    that is not a name.
     """
     if isinstance(value, kind):
         return value

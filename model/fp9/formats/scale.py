@@ -1,4 +1,4 @@
-"""E8M0, the scale format of MX blocks: powers of two without a sign."""
+"""E8M0, the scale format of MX blocks. Its numbers are positive powers of two."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class PowerOfTwo(Format):
-    """A format of 8 exponent bits. The code e means 2^(e-127), and 0xFF is NaN. There is no sign, zero or infinity.
+    """A format of 8 exponent bits, without sign, zero or infinity. Code e means 2^(e-127), and code 0xFF means NaN.
 
-    Zero and negative numbers become NaN. Positive numbers below 2^-127 become 2^-127.
+    A cast of zero or of a negative number gives NaN. A cast of a positive number below 2^-127 gives 2^-127.
     """
 
     name: str = "e8m0"
@@ -88,7 +88,7 @@ class PowerOfTwo(Format):
 
 
 def exact_exponent(magnitude: Fraction) -> int | None:
-    """Return the exponent if the magnitude is a power of two, else None."""
+    """Return log2(magnitude) if the magnitude is a power of two. Return None otherwise."""
     wide, narrow = max(magnitude.numerator, magnitude.denominator), min(magnitude.numerator, magnitude.denominator)
     if narrow != 1 or wide & (wide - 1):
         return None

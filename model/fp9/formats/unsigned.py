@@ -1,4 +1,4 @@
-"""Floating point without a sign: NVIDIA's scales UE4M3 and UE5M3, HiF4's scale E6M2, and unsigned P3109 formats."""
+"""Unsigned floating-point formats: UE4M3 and UE5M3 (NVIDIA), E6M2 (HiF4), and P3109's."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class UnsignedFloat(Format):
-    """A float without a sign: `exponent_bits` and `fraction_bits`.
+    """An unsigned floating-point format with `exponent_bits` and `fraction_bits`, and no sign bit.
 
-    The code with all bits 1 is NaN. If there is an infinity, its code is one less.
+    The code whose bits are all 1 means NaN. If `infinity` is set, the code below NaN means infinity.
 
-    Numbers are 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is 2^(1-bias) (m/2^p), and 0 is zero. Without
-    `subnormals`, e = 0 is an ordinary binade, and there is no zero.
+    A normal number with exponent field e and fraction m is 2^(e-bias) (1 + m/2^fraction_bits). With `subnormals`, a
+    code with e = 0 means 2^(1-bias) (m/2^fraction_bits), so code 0 means zero. Without `subnormals`, codes with e = 0
+    are normal numbers, and the format has no zero.
 
-    Negative numbers become NaN. If the format `ends_at_zero`, they follow the overflow policy instead. -0
-    becomes zero. In a format without zero, zero becomes NaN. Positive numbers below the smallest number become
-    the smallest number, as in E8M0.
+    A cast of a negative number gives NaN, or follows the overflow policy if the format is `bounded`. A cast of -0
+    gives +0. A cast of zero to a format without zero gives NaN. In a format without zero, a positive number below
+    the smallest number rounds up to the smallest number, as in E8M0.
     """
 
     name: str
@@ -62,7 +63,7 @@ class UnsignedFloat(Format):
 
     @property
     def lowest_exponent(self) -> int:
-        """Return the exponent of the lowest binade with a full significand."""
+        """Return the exponent of the lowest binade that has a full significand."""
         return self.subnormals - self.bias
 
     def kind_of(self, code: int) -> Kind:

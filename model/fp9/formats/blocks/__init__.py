@@ -1,7 +1,7 @@
-"""Block formats and scale rules (OCP MX, NVFP4, HiF4). The elements of a block share a scale.
+"""Block formats and scale rules (OCP MX, NVFP4, HiF4). The elements of a block share one scale.
 
-The public interface is the records of `BLOCK_FORMATS` and `RULES`. `fp9.blocks` has arrays of blocks,
-`fp9.units` has circuits.
+`BLOCK_FORMATS` holds the block formats, and `RULES` the scale rules. The package `fp9.blocks` casts arrays to block
+formats, and `fp9.units` describes the hardware for block formats.
 """
 
 from fp9.formats.blocks.catalogue import BLOCK_FORMATS, BlockFormat, block_format, block_formats, blocks_of

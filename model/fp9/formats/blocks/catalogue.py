@@ -14,13 +14,13 @@ from fp9.names import found_by, unknown
 @found_by("fp9.formats.blocks", "block_format")
 @dataclass(frozen=True, slots=True)
 class BlockFormat:
-    """A block format: `length` elements share one scale.
+    """A block format, in which `length` elements share one scale.
 
-    - `levels`: lengths of smaller groups within a block. Each group has one more bit, which doubles its elements
-    (HiF4).
+    - `levels`: lengths of the smaller groups within a block (HiF4). Every group has one scale bit, and a scale bit of
+      1 doubles the group's elements.
     - `rules`: names of the supported scale rules, with the default first.
-    - `rounding`: rounding of the elements.
-    - `tensor`: whether an FP32 tensor scale may multiply the blocks (NVFP4).
+    - `rounding`: rounding mode of the elements.
+    - `tensor`: whether the format allows an FP32 scale for the whole tensor (NVFP4).
     """
 
     name: str
@@ -35,12 +35,12 @@ class BlockFormat:
 
     @property
     def largest(self) -> Fraction:
-        """Return the divisor of amax: the largest element times the factors of all levels."""
+        """Return the largest number that an element can represent with scale 1 and all level bits set."""
         return self.element.max_magnitude * (1 << len(self.levels))
 
     @property
     def power(self) -> Fraction:
-        """Return the largest power of two that does not exceed the largest element."""
+        """Return the largest power of two that does not exceed `largest`, the largest number at scale 1."""
         return pow2(floor_log2(self.largest))
 
     @property
@@ -50,16 +50,16 @@ class BlockFormat:
 
     @property
     def bits(self) -> Fraction:
-        """Return the number of bits per element in a full block. The scale counts as whole bytes."""
+        """Return the number of bits per element of a full block, with the scale padded to whole bytes."""
         shared = 8 * self.scale.dtype.itemsize + sum(self.length // group for group in self.levels)
         return self.element.bits + Fraction(shared, self.length)
 
     def divisor(self, rule: ScaleRule) -> Fraction:
-        """Return the number by which a rule divides amax."""
+        """Return the number by which a scale rule divides a block's largest magnitude (amax)."""
         return self.power if rule.divisor is Divisor.POWER else self.largest
 
     def rule(self, name: str | None) -> ScaleRule:
-        """Return the rule of a name. None gives the default rule. Raises ValueError for an unsupported rule."""
+        """Return the scale rule of a name. None selects the default. Raises ValueError for an unsupported rule."""
         chosen = name or self.rules[0]
         if chosen not in self.rules:
             offered = ", ".join(self.rules)
@@ -105,10 +105,10 @@ BLOCK_FORMATS = {
 
 
 def blocks_of(element: Format, length: int) -> BlockFormat:
-    """Return a block format with elements of any format. The scales are powers of two.
+    """Return a block format with elements of any number format and scales that are powers of two.
 
-    The default rule, rceil, gives the lowest scale with which nothing saturates. Other MX rules can be named.
-    Raises ValueError for lengths below 1.
+    The default scale rule is rceil, which gives the lowest scale at which no element saturates. The other MX scale
+    rules are also supported. Raises ValueError for lengths below 1.
 
     >>> blocks_of(format("e4m3"), 128).name
     'e4m3(block=128)'
@@ -131,12 +131,12 @@ def block_formats() -> tuple[BlockFormat, ...]:
 
 
 def block_format(name: str | BlockFormat) -> BlockFormat:
-    """Return the block format of a name or synonym (`BLOCK_NAMES`). A record is returned unchanged.
+    """Return the block format of a name or synonym (`BLOCK_NAMES`). A `BlockFormat` is returned unchanged.
 
     >>> block_format("NVFP4").length, block_format("MXFP8 (E5M2)").name
     (16, 'mxfp8_e5m2')
 
-    Raises ValueError for unknown or ambiguous names, TypeError for objects that are not names.
+    Raises ValueError for an unknown or ambiguous name, and TypeError for an object that is not a name.
     """
     if isinstance(name, BlockFormat):
         return name

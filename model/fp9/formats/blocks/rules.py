@@ -1,7 +1,7 @@
 """Scale rules of blocks, under the names that the literature and other packages use.
 
-Every rule rounds amax / d to the scale's format. amax is the block's largest magnitude. d is the element
-format's largest number, or the power of two below it.
+Every scale rule divides the block's largest magnitude (amax) by a divisor and rounds the quotient to the scale
+format. The divisor is the largest number of the element format, or the largest power of two of the element format.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fp9.names import unknown
 
 
 class Divisor(Enum):
-    """The number by which a rule divides amax."""
+    """The number by which a scale rule divides a block's largest magnitude (amax)."""
 
     LARGEST = "the largest element"
     POWER = "the power of two of the largest element"
@@ -22,12 +22,12 @@ class Divisor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScaleRule:
-    """A scale rule, which divides amax by a divisor and rounds.
+    """A scale rule, which divides a block's largest magnitude (amax) by a divisor and rounds the quotient.
 
-    - `amax_first`: amax is first rounded to the precision of the elements, ties up.
-    - `tries`: divisors that replace the largest element. The rule tries each and uses the one with the smallest sum
-      of squared errors. If errors are equal, it uses the first.
-    - `reciprocals`: the division is a multiplication by a reciprocal rounded to bfloat16, for scales and elements.
+    - `amax_first`: whether the rule first rounds amax to the precision of the elements, ties up.
+    - `tries`: divisors that the rule tries in turn, instead of the largest element. The rule selects the divisor with
+      the smallest sum of squared errors, and the first divisor if sums are equal.
+    - `reciprocals`: whether scales and elements are computed by multiplication with a reciprocal in bfloat16.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ScaleRule:
 
     @property
     def powers_alone(self) -> bool:
-        """Return whether the rule applies only to power-of-two scales."""
+        """Return whether the scale rule applies only to scales that are powers of two."""
         return self.divisor is Divisor.POWER
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ RULES = {
 
 
 def scale_rule(name: str | ScaleRule) -> ScaleRule:
-    """Return the rule of a name. A record is returned unchanged. Raises ValueError for unknown names."""
+    """Return the scale rule of a name. A `ScaleRule` is returned unchanged. Raises ValueError for unknown names."""
     if isinstance(name, ScaleRule):
         return name
     if name not in RULES:
