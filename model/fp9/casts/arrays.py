@@ -1,4 +1,4 @@
-"""Encode and cast arrays at memory speed. Each source value is rounded once (numerics.md, conversion)."""
+"""Encode and cast whole arrays with one rounding per element (numerics.md, conversion)."""
 
 from __future__ import annotations
 
@@ -118,33 +118,33 @@ def encode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Return the codes of x * 2**-scale: uint8, uint16 or uint32 by the format's width, in the shape of `x`.
+    """Return the codes of x * 2**-scale in the shape of `x`, as uint8, uint16 or uint32 by the format's width.
 
-    With `flags`, also return uint8 `fp9.Flags` bits. With `counts`, also return `fp9.Counts`: how many elements
-    overflowed, underflowed and so on, and the largest magnitude.
+    With `flags`, also return the exception flags of every element, a uint8 array of `fp9.Flags` bits. With `counts`,
+    also return `fp9.Counts`, such as the number of overflowed elements and the largest magnitude.
 
     - `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. An array that
-      carries its format (`fp9.Array`, ml_dtypes, en_dtypes, torch) is decoded first.
-    - `rounding`: None means the default of the format's family.
-    - `overflow`: saturate, inf, or directed as in IEEE 754 (see `fp9.Overflow`).
+      states its format (`fp9.Array`, ml_dtypes, en_dtypes, torch) is decoded first.
+    - `rounding`: the rounding mode. None selects the target format's default rounding mode.
+    - `overflow`: the overflow policy, such as saturate, inf, or directed as in IEEE 754 (see `fp9.Overflow`).
     - `nan_sign`: kept, overflow or lost (see `fp9.NanSign`).
-    - `nan`: a NaN code that replaces the format's own.
+    - `nan`: a NaN code that replaces the format's canonical NaN.
     - `payload`: lost, quieted or kept (see `fp9.Payload`).
-    - `flush_source`: treat subnormal numbers of the source type as zero.
-    - `rng`: a seed or a NumPy Generator that supplies the random bits of `sr` and similar roundings. The same seed
-      and shape give the same codes for any number of threads.
-    - `random_bits`: the random bits themselves, integers of `random_width` bits in the shape of `x`.
-    - `stochastic`: the instruction whose rule the random bits follow (see `fp9.Stochastic`).
-    - `scale`: integer exponents that broadcast to `x`. x equals the decoded codes times 2**scale, as in `decode`,
+    - `flush_source`: whether the cast treats subnormal source numbers as zero.
+    - `rng`: a seed or a NumPy Generator that supplies the random bits of stochastic rounding. The same seed and shape
+      give the same codes for any number of threads.
+    - `random_bits`: the random bits as integers of `random_width` bits, in the shape of `x`.
+    - `stochastic`: the hardware instruction that defines how random bits are used (see `fp9.Stochastic`).
+    - `scale`: integer exponents that broadcast to `x`. Decoded codes times 2**scale approximate `x`, as in `decode`,
       `dot` and `matmul`.
-    - `threads`: None uses all cores for large arrays.
-    - `out`: an array for the codes instead of a new one.
+    - `threads`: the number of threads. None uses all cores for large arrays.
+    - `out`: the array to write the codes to. By default, the function allocates a new array.
 
     >>> encode([1.0, 464.0, 1e9], "e4m3").tolist()
     [56, 126, 126]
 
-    Raises ValueError for a NaN that the format cannot express and for policies that do not fit the format. Raises
-    TypeError for sources that are not numbers and for switches that are not booleans. Source: numerics.md.
+    Raises ValueError if x contains NaN and the format has no NaN, and for options that do not fit the format. Raises
+    TypeError if x does not hold numbers or if a switch is not a boolean. Source: numerics.md.
     """
     target = format(fmt)
     check_switches(nan_to_zero=nan_to_zero, inf_clip=inf_clip, flush_source=flush_source, flags=flags, counts=counts)
@@ -165,7 +165,7 @@ def encode(
 
 
 def _numbers(x: ArrayLike) -> NDArray[Any]:
-    """Return the source numbers. Decode arrays that carry their format, to the native dtype for hybrid rounding."""
+    """Return the source numbers of a cast. An array that states its format is decoded."""
     held = None if isinstance(x, np.ndarray) and x.dtype.isbuiltin == 1 else carried(x)
     return as_numbers(x) if held is None or held.native_dtype else decode_native(as_codes(x, held), held)
 
@@ -180,9 +180,9 @@ def encode_numbers(
     flags: bool = False,
     scale: int | NDArray[np.int32] = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the codes of an array that `as_numbers` has checked, and the flags if requested (else size 0).
+    """Return the codes of an array from `as_numbers`, and the exception flags, an empty array if not requested.
 
-    `scale` is one exponent for all elements, or one per element, as returned by `as_scale`.
+    `scale` is one exponent for all elements, or an array with an exponent per element, as returned by `as_scale`.
     """
     random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
     one, each = (scale, None) if isinstance(scale, int) else (None, scale)
@@ -294,11 +294,10 @@ def cast(
     counts: bool = False,
     **details: Unpack[Details],
 ) -> Any:
-    """Convert codes of one format to another with one rounding.
+    """Convert codes of one format to codes of another format with one rounding.
 
-    Parameters, shape and errors are the same as for `encode`.
-
-    `source` None means the format that the codes carry.
+    Options, shapes and errors are the same as for `encode`. If `source` is None, the array `codes` must state its
+    format.
 
     >>> cast([0x7E, 0x01], "e4m3", "e5m2").tolist()
     [95, 24]
@@ -315,7 +314,7 @@ def cast(
 def _give_payloads(
     sources: NDArray[Any], source: Format, codes: NDArray[Any], target: Format, details: Details
 ) -> None:
-    """Write NaN payloads into `codes`. Needed where the decoded source numbers carry no payload."""
+    """Write the payloads of NaN sources into `codes`, because the decoded source numbers have no payloads."""
     kept = NanSign(details.get("nan_sign", NanSign.KEPT)), Payload(details["payload"])
     policy = CastPolicy(nan_sign=kept[0], payload=kept[1])
     for code in np.unique(sources).tolist():

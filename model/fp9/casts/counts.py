@@ -1,8 +1,8 @@
-"""Statistics of a cast, counted during the cast: overflow, underflow, zeros, specials, amax.
+"""Count overflows, underflows, zeros and special values during a cast, and find the largest magnitude.
 
-Each block of the array is scanned twice. The scan of the sources finds zeros, overflow and the largest magnitude.
-The scan of the codes finds zeros and subnormal numbers. Sections of a block that contain an infinity, a NaN or a
-number that may overflow at random are counted element by element.
+A scan of the source numbers finds zeros, overflows and the largest magnitude. A scan of the codes finds zeros and
+subnormal numbers. Sections of the array with an infinity, a NaN or an uncertain overflow are counted element by
+element. An overflow is uncertain if random bits decide whether the number overflows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counts:
-    """Statistics of the `elements` sources of a cast. Counts of several casts can be added.
+    """Statistics of a cast, such as the number of overflowed elements. Add the `Counts` of several casts with `+`.
 
     >>> import fp9
     >>> _, first = fp9.encode([1000.0, 0.001, 1e-9, 0.0], "e4m3", counts=True)
@@ -44,17 +44,17 @@ class Counts:
 
     elements: int = 0
     overflowed: int = 0
-    """Number of finite sources above the format's largest number, for every overflow policy."""
+    """Number of finite source numbers whose rounded magnitude exceeds the format's largest number."""
     underflowed: int = 0
-    """Number of non-zero sources whose result is zero or subnormal."""
+    """Number of nonzero source numbers whose result is zero or subnormal."""
     zeroed: int = 0
-    """Number of non-zero sources whose result is zero."""
+    """Number of nonzero source numbers whose result is zero."""
     infinite: int = 0
-    """Number of infinite sources."""
+    """Number of infinite source numbers."""
     nan: int = 0
-    """Number of NaN sources."""
+    """Number of source numbers that are NaN."""
     amax: float = 0.0
-    """Largest source magnitude before scaling, including infinity but not NaN."""
+    """Largest magnitude of the source numbers before scaling, including infinity but not NaN."""
 
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
@@ -71,11 +71,11 @@ class Counts:
 
 
 _PIECE = 1 << 12
-"""Number of elements in a section of a block. A section with a rare element is counted element by element."""
+"""Number of elements in a section. A section with a special or uncertain element is counted element by element."""
 
 
 class Tally:
-    """Thread-safe counter that adds the statistics of all slices of a cast."""
+    """Thread-safe counter that adds up the statistics of all slices of an array in a cast."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
         self._request = request
@@ -94,7 +94,7 @@ class Tally:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Encode one slice of the flattened source array with a plan, and count the slice's statistics."""
+        """Encode a slice of the flattened source array with an encoding plan, and count the slice's statistics."""
         found = None
         if plan.counted is None or self._limits is None:
             plan.encode(supplied, part, source, codes, flags)
@@ -164,9 +164,10 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 class _SourceLimits(NamedTuple):
-    """Bit patterns of a source type: magnitude mask, infinity, and the first overflowing magnitude of each sign.
+    """Bit patterns of a source type: the magnitude mask, infinity, and the overflow limit of each sign.
 
-    If `is_sharp` is false, magnitudes from the first overflowing one upwards may still be in range.
+    If `is_sharp`, every magnitude from the overflow limit upwards overflows. Otherwise every overflowing magnitude is
+    at or above the limit, but random bits decide which magnitudes overflow.
     """
 
     mask: Any
@@ -182,7 +183,7 @@ def _source_limits(request: Request, dtype: np.dtype[Any]) -> _SourceLimits | No
     pattern, sign = np.dtype(f"u{dtype.itemsize}").type, 1 << (8 * dtype.itemsize - 1)
     infinity = int(np.array([np.inf]).astype(dtype).view(pattern)[0])
     sharp = request.rounding.is_monotone
-    # Where other bits decide, a number may overflow that has no more than the largest one's magnitude.
+    # With stochastic rounding, a number may overflow although its magnitude is not above the largest number's.
     plain = request if sharp else Request(request.fmt, CastPolicy(Rounding.RTZ), scale=request.scale + 1)
     overflows = _overflow(plain, dtype)
 
@@ -205,7 +206,7 @@ def _overflow(request: Request, dtype: np.dtype[Any]) -> Callable[[int], bool]:
 
 
 class _CodeLimits(NamedTuple):
-    """Limits of a format's codes: magnitude mask, first non-zero code, first normal code."""
+    """Limits of a format's codes: the magnitude mask, the first nonzero code and the first normal code."""
 
     mask: Any
     nonzero: Any
@@ -222,7 +223,7 @@ def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
 
 @functools.lru_cache(maxsize=64)
 def _code_limits(fmt: Format) -> _CodeLimits | None:
-    """Return the limits of a format, or None if the codes of zero and subnormal numbers are not contiguous."""
+    """Return the limits of a format's codes. Return None if zero and subnormal codes are not the lowest codes."""
     integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
     if fmt.bits > 16:
         normal = fmt.code_of(Fraction(fmt.smallest_normal))

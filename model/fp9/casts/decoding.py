@@ -1,4 +1,4 @@
-"""Exact decoding: convert codes to numbers, check codes, allocate output arrays."""
+"""Decode codes to numbers exactly, check codes, and allocate output arrays."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Return `codes` as the format's unsigned integers, without a copy if possible.
+    """Return `codes` as an array of the format's unsigned integer dtype, without a copy if possible.
 
-    Raises TypeError for other dtypes and for unsigned integers that are narrower than a code. Raises ValueError for
-    codes that do not exist and for arrays whose dtype belongs to another format.
+    Raises TypeError if `codes` are not integers, or are unsigned integers narrower than a code of the format. Raises
+    ValueError for an integer that is not a code of the format, and for an array whose dtype belongs to another format.
     """
     array = stored_codes(codes, fmt)
     if array.dtype == fmt.dtype and fmt.bits == 8 * array.itemsize and not fmt.padding:
@@ -50,18 +50,19 @@ def decode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Return the numbers of codes times 2**scale, in the shape of `codes`, as float32.
+    """Return the numbers of codes times 2**scale, as float32 in the shape of `codes`.
 
-    The result is float64 if float32 cannot hold the numbers.
+    The function returns float64 if float32 cannot hold the numbers.
 
-    - `fmt`: the codes' format. Arrays that carry their format (`fp9.Array`, ml_dtypes, en_dtypes, torch) need none.
-    - `scale`: the scale given to `encode`, integer exponents that broadcast to `codes`.
-    - `out`: an array for the numbers instead of a new one.
+    - `fmt`: the format of the codes. Omit `fmt` for an array that states its format, such as an `fp9.Array`, or an
+      array with an 8-bit dtype of ml_dtypes, en_dtypes or torch.
+    - `scale`: integer exponents that broadcast to `codes`, as given to `encode`.
+    - `out`: the array to write the numbers to. By default, the function allocates a new array.
 
     >>> decode([0x6E, 0x80], "hif8").tolist()
     [32768.0, nan]
 
-    Raises TypeError for codes that are not integers, ValueError for codes that the format does not have.
+    Raises TypeError if `codes` are not integers, and ValueError for an integer that is not a code of the format.
     """
     check_work(threads)
     source = named_or_carried(codes, fmt)
@@ -78,7 +79,7 @@ def decode(
 def decode_to(
     codes: NDArray[Any], fmt: Format, dtype: Any, threads: int | None = None, out: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Return the numbers of valid codes as `dtype`."""
+    """Return the numbers of codes as an array of `dtype`. The codes must be valid."""
     numbers = output_array(out, codes.shape, np.dtype(dtype))
     if fmt.bits > 16:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
@@ -93,9 +94,9 @@ def decode_to(
 
 
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the numbers in the NumPy dtype that equals the format, or in float32 or float64 if there is none.
+    """Return the numbers of codes in the NumPy dtype with the format's bit layout, or in float32 or float64.
 
-    Hybrid rounding takes its threshold from the source's last bits, so it needs this dtype.
+    Hybrid rounding needs the bit layout because it computes a threshold from the lowest bits of the source.
     """
     if fmt.native_dtype is None:
         return decode_to(codes, fmt, smallest_dtype(fmt))
@@ -106,7 +107,11 @@ def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
 
 
 def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return `out` if it has this shape and dtype, or a new array. Raises ValueError for an unsuitable `out`."""
+    """Return `out`, or a new array if `out` is None.
+
+    Raises TypeError if `out` is not an array. Raises ValueError if `out` has another shape or dtype than requested, or
+    is not contiguous and writeable.
+    """
     if out is None:
         return np.empty(shape, dtype=dtype)
     if not isinstance(out, np.ndarray):

@@ -1,4 +1,4 @@
-"""Vectorised casts into fixed-field formats through float64 patterns, with optional flags."""
+"""Vectorised casts from float64 bit patterns to fixed-field formats, with optional exception flags."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def by_doubles(request: Request) -> Plan | None:
-    """Return the plan, or None if it does not apply.
+    """Return a plan that encodes float64 patterns with a vector kernel, or None if the kernel cannot serve the cast.
 
-    It does not apply to formats without fixed fields, nor to roundings that use random bits or source bits.
+    The kernel supports signed formats with fixed fields, and rounding modes that use neither random nor source bits.
     """
     if request.rounding.reads_source or request.rounding.needs_bits or request.random_width:
         return None
@@ -68,18 +68,21 @@ def _wide_target(fmt: Format, policy: CastPolicy, flags: bool) -> WideTarget | N
 
 
 _MOST_BITS = BINARY64.precision - 1
-"""Maximum width of target significands. Rounding from float64 then drops at least one bit."""
+"""Maximum width of the target significand, so that rounding from float64 drops at least one bit."""
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
-    """Return the smallest magnitude of this sign at which an inexact result does not underflow."""
+    """Return the float64 pattern of the smallest magnitude whose inexact result does not underflow.
+
+    The pattern is for sources with the given sign.
+    """
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(fmt), rounding_target(fmt, policy)
     mode, sign = kernels.MODES[policy.rounding_for(fmt)], BINARY64.sign if negative else 0
 
     def not_tiny(pattern: int) -> bool:
-        # Exact numbers raise nothing; next to one stands none.
+        # Exact results raise no flag. Of two neighbouring patterns, at least one has an inexact result.
         patterns = np.array([sign | pattern, sign | pattern + 1], dtype=np.uint64).view(np.int64)
         codes, flags = np.empty(2, dtype=np.uint32), np.empty(2, dtype=np.uint8)
         kernels.encode_bits(*rows, target, mode, patterns, _NO_RANDOM, 1, 0, codes, flags)

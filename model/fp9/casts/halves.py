@@ -1,9 +1,9 @@
-"""Lookup tables over all 16-bit patterns, for 16-bit sources and for the upper half of float32 sources.
+"""Casts by look-up tables over all 16-bit patterns.
 
-Take the upper half of a float32 pattern, and set bit 0 if the lower half is not 0. The result is the number as
-bfloat16 rounded to odd. If bfloat16 has two bits more than the target, the result rounds like the original number.
-The rule holds for every rounding to nearest and every directed rounding (Boldo and Melquiond, "When double rounding
-is odd", IMACS 2005).
+A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16: take the
+upper half of the bit pattern, and set bit 0 if the lower half is not 0. The second rounding is then correct if
+bfloat16 has at least two significand bits more than the target format. The rule holds for rounding to nearest and for
+directed rounding (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE_PAYS = 1 << 15
-"""Minimum number of elements for which a table of 65,536 entries is worth building."""
+"""Minimum number of array elements for which the cast builds a table of 65,536 entries."""
 
 _HALVES = 1 << 16
 _FRACTION = 7
 
 _LOWEST = -100
-"""Minimum exponent of target numbers. The upper half of a number below 2**-126 has fewer fraction bits."""
+"""Minimum exponent of a target format's numbers. The upper half of a number below 2**-126 has fewer fraction bits."""
 
 
 def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan that looks up each 16-bit source pattern in a table.
+    """Return an encoding plan that looks up each 16-bit source pattern in a table.
 
-    Returns None for small arrays, for a separate scale per element, and for roundings that use random bits.
+    Returns None for small arrays, for casts with a scale per element, and for rounding modes that use random bits.
     """
     if size < TABLE_PAYS or request.scale is None or request.random_width:
         return None
@@ -53,17 +53,17 @@ def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | N
 
 
 def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan for hif8 targets, or None if it does not apply.
+    """Return a plan that encodes to hif8 with a look-up table, or None if the cast cannot use the table.
 
-    hif8 has at most 3 fraction bits. Therefore bfloat16 rounded to odd suffices for every rounding except sr and
-    hybrid.
+    hif8 has at most 3 fraction bits, so bfloat16 rounded to odd has enough bits for every monotone rounding mode. The
+    plan does not support stochastic and hybrid rounding.
     """
     tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:
         return None
     from fp9.kernels import round32 as fast_kernels  # slow to load
 
-    # A larger scale would lift subnormal float32 into the target's range.
+    # A larger scale would move subnormal float32 numbers into the target's range.
     direct = dtype == np.float32 and request.scale is not None and request.scale < -_LOWEST // 2
     table = _source_table(request if direct else replace(request, scale=0), np.dtype(np.float32))
     sticky = request.rounding not in (Rounding.RNA, Rounding.RTZ)
@@ -79,14 +79,15 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 
 
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan for codes and flags that looks up 16-bit sources in a table, or None if it does not apply.
+    """Return a plan that looks up codes and exception flags in a table, or None if the cast cannot use the table.
 
-    Other sources are first rounded to odd in bfloat16, which must have at least two bits more than the target.
+    The plan first rounds sources wider than 16 bits to odd in bfloat16. The target format must then have at least two
+    significand bits fewer than bfloat16.
     """
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
     if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:
         return None
-    # Subnormal float32 have fewer bits than that; they must lie far below the target's smallest number.
+    # Subnormal float32 numbers have fewer fraction bits, so they must be far below the target's smallest number.
     if not narrow and (fmt.precision + 1 > _FRACTION or fmt.smallest < 2.0**_LOWEST):
         return None
     if narrow and request.scale is None:
@@ -114,7 +115,7 @@ def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> 
 def _flagged_table(
     fmt: Format, policy: CastPolicy, hybrid: Hybrid, scale: int, dtype: np.dtype[Any]
 ) -> NDArray[np.uint32]:
-    """Return code + 2^16 * flags for each table index."""
+    """Return code + 2^16 * flags for each 16-bit source pattern, uint32 of shape (65536,)."""
     codes, flags = np.empty(_HALVES, dtype=fmt.dtype), np.empty(_HALVES, dtype=np.uint8)
     whole = slice(0, _HALVES)
     universal(Request(fmt, policy, hybrid, scale, flags=True), dtype).encode(

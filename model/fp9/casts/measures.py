@@ -1,4 +1,4 @@
-"""Limits of a format as in `numpy.finfo`, round trips through a format, and quantisation error."""
+"""Format limits as in `numpy.finfo`, casts to a format and back, and quantisation error."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finfo:
-    """Limits of a format under the names of `numpy.finfo`, and its special values.
+    """Limits of a format under the names that `numpy.finfo` uses, and which special values the format has.
 
-    `eps` is the distance from 1 to the next number above, `epsneg` the distance to the next number below. `nmant`
-    is the maximum number of fraction bits. `minexp` is the exponent of `smallest_normal`. `maxexp` is the exponent
-    of the first power of two that overflows. For formats of tapered precision the values apply where the spacing is
-    finest.
+    `eps` is the distance from 1 to the next larger number. `epsneg` is the distance from 1 to the next smaller
+    number. `nmant` is the maximum number of fraction bits. `minexp` is the exponent of `smallest_normal`. `maxexp` is
+    the exponent of the first power of two above the largest number.
     """
 
     format: Format
@@ -46,17 +45,17 @@ class Finfo:
 
     @property
     def tiny(self) -> float:
-        """Return `smallest_normal` under the older name that NumPy also has."""
+        """Return `smallest_normal`. `tiny` is the older name in `numpy.finfo`."""
         return self.smallest_normal
 
 
 def finfo(fmt: Format | str | object) -> Finfo:
-    """Return the limits of a format. The argument is a name, a dtype, or an array that carries its format.
+    """Return the limits of a format, which is given as a name, a dtype, or an array that states a format.
 
     >>> finfo("e4m3").max, finfo("hif8").eps, finfo("e5m2").maxexp
     (448.0, 0.125, 16)
 
-    Raises ValueError for unknown names, TypeError for objects without a format.
+    Raises ValueError for an unknown name, and TypeError for an object that states no format.
     """
     found = carried(fmt) or format(fmt)
     normal = found.smallest_normal
@@ -81,10 +80,10 @@ def finfo(fmt: Format | str | object) -> Finfo:
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
-    """Cast numbers to a format and back. The result has the dtype of x, or float32 for integers.
+    """Return numbers after a cast to a format and back. The result has the dtype of x, or float32 for integers.
 
-    The options are the same as for `encode`, without `out`. The result is multiplied by the scale again. Numbers that
-    do not fit the dtype are rounded to it.
+    The options are the options of `encode`, except `out`. With a `scale`, the function divides x by 2**scale before
+    the cast and multiplies the result by 2**scale. A result that the dtype cannot hold is rounded to the dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]
@@ -95,7 +94,7 @@ def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions
 
 
 def dtype_of_result(x: ArrayLike) -> np.dtype[Any]:
-    """Return the dtype of rounded numbers: the dtype of x, or float32 for integers."""
+    """Return the dtype of quantised numbers, which is the dtype of x, or float32 if x holds integers."""
     dtype = as_numbers(np.asarray(x) if carried(x) else x).dtype
     return dtype if dtype.kind not in "iu" else np.dtype(np.float32)
 
@@ -107,9 +106,9 @@ def _doubles(x: ArrayLike) -> NDArray[np.float64]:
 def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | None = None) -> NDArray[np.int32]:
     """Return the lowest scale exponents with which the largest magnitudes along `axis` fit the format.
 
-    The exponents are used as `scale` of `encode`. Without `axis` the result is one exponent. Otherwise it has one
-    exponent per remaining index and broadcasts against x. Zeros, infinities and NaN are ignored. The scale is 0 if
-    no other numbers exist.
+    Pass the exponents to `encode` as `scale`. Without `axis`, the function returns one exponent for the whole array.
+    With `axis`, the function returns an int32 array that broadcasts against x, with size 1 along `axis`. The function
+    ignores zeros, infinities and NaN. The exponent is 0 for a slice without finite nonzero numbers.
 
     >>> x = np.float32([[1.0, 3.0], [1000.0, -4000.0]])
     >>> amax_scale(x, "e4m3", axis=1).tolist()
@@ -137,8 +136,8 @@ def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...]) -> np.float64 
 def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
     """Return the signal-to-quantisation-noise ratio in dB over `axis` or all elements, computed in float64.
 
-    The ratio is 10 log10(sum x^2 / sum (x - y)^2). If x equals y, it is infinity. If x is zero and y is not, it is
-    minus infinity. If a number is not finite, it is NaN.
+    The ratio is 10 log10(sum x^2 / sum (x - y)^2). The ratio is infinity if x equals y. The ratio is minus infinity if
+    x is zero and y is not. The ratio is NaN if x or y contains an infinity or NaN.
 
     >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
     19.031

@@ -1,4 +1,4 @@
-"""Types of the keyword arguments of `encode`, for editors and for functions that pass these arguments on."""
+"""Types of the keyword arguments of `encode`, for type checkers and for functions that forward the arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Details(TypedDict, total=False):
 
 
 class CastOptions(Details, total=False):
-    """All keyword arguments of `encode` that change codes."""
+    """All keyword arguments of `encode` that affect the resulting codes."""
 
     rounding: Rounding | str | None
     overflow: Overflow | str

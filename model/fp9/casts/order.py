@@ -1,8 +1,8 @@
-"""Order, neighbours, spacing and classes of codes, for every format, without rounding.
+"""Compare, sort and classify codes, and find their neighbours and spacing, in every format.
 
-All functions use the signed ordinal of a code. Zero has ordinal 0, and the k-th magnitude above zero has +k or -k.
-Infinity follows the largest number. In fixed-field formats the ordinal equals the code without its sign. Other
-formats use a table of 256 entries computed from the format record.
+The functions use the signed ordinal of a code. Zero has the ordinal 0, and the k-th magnitude above zero has the
+ordinal +k or -k. Infinity has the ordinal after the largest number. In fixed-field formats, the ordinal's magnitude
+equals the code without sign and padding. Other formats use a table with an ordinal for each code.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _NAN = np.int64(1) << 40
-"""Magnitude of the ordinal of NaN, above all other ordinals."""
+"""Magnitude of NaN's ordinal, which is larger than the ordinal of every number."""
 
 UNORDERED = 2
 """Result of `compare` if an operand is NaN."""
 
 
 class Class(IntEnum):
-    """Classes of IEEE 754-2019 section 5.7.2, with a single class of NaN."""
+    """Number classes of IEEE 754-2019 section 5.7.2, with a single class for NaN."""
 
     NAN = 0
     NEGATIVE_INFINITY = 1
@@ -41,11 +41,11 @@ class Class(IntEnum):
 
 
 def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
-    """Return sort keys of the total order (IEEE 754-2019 section 5.10): a precedes b if its key is smaller.
+    """Return sort keys for the total order of codes (IEEE 754-2019 section 5.10), in the shape of `codes`.
 
-    The order is -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN. NaN codes with the same sign
-    are ordered by their bits. Codes with the same meaning have the same key. The result has the shape of `codes`.
-    Keys of different formats are not comparable.
+    The rising order is -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN. NaN codes with the same
+    sign are ordered by their bits. Codes with the same value have the same key. Keys of different formats are not
+    comparable.
     """
     found = format(fmt)
     array = as_codes(codes, found)
@@ -54,9 +54,9 @@ def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
 
 
 def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
-    """Return -1, 0 or 1 if a is less than, equal to or greater than b, and `UNORDERED` if one is NaN.
+    """Return -1, 0 or 1 if a is less than, equal to or greater than b. Return `UNORDERED` if an operand is NaN.
 
-    -0 equals +0. `a` and `b` broadcast against each other.
+    The function treats -0 and +0 as equal. The arrays `a` and `b` broadcast against each other.
     """
     found = format(fmt)
     (left, _), (right, _) = (_ordinals(as_codes(codes, found), found) for codes in (a, b))
@@ -67,9 +67,8 @@ def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
 def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray[Any]:
     """Return the codes next to `codes` in the direction of `toward`. The two arrays broadcast against each other.
 
-    As in numpy.nextafter, equal operands give `toward` and NaN gives NaN. The successor of the largest number is
-    infinity, or the largest number itself if there is no infinity. Raises ValueError for NaN in a format without
-    it.
+    As in `numpy.nextafter`, equal operands give `toward`, and a NaN operand gives NaN. The successor of the largest
+    number is infinity. In a format without infinity, the largest number has no successor and is returned unchanged.
     """
     found = format(fmt)
     start, end = np.broadcast_arrays(as_codes(codes, found), as_codes(toward, found))
@@ -83,9 +82,10 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
 
 
 def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
-    """Return the distance from each number to the next larger magnitude in its binade, as float64.
+    """Return the ulp of each number as float64, in the shape of `codes`.
 
-    Zero has the distance of the lowest binade. NaN and infinities give NaN. The result has the shape of `codes`.
+    The ulp of a number is the distance between neighbours in the number's binade. Zero has the ulp of the lowest
+    binade. NaN and infinities give NaN.
     """
     found = format(fmt)
     numbers = decode_to(as_codes(codes, found), found, np.float64)
@@ -100,7 +100,7 @@ def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
 def classify(codes: ArrayLike, fmt: Format | str) -> NDArray[np.uint8]:
     """Return the `Class` of each code, in the shape of `codes`.
 
-    A number is subnormal if it is below the smallest number of full precision.
+    A number is subnormal if its magnitude is below the smallest number that has full precision.
     """
     found = format(fmt)
     array = as_codes(codes, found)
@@ -125,7 +125,10 @@ def _max_ordinal(fmt: Format) -> int:
 
 
 def _ordinals(codes: NDArray[Any], fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the signed ordinals and a mask of negative codes, including -0. Ordinals of NaN are beyond +-_NAN."""
+    """Return the signed ordinals of codes, and a mask of negative codes, which includes -0.
+
+    The ordinals of NaN codes have magnitudes of at least `_NAN`.
+    """
     if not isinstance(fmt, FixedFormat):
         ordinals, negative, _, _ = _tables(fmt)
         return ordinals[codes], negative[codes]
@@ -150,9 +153,10 @@ def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt
 def _tables(
     fmt: Format,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Return four tables of an 8-bit format.
+    """Return four look-up tables of a format without fixed fields.
 
-    Indexed by code: ordinals and signs. Indexed by ordinal: codes of positive and of negative numbers.
+    Two tables give the ordinal and the sign of a code. Two tables give the codes of positive and of negative numbers
+    by ordinal.
     """
     every = range(1 << fmt.bits)
     magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}

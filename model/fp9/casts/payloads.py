@@ -1,4 +1,4 @@
-"""Cast policies before and after rounding: flush subnormal sources, restore NaN payloads."""
+"""Flush subnormal sources before a cast, and restore NaN payloads after the cast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
-    """Return a cast that also flushes subnormal sources and restores NaN payloads if the policy requires it."""
+    """Return an encode function that also flushes subnormal sources and restores NaN payloads, as the policy requires.
+
+    `encode` is returned unchanged if the policy requires neither.
+    """
     policy, fmt = request.policy, request.fmt
     flushes, keeps = policy.flush_source, policy.payload is not Payload.LOST
     if dtype.kind in "iu" or not (flushes or keeps):

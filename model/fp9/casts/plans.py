@@ -1,12 +1,12 @@
-"""Selection of the encoding kernel for a source type, a format and a policy.
+"""Select the encoding kernel for a source type, a target format and a cast policy.
 
-There are four routes. Tests check that they give the same codes.
+The kernels form four groups. Tests check that different kernels give the same codes.
 
-* Vector kernels on float32 patterns (`round32`, `hif8`) serve every fixed-field format within float32's range.
-  Float64, integers and scaled numbers are first rounded to odd.
-* Exact tables over all 65,536 upper halves serve 16-bit sources, and casts from float32 to hif8.
-* Vector lanes on float64 patterns (`wide`) serve wider fixed-field formats, and flags that a table cannot hold.
-* The universal kernel on float64 patterns (`round64`) serves all other casts.
+* Vector kernels on float32 patterns (`round32`, `hif8`) encode to every fixed-field format within float32's range.
+  The kernels first round float64 numbers, integers and scaled numbers to odd.
+* Look-up tables with 65,536 entries encode 16-bit sources, and float32 sources to hif8.
+* Vector kernels on float64 patterns (`wide`) encode to wider fixed-field formats, and compute flags without a table.
+* The universal kernel on float64 patterns (`round64`) performs all other casts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TOP_FIELD = BINARY32.top_field - 1
 
 
 def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    """Return the plan that encodes a flat source of `size` elements. Plans are cached."""
+    """Return the plan that encodes a flat source array of `size` elements. The function caches plans."""
     return _encoder(request, dtype, TABLE_PAYS if size >= TABLE_PAYS else 0)
 
 
@@ -53,7 +53,7 @@ def _encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
 
 def _plan(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
     if request.rounding.reads_source:
-        hybrid_thresholds(dtype, request.hybrid)  # a TypeError for sources that have no bits to give
+        hybrid_thresholds(dtype, request.hybrid)  # raises TypeError for source types without threshold bits
     if request.flags:
         return flagged_by_upper_half(request, dtype, size) or by_doubles(request) or universal(request, dtype)
     if not request.fmt.signed:
@@ -93,9 +93,9 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
 
 
 def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
-    """Return a float32 rounding kernel that also counts statistics, or None.
+    """Return a float32 rounding kernel that also counts statistics, or None if no such kernel serves the cast.
 
-    The kernel saves a second pass over the array, which would take noticeable time after a fast rounding.
+    The kernel encodes and counts in one pass over the array.
     """
     from fp9.kernels.counts import encode_nearest_even_counted  # slow to load
 
@@ -108,10 +108,10 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 
 
 def odd_is_safe(grid: Grid) -> bool:
-    """Return whether a source can be rounded to odd in float32 before the cast without changing the result.
+    """Return whether rounding a source to odd in float32 before the cast leaves the result unchanged.
 
-    The float32 significand must have at least two bits more than the target and the random bits together. This must
-    also hold for the smallest float32 numbers.
+    The float32 significand must have at least two bits more than the target's significand and the random bits
+    together, also for the smallest numbers of the target format.
     """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
@@ -148,9 +148,10 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 
 
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
-    """Return the target's spacing for sources times 2**scale, or None if it exceeds float32's exponent fields 1..top.
+    """Return the parameters of a target format for the float32 kernels, for sources times 2**scale.
 
-    Float32 needs one binade above the format's range to show overflow.
+    Returns None if the format does not fit float32's exponent fields 1..top. The kernels need one float32 binade above
+    the format's range to detect overflow.
     """
     from fp9.kernels.round32 import Grid  # slow to load
 
@@ -182,7 +183,7 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
 def edges_of(bits: int, target: Target) -> Edges | None:
     """Return the codes of zeros, overflow, infinities and NaN for the vector kernels.
 
-    Returns None if the vector kernels cannot represent them.
+    Returns None if the codes for positive and negative sources differ in a bit other than the sign.
     """
     from fp9.kernels.round32 import TAKES_SIGN, Edges  # slow to load
 

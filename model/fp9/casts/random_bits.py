@@ -1,4 +1,4 @@
-"""Random bits of stochastic rounding: given, generated, or taken from a random word (numerics.md)."""
+"""Random bits for stochastic rounding, supplied by the caller or by a generator (numerics.md)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Rng = int | np.integer[Any] | np.random.Generator | np.random.SeedSequence | np.random.BitGenerator
-"""A seed or a NumPy source of random integers."""
+"""Type of the `rng` argument: a seed, or a NumPy source of random integers."""
 
 MAX_WIDTH = 32
 _WORD = 32
 
 
 class Stochastic(Enum):
-    """Hardware instructions for stochastic rounding. Each derives an element's random integer r from its operand."""
+    """Hardware instructions for stochastic rounding, which derive random bits from an operand in different ways."""
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"
@@ -35,20 +35,20 @@ class Stochastic(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Random integers of `width` bits.
+    """Random integers of `width` bits for stochastic rounding.
 
-    The first axis of `values` has one entry per source element or row, or a single entry for all elements.
+    The first axis of `values` has one entry per source element or row. A single entry serves all elements.
     """
 
     values: NDArray[Any]
     width: int
 
     def part(self, part: slice) -> NDArray[Any]:
-        """Return the random integers for a slice of the source."""
+        """Return the random integers for a slice of the source elements."""
         return self.values if self.values.shape[0] == 1 else self.values[part]
 
     def of(self, rows: slice) -> RandomBits:
-        """Return the random integers for some rows."""
+        """Return the random integers for a slice of rows."""
         return RandomBits(self.part(rows), self.width)
 
 
@@ -61,18 +61,18 @@ def random_bits_of(
     fmt: Format,
     rng: Rng | None = None,
 ) -> RandomBits | None:
-    """Return the random bits for a source of `shape`, or None if the rounding uses no random bits.
+    """Return the random bits for a source of `shape`, or None if the rounding mode uses no random bits.
 
-    The bits are the given integers, or random integers from `rng`. The following rules of instructions apply:
+    The bits are the integers `given`, or random integers from `rng`. `stochastic` selects an instruction's rule:
 
-    - `nvidia_rs`: one 32-bit word per four elements (the source's shape with its last axis divided by 4). In memory
-      order (PTX's f, e, b, a) the elements take word[15:0], the same bits reversed, word[31:16], the same bits
-      reversed; N = 16.
-    - `amd_sr`: one 32-bit seed per element, whose top N = 23 - p bits are used.
-    - `intel_bias`: 8 bits per element.
+    - `nvidia_rs`: every four elements share a 32-bit word, so the last axis of `given` has a quarter of the source's
+      length. In memory order (f, e, b, a in PTX), the first element uses word[15:0], and the third element uses
+      word[31:16]. The second and fourth elements use the same 16 bits in reverse order.
+    - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p bits for a target with p fraction bits.
+    - `intel_bias`: every element has 8 random bits.
 
-    Raises ValueError for missing bits, wrong shapes, and integers that are too wide. Raises TypeError for other
-    types.
+    Raises ValueError for missing bits, wrong shapes, and integers that are too wide. Raises TypeError if `given` are
+    not integers or `rng` is not a seed or generator.
     """
     rounding = policy.rounding_for(fmt)
     if not rounding.needs_bits:
@@ -97,10 +97,10 @@ def random_bits_of(
 
 
 def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> ArrayLike | np.random.Generator:
-    """Return the given integers, or a random generator made from `rng`.
+    """Return the integers `given`, or a random generator that is created from `rng`.
 
-    `what` names the rounding in error messages. Raises ValueError if neither or both arguments are given. Raises
-    TypeError if a generator is given as integers.
+    `what` names the rounding mode in error messages. Raises ValueError unless exactly one of `given` and `rng` is
+    given. Raises TypeError if `given` is a generator.
     """
     if given is not None and rng is not None:
         raise ValueError("random_bits and rng given; give the integers, or what draws them")
@@ -114,9 +114,10 @@ def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> Array
 
 
 def generator_of(rng: Rng) -> np.random.Generator:
-    """Return a random generator for a seed. A given generator is returned unchanged.
+    """Return a NumPy random generator for a seed. A generator is returned unchanged.
 
-    Raises TypeError for other types, ValueError for a negative seed.
+    Raises TypeError if `rng` is neither an integer nor a NumPy source of random integers. Raises ValueError for a
+    negative seed.
     """
     if isinstance(rng, np.random.Generator):
         return rng
@@ -162,8 +163,8 @@ def _supplied(given: ArrayLike | np.random.Generator, width: int, shape: tuple[i
 def check_integers(array: NDArray[Any], width: int, shape: tuple[int, ...], what: str = "integers") -> None:
     """Check that random bits are integers of `width` bits in the given shape.
 
-    Raises TypeError for other numbers, ValueError for wrong shapes and for integers that are too wide. If the shape
-    has one element, an integer without an axis is also accepted.
+    Raises TypeError if the array does not hold integers. Raises ValueError for a wrong shape and for integers that are
+    too wide. The function also accepts a zero-dimensional array if the shape has one element.
     """
     if array.dtype.kind not in "iu":
         raise TypeError(f"random_bits of {array.dtype.name} given; give {what} of shape {shape}")

@@ -1,7 +1,7 @@
-"""Requests of `encode`, and the universal plan over float64 patterns, which serves every request.
+"""Settings of a cast, and the encoding plan for float64 patterns, which serves every cast.
 
-A request holds settings that many calls share, so that a plan is built once. `Supplied` holds the arguments that
-differ between calls.
+`Request` holds the settings that many calls share, so that an encoding plan is built once. `Supplied` holds the
+arguments that differ between calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Supplied(NamedTuple):
-    """Arguments of one call besides the source numbers: a scale exponent per element, and random bits."""
+    """Arguments of one call of `encode`: a scale exponent for each element, and random bits."""
 
     scales: NDArray[np.int32] | None = None
     random: RandomBits | None = None
@@ -43,24 +43,24 @@ Counted = Callable[["NDArray[Any]", "NDArray[Any]", "Limits"], "Found"]
 
 
 class Plan(NamedTuple):
-    """A function that encodes a slice of the source, and the preferred number of elements per slice.
+    """Encoding plan: a function that encodes a slice of the source array, and the preferred length of a slice.
 
-    The function's arguments are (supplied, slice, source[slice], codes[slice], flags[slice]).
+    The arguments of `encode` are (supplied, slice, source[slice], codes[slice], flags[slice]).
     """
 
     encode: Encode
     part: int
     takes_nan: bool = True
     counted: Counted | None = None
-    """A function that encodes a slice and counts its statistics in the same pass, or None if there is none.
+    """A function that encodes a slice and counts its statistics in one pass, or None if no kernel can do both.
 
-    The function's arguments are (source[slice], codes[slice], limits).
+    The arguments of `counted` are (source[slice], codes[slice], limits).
     """
 
 
 @dataclass(frozen=True)
 class Request:
-    """Settings of a cast. A `scale` of None means one scale per element."""
+    """Settings of a cast. If `scale` is None, every element has its own scale exponent."""
 
     fmt: Format
     policy: CastPolicy
@@ -76,7 +76,7 @@ class Request:
 
 
 def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
-    """Return the scaled numbers of a slice as float32 bit patterns. Inexact numbers are rounded to odd."""
+    """Return the scaled numbers of a slice as float32 bit patterns, rounded to odd."""
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
@@ -96,7 +96,7 @@ def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: sl
 
 
 def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
-    """Return the plan that serves every format, rounding and source, with optional flags."""
+    """Return an encoding plan that supports every format, rounding mode and source type, and exception flags."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(request.fmt), rounding_target(request.fmt, request.policy)
@@ -116,7 +116,11 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
 
 
 def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
-    """Replace numbers that the format cannot round because it has no sign or no zero. Return numbers and flags."""
+    """Replace the numbers that an unsigned format or a format without zero cannot round. Return numbers and flags.
+
+    A negative number becomes NaN. In a format without zero, a positive number below the smallest number becomes the
+    smallest number, and zero becomes NaN.
+    """
     if fmt.signed or fmt.ends_at_zero:
         return numbers, np.uint8(0)
     outside = numbers < 0 if fmt.has_zero else numbers <= 0
@@ -138,7 +142,7 @@ def _randoms(
 
 
 def random_part(supplied: Supplied, part: slice) -> NDArray[Any]:
-    """Return the random bits for a slice of the source."""
+    """Return the random bits for a slice of the source array."""
     assert supplied.random is not None, "a request of some random bits is served with them"
     return supplied.random.part(part)
 

@@ -1,4 +1,4 @@
-"""Sources of a cast: check arrays and arguments, widen and scale numbers exactly."""
+"""Check the source numbers and arguments of a cast, and widen and scale the numbers exactly."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ MAX_SCALE = 4096
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
     """Return `x` as an array of float64, float32, float16, bfloat16 or integers, without rounding.
 
-    A torch tensor is used without a copy. Raises TypeError for other types. Python integers beyond 64 bits are
-    rejected, never rounded.
+    The result shares the memory of a torch tensor. Raises TypeError for other types, and for Python integers that
+    need more than 64 bits.
     """
     try:
         source = tensor_numbers(x)
@@ -42,10 +42,10 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 
 
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the numbers as float64.
+    """Return source numbers as float64.
 
-    Integers that do not fit are rounded to odd. Later roundings then give the same result as from the exact
-    integer.
+    An integer that float64 cannot hold is rounded to odd. A later rounding to a narrower format then gives the same
+    result as one rounding of the exact integer.
     """
     if source.dtype.kind not in "iu" or source.dtype.itemsize < 8:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
@@ -59,10 +59,10 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
-    """Return numbers * 2^exponents, computed on the exponent field alone.
+    """Return numbers * 2^exponents as float64, without rounding.
 
-    A result outside float64's normal range becomes the largest or smallest normal number with the same sign. The
-    range of every target format is far smaller, so casts give the same codes.
+    A result outside float64's normal range becomes the largest or the smallest normal number with the same sign.
+    Casts give the same codes as from the exact product, because the range of every target format is far smaller.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)
@@ -74,7 +74,7 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
     """Return read-only views of the arrays.
 
-    Numba would compile the kernel again for writeable arrays, which have another type.
+    Numba treats writeable arrays as another type, and would compile every kernel twice.
     """
     return [_read_only(array) if array.flags.writeable else array for array in arrays]
 
@@ -93,9 +93,10 @@ def check_switches(**given: object) -> None:
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None, extra: str = "") -> None:
-    """Check that an argument is an integer from `least` to `most`. `extra` names other accepted values in the message.
+    """Check that the argument `name` is an integer from `least` to `most`.
 
-    Raises TypeError for other types, ValueError for other integers.
+    Raises TypeError for a value of another type, and ValueError for an integer out of range. The error messages end
+    with `extra`, which names other accepted values.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} of type {type(value).__name__} given; give an integer{extra}")
@@ -105,7 +106,7 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
 
 
 def check_axes(axis: object, dimensions: int) -> None:
-    """Check that `axis` is None, an axis of the array, or a tuple of axes."""
+    """Check that `axis` is None, an axis of an array with the given number of dimensions, or a tuple of axes."""
     for one in axis if isinstance(axis, tuple) else () if axis is None else (axis,):
         check_integer("axis", one, -dimensions, dimensions - 1)
 
@@ -119,10 +120,10 @@ def check_work(threads: object, progress: object = None) -> None:
 
 
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
-    """Return scale exponents as one integer, or as a flattened int32 array broadcast to `shape`.
+    """Return a single scale exponent as an integer, or several as a flat int32 array after broadcasting to `shape`.
 
-    Raises TypeError for exponents that are not signed integers. Raises ValueError for wrong shapes and for
-    exponents out of range.
+    Raises TypeError if the exponents are not signed integers. Raises ValueError for a shape that does not broadcast
+    and for exponents out of range.
     """
     exponents = np.asarray(scale)
     if exponents.dtype.kind not in "iu":
@@ -144,10 +145,10 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 
 
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function that reads the threshold T of hybrid rounding from source elements, and its width N.
+    """Return a function that computes hybrid rounding's thresholds from source elements, and their width in bits.
 
-    FP32: T14 is the low 14 bits. FP16 and BF16: T2 = {src[0], 1} (HiF8 section 3.2, CANN `Cast`). Raises TypeError
-    for other sources.
+    The threshold of an FP32 source is its 14 lowest bits. The threshold of an FP16 or BF16 source is its lowest bit
+    followed by a 1 (HiF8 section 3.2, CANN `Cast`). Raises TypeError for other source types.
     """
     if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
         return (lambda part: np.zeros(part.size, dtype=np.int64)), _threshold_width("float32")

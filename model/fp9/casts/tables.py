@@ -1,12 +1,13 @@
-"""Rounding tables: a format and a cast policy, prepared for the kernels.
+"""Rounding tables, which describe a target format and a cast policy for the rounding kernels.
 
-A table has one row per binade of the source. A kernel rounds a float64 magnitude with the row of its binade. Let
-the significand be a 53-bit integer:
+A rounding table has one row per binade of float64. A kernel rounds a float64 magnitude, whose significand is a 53-bit
+integer, with the row of the magnitude's binade:
 
     ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it
 
-Ordinals number the format's magnitudes from zero upwards. In e8m13 the code is the ordinal followed by padding
-bits. In hif8 a table maps ordinals to codes. In all other formats the code is the ordinal.
+The ordinal is the index of a magnitude in the format's rising list of magnitudes, which starts at zero. The code of a
+number in e8m13 is its ordinal followed by padding bits. A second table maps the ordinals of hif8 to codes. In the
+other signed formats, the code of a positive number equals its ordinal.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ from fp9.oracle.casts import Exact, encode
 ROWS = BINARY64.top_field + 1
 _FLOAT64 = np.dtype(np.float64)
 FAR_BELOW = 127
-"""Shift for numbers so far below the smallest number that only directed rounding gives a non-zero result."""
+"""Shift for numbers so far below the format's smallest number that only directed rounding gives a nonzero result."""
 
 
 class Rows(NamedTuple):
-    """Arrays of a rounding table. `order` maps ordinals to codes, and is empty if they are equal."""
+    """Arrays of a rounding table. `order` maps ordinals to codes, or is empty if no mapping is needed."""
 
     binades: NDArray[np.int64]  # shape (ROWS, 2): shift, base
     order: NDArray[np.uint32]
 
 
 class Target(NamedTuple):
-    """Scalars of a rounding table. Pairs hold one value for positive sources and one for negative sources.
+    """Scalars of a rounding table. A pair holds the values for positive and for negative source numbers.
 
-    They are separate from the arrays because Numba counts references for every tuple that holds an array.
+    Scalars and arrays are in separate tuples because Numba counts references for every tuple that holds an array.
     """
 
     max_ordinal: int
@@ -50,7 +51,7 @@ class Target(NamedTuple):
     twos_complement: bool
     lowest_row: int  # row of the lowest binade with full precision
     can_underflow: bool
-    flushes: bool  # no subnormal numbers: tiny means zero
+    flushes: bool  # whether the format has no subnormal numbers
     overflow: tuple[int, int]
     infinite: tuple[int, int]
     infinite_flags: tuple[int, int]
@@ -59,13 +60,13 @@ class Target(NamedTuple):
     padding: int  # zero bits below the ordinal in a code
     fraction_bits: int
     has_inf: bool
-    ends_at_zero: bool = False  # numbers below zero overflow
-    flushed_below: int = 0  # the code of a sum's smallest result that does not become zero; 0 where none does
+    ends_at_zero: bool = False  # whether negative numbers overflow
+    flushed_below: int = 0  # code of the smallest magnitude of a sum that is not flushed to zero; 0 if none is flushed
 
 
 @functools.lru_cache(maxsize=256)
 def rounding_rows(fmt: Format) -> Rows:
-    """Return the rounding table rows of a format."""
+    """Return the arrays of a format's rounding table."""
     order = None if _counts_by_code(fmt) else fmt.ordered_magnitudes()
     highest = floor_log2(fmt.max_magnitude)
     above = (0, _max_ordinal(fmt) + 1)
@@ -76,9 +77,10 @@ def rounding_rows(fmt: Format) -> Rows:
 
 @functools.lru_cache(maxsize=1024)
 def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
-    """Return the format's limits, and the codes that the oracle gives for overflow, infinities and NaN of each sign.
+    """Return the scalars of a format's rounding table for a cast policy.
 
-    Raises ValueError if the policy requires a code that the format does not have.
+    The slow exact reference computes the codes and flags for overflow, infinities and NaN of both signs. Raises
+    ValueError if the policy requires a code that the format does not have.
     """
     infinite = _both_signs(Kind.INF, Fraction(0), fmt, policy)
     nan = _both_signs(Kind.NAN, Fraction(0), fmt, policy) if can_express_nan(fmt, policy) else [(0, Flags(0))] * 2
@@ -105,10 +107,10 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 
 
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
-    """Return the codes of zero, overflow, infinity and NaN for the vector kernels.
+    """Return the codes of zero, overflow, infinity and NaN for the vector kernels, one code for both signs.
 
-    Each code serves both signs. `takes_sign` marks the codes that get the source's sign bit. Returns None if the
-    two codes of a pair differ in any other bit.
+    The flag `takes_sign` is added to a code that differs between the signs, so that the kernel inserts the source's
+    sign bit. Returns None if positive and negative sources need codes that differ in a bit other than the sign.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)
@@ -140,7 +142,7 @@ def _row(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> tuple[
     if fmt.flushes and exponent < fmt.min_normal_exponent:
         return FAR_BELOW, 0
     if not fmt.has_zero and exponent < fmt.min_normal_exponent:
-        return FAR_BELOW, 0  # such numbers are replaced before they are rounded
+        return FAR_BELOW, 0  # the cast replaces numbers below the smallest number before it rounds
     quantum = fmt.quantum(exponent)
     shift = min(BINARY64.fraction_bits - exponent + quantum, FAR_BELOW)
     if exponent < quantum:
@@ -157,15 +159,18 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 @functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """Return the numbers of all codes as floats of `dtype`.
+    """Return the numbers of all codes as an array of `dtype`.
 
-    For formats wider than `TABLE_BITS`, return a single NaN, shape (1,).
+    The array has the shape (2**bits,). For a format wider than `TABLE_BITS`, the function returns one NaN, shape (1,).
     """
     return fmt.table.astype(dtype) if fmt.bits <= TABLE_BITS else np.array([np.nan], dtype=dtype)
 
 
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
-    """Return float32 if it represents every number of the format times 2**scale exactly, else float64."""
+    """Return float32 if every number of the format times 2**scale is exact in float32. Otherwise return float64.
+
+    `scales` gives the lowest and the highest scale.
+    """
     low, high = scales
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) + low
     fits = floor_log2(fmt.max_magnitude) + high <= BINARY32.bias and lowest >= BINARY32.lowest_quantum

@@ -1,4 +1,4 @@
-"""Decoding of fixed-field codes wider than 16 bits, without a table."""
+"""Decode fixed-field codes wider than 16 bits, without a look-up table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def decode_wide(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the numbers in the shape of `codes`: float32 for FP32 and its truncated variants, else float64."""
+    """Return the numbers of codes in the shape of `codes`, as float32 for FP32 codes and as float64 otherwise."""
     assert isinstance(fmt, FixedFormat), "formats of other families have 8 bits"
     if fmt.native_dtype == "float32":
         return np.asarray(codes, dtype=np.uint32).view(np.float32)
