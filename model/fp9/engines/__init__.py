@@ -1,4 +1,4 @@
-"""Engines (accumulator models): their parameters, and the catalogue of presets."""
+"""Engines (accumulator models), their parameters, and the catalogue of presets."""
 
 from fp9.engines.about import Accumulator, about, accumulators
 from fp9.engines.catalogue import ALIASES, ENGINES, engine

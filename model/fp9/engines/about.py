@@ -1,4 +1,4 @@
-"""Descriptions of the accumulator presets: what each one models, its source, and the devices that have it."""
+"""Descriptions of the accumulator presets, with the hardware that a preset models and its source."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ _ABOUT: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """A preset and what it models.
+    """An accumulator preset and a description of the hardware that the preset models.
 
-    `stands_for`: the instruction or design. `source`: where its parameters come from. `devices`: each a product
-    and an instruction, as `fp9.engine` takes them.
+    `stands_for` names the instruction or design. `source` names the publication or measurement of the parameters.
+    `devices` lists names of a product and an instruction, such as "h100 wgmma", which `fp9.engine` accepts.
     """
 
     engine: Engine
@@ -71,36 +71,36 @@ class Accumulator:
 
     @property
     def name(self) -> str:
-        """Return the preset's name."""
+        """Return the name of the accumulator preset."""
         return self.engine.name
 
     @property
     def terms_per_step(self) -> int | None:
-        """Return the number of products that one step adds. Return None if the whole sum is one step."""
+        """Return the number of products that one step adds. Return None if the whole sum is exact."""
         return None if self.engine.step.exact else self.engine.step.products
 
     @property
     def aligned_bits(self) -> int | None:
         """Return the number of fraction bits that alignment keeps below the largest exponent of a step.
 
-        Return None if steps are exact.
+        Return None for an accumulator whose steps are exact.
         """
         return self.engine.window.width
 
     @property
     def result(self) -> str:
-        """Return the name of the result format."""
+        """Return the name of the accumulator's result format."""
         return self.engine.output.name
 
     @property
     def rounding(self) -> str:
-        """Return the rounding of a step. If there are chunks, add the rounding of the total."""
+        """Return the rounding mode of a step. For an engine with chunks, append the rounding mode of the total."""
         own, total = self.engine.result.rounding.value, self.engine.output_rounding.value
         return own if self.engine.chunk.length is None else f"{own}, then {total}"
 
     @property
     def chunk(self) -> int | None:
-        """Return the number of products in a chunk, or None without chunks."""
+        """Return the number of products in a chunk, or None for an accumulator without chunks."""
         return self.engine.chunk.length
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class Accumulator:
 
 
 def accumulators() -> tuple[Accumulator, ...]:
-    """Return every accumulator preset, as records.
+    """Return the records of all accumulator presets.
 
     >>> [a.name for a in accumulators() if a.aligned_bits == 13 and a.result == "e8m13"]
     ['hopper', 'ada']
@@ -117,9 +117,9 @@ def accumulators() -> tuple[Accumulator, ...]:
 
 
 def about(name: str) -> Accumulator:
-    """Return the record of a preset, found by the preset's name or a device's name.
+    """Return the record of an accumulator preset, which is named directly or by a device's name.
 
-    Raises ValueError for names with parameters.
+    Raises ValueError for unknown names and for names with parameters.
     """
     found = engine(name)
     if found.name not in _ABOUT:

@@ -1,4 +1,4 @@
-"""Presets by name. A name may also change parameters of a preset."""
+"""Accumulator presets by name. A name may also change parameters, as in `chunked(L=32)`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
 
 
 def _mma(name: str, result: FixedFormat) -> Engine:
-    """Return the engine that models FP8 products on the FP16 tensor core.
+    """Return the engine that models FP8 products on NVIDIA's FP16 tensor core.
 
-    The tensor core sums 32 elements in two steps of 16. Elements 0 and 1 belong to the first step, elements 2 and
-    3 to the second, and so on.
+    The tensor core sums 32 products in two steps of 16. Products 0 and 1 belong to the first step, products 2 and 3
+    to the second step, and so on.
     """
     step, chunk = Step(16, scaling=Scaling.SUMS), Chunk(32, interleave=2)
     if result is _FP16:
@@ -35,9 +35,9 @@ def _mma(name: str, result: FixedFormat) -> Engine:
 
 
 def _rvbna(products: int) -> Engine:
-    """Return an engine with a window of 23 + log2(products) bits.
+    """Return the engine of RISC-V's bulk normalised dot product, with a window of 23 + log2(products) bits.
 
-    The whole step is one chunk. Step and total are rounded to odd.
+    Every step is a chunk. The engine rounds the step's result and the total to odd.
     """
     window = _FP32.fraction_bits + (products - 1).bit_length()
     name = f"rvbna{products}"
@@ -45,7 +45,7 @@ def _rvbna(products: int) -> Engine:
 
 
 _X86_NAN = 0xFFC00000
-"""NaN code of invalid operations on x86. The NaN is quiet and has the sign bit set."""
+"""NaN code of invalid operations on x86: a quiet NaN with the sign bit set."""
 _X86_RESULT = Result(_FP32, _R.RNE, flush=True, flush_addend=True)
 
 ENGINES: dict[str, Engine] = {
@@ -78,7 +78,7 @@ ENGINES: dict[str, Engine] = {
         # MMA-Sim: mma and tcgen05.mma of the kinds mxf4 and mxf4nvf4.
         Engine("blackwell_nvfp4", Result(_FP32, _R.RTZ), Step(64, group=16), Window(35, zero_exponent=-139)),
         # mma.sync with FP8 operands on Hopper and Blackwell, as measured on H100, H200 and B200 (MATLAB-tensor-core):
-        # operands go as FP16 through two steps from +0, and C is added last, once and to nearest.
+        # two steps sum the operands as FP16 from +0. C is added last, with one rounding to nearest.
         _mma("hopper_mma", _FP32),
         _mma("hopper_mma_fp16", _FP16),
         _mma("blackwell_mma", _FP32),
@@ -102,12 +102,12 @@ ENGINES: dict[str, Engine] = {
         Engine("arm_fdot4", Result(_FP32, _R.RNE), Step(4)),
         Engine("arm_fmmla4", Result(_FP16, _R.RNE), Step(4)),
         Engine("arm_fmmla8", Result(_FP32, _R.RNE), Step(8)),
-        # x86 AMX-FP8, TDP[B][H]F8PS: a row of a tile exactly, one rounding, one addition; subnormals of C and results
-        # are zero, NaN is the default one (Bochs, amx.cc).
+        # x86 AMX-FP8, TDP[B][H]F8PS: an exact sum over a tile's row, one rounding, then one addition. Subnormal C and
+        # results are flushed to zero, and NaN is the default NaN (Bochs, amx.cc).
         Engine("amx_fp8", _X86_RESULT, Step(64), chunk=Chunk(64), nan=NanPolicy(_X86_NAN, infinity_run=4)),
-        # x86 ACE, TOP4MX*PS: four products and their scales exactly, one rounding, one addition (Bochs, amx_top.cc).
+        # x86 ACE, TOP4MX*PS: an exact sum of four scaled products, one rounding, then one addition (Bochs, amx_top.cc).
         Engine("ace_top4mx", _X86_RESULT, Step(4), chunk=Chunk(4), nan=NanPolicy(invalid_code=_X86_NAN)),
-        # MX section 6.2 leaves the inner precision open: a block is summed exactly, and joins FP32 with one rounding.
+        # MX section 6.2 does not define the inner precision. The engine sums a block exactly and rounds once to FP32.
         Engine("mx", Result(_FP32, _R.RNE), Step(32)),
         Engine("exact", Result(_FP32, _R.RNE), Step(exact=True)),
     )
@@ -122,10 +122,10 @@ _SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
 
 
 def engine(name: str | Engine) -> Engine:
-    """Return the preset of a name. The name may change parameters. An `Engine` is returned unchanged.
+    """Return the accumulator preset of a name, with the parameters that the name changes.
 
-    A device's name is accepted too (`fp9.engines.DEVICES`). If the device has several instructions, add one of
-    them.
+    An `Engine` is returned unchanged. The name may also be the name of a device (`fp9.engines.DEVICES`). Append an
+    instruction to the device's name if the device has several instructions.
 
     >>> engine("h100 wgmma").name, engine("L40S").name, engine("mi300x").name
     ('hopper', 'ada', 'cdna3')

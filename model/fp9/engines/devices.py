@@ -1,4 +1,4 @@
-"""Devices, their instructions, and the accumulator that each instruction uses."""
+"""Devices, their matrix instructions, and the accumulator model of each instruction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FP32, FP16 = "fp32", "fp16"
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Operand formats of an instruction. `word` means these formats in a device's name, as in "h100 wgmma 16bit"."""
+    """Operand formats of an instruction. `word` names the formats after an instruction, as in "h100 wgmma 16bit"."""
 
     word: str
     formats: tuple[str, ...]
@@ -26,7 +26,7 @@ _FP16_ALONE, _HALVES, _TF32 = Operands("16bit", (FP16,)), Operands("16bit", (FP1
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Instruction of a device. `result` is the format of its results, and `engine` is the preset that models it."""
+    """Instruction of a device, with its operand formats, its result format and the name of its accumulator preset."""
 
     names: tuple[str, ...]
     result: str
@@ -35,21 +35,24 @@ class Instruction:
 
     @property
     def suffix(self) -> str:
-        """Return the word for the operands if they have more than 8 bits, and the result format if it is not FP32."""
+        """Return the words that follow the instruction's name.
+
+        The operands' word follows unless the operands are FP8. The result format follows unless it is FP32.
+        """
         words = (self.operands.word, FP8.word), (self.result, FP32)
         return "".join(f" {word}" for word, usual in words if word != usual)
 
     @property
     def name(self) -> str:
-        """Return the instruction's first name and its suffix."""
+        """Return the instruction's first name and its suffix, such as "mma 16bit fp16"."""
         return self.names[0] + self.suffix
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Architecture, with its products and its instructions. The first instruction has the narrowest operands.
+    """GPU architecture, with its products and matrix instructions. The first instruction has the narrowest operands.
 
-    `source` says where the accumulators are documented or measured.
+    `source` names the publications and measurements that describe the accumulators.
     """
 
     architecture: str
@@ -138,7 +141,7 @@ DEVICES = (
         "MMA-Sim (arXiv 2511.10909)",
     ),
 )
-"""Devices whose accumulators are known."""
+"""Devices with published or measured accumulators."""
 
 
 def _candidates() -> dict[str, dict[str, str]]:
@@ -153,7 +156,11 @@ def _candidates() -> dict[str, dict[str, str]]:
 
 
 def _ways(device: Device, instruction: Instruction, product: str) -> Iterator[str]:
-    """Yield the names of an instruction. The words for its operands and for its result may be implied."""
+    """Yield the names of an instruction of a device, with and without the words that may be omitted.
+
+    The operands' word may be omitted for FP8 operands, and for the first operands of a device that has no FP8
+    instruction. The result format may be omitted if it is FP32.
+    """
     implied = {FP8.word, device.instructions[0].operands.word if product else FP8.word}
     operands = [instruction.operands.word] + ([""] if instruction.operands.word in implied else [])
     results = [instruction.result] + ([""] if instruction.result == FP32 else [])
@@ -174,11 +181,11 @@ def _synonyms() -> Synonyms:
 
 
 DEVICE_NAMES = _synonyms()
-"""Synonyms of presets, made from product, instruction and result: "h100 wgmma", "l40s", "mi300x", "h200 mma fp16"."""
+"""Device names for accumulator presets, such as "h100 wgmma", "l40s", "mi300x" and "h200 mma fp16"."""
 
 
 def devices_of(engine: str) -> list[str]:
-    """Return the devices that use an engine, each as product and instruction, such as "h100 wgmma"."""
+    """Return the names of the devices that use an engine, with product and instruction, such as "h100 wgmma"."""
     return [
         f"{product} {instruction.name}"
         for device, instruction in _instructions_of(engine)

@@ -1,6 +1,6 @@
-"""Accumulator models (engines): which sums are exact, where sums are rounded, and to which format.
+"""Accumulator models (engines), which define where a long sum is rounded, and to which format.
 
-The rules are in numerics.md, section on sums.
+The numerical rules are in numerics.md, section on sums.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from fp9.names import found_by
 
 
 class MacOp(IntEnum):
-    """Operation of an accumulator. Every operation also outputs the accumulator's new value."""
+    """Operation of an accumulator unit. Every operation also outputs the accumulator's new value."""
 
     ACCUMULATE = 0
     """acc = round(sum of products + acc). With chunks, chunk = round(sum of products + chunk)"""
     LOAD = 1
-    """acc = round(sum of products + c). Starts a new sum; operands of +0 load c. With chunks, acc = c and chunk =
+    """Start a new sum: acc = round(sum of products + c), so operands of +0 load c. With chunks, acc = c and chunk =
     round(sum of products)
     """
     CLEAR = 2
     """acc = +0, and chunk = +0"""
     HOLD = 3
-    """acc does not change"""
+    """keep acc unchanged"""
     FOLD = 4
-    """only with chunks: add an incomplete chunk to the accumulator, to end a sum of any length"""
+    """add an incomplete chunk to the accumulator, to end a sum of any length. Only engines with chunks have FOLD"""
 
 
 MAX_WINDOW = 40
-"""Largest number of fraction bits in a window. A step with MAX_PRODUCTS products then sums to at most 53 bits."""
+"""Maximum number of fraction bits in an addition window. A sum of `MAX_PRODUCTS` products then fits in 53 bits."""
 MAX_PRODUCTS = 1 << 10
 MAX_EXPONENT = 1 << 9
-"""Largest magnitude of a result's exponent and of `zero_exponent`.
+"""Maximum magnitude of a result's exponent and of `zero_exponent`.
 
-With this limit, float64 holds every product and addend as a multiple of the window's last place. Operands must
-have FP32's exponent range.
+With operands in FP32's exponent range, the limit ensures that float64 holds every product and addend exactly, as a
+multiple of the last bit of the addition window.
 """
 
 _FP32 = fixed_format("fp32")
@@ -49,12 +49,13 @@ _FP32 = fixed_format("fp32")
 @found_by("fp9.engines", "engine")
 @dataclass(frozen=True)
 class Engine:
-    """An accumulator model. One step is R = round(C + sum of G products). Steps follow each other over K products.
+    """An accumulator model, which sums K products in steps R = round(C + sum of G products).
 
-    The fields are in five groups: `result`, `step`, `window`, `chunk` and `nan`. The docstrings of the groups
-    give the formulas. `changed` changes fields by the parameters of presets' names (`fp9.engines.PARAMETERS`).
+    The fields of an engine form five groups: `result`, `step`, `window`, `chunk` and `nan`. The docstrings of the
+    groups give the formulas. `changed` returns an engine with other fields, by the short names in
+    `fp9.engines.PARAMETERS`.
 
-    Formats and choices may be given by name. Raises ValueError for parameters that do not fit together.
+    Give formats and choices as objects or by name. Raises ValueError if the fields of the engine contradict each other.
 
     >>> Engine(result=Result("fp16"), step=Step(4), window=Window(20)).window.width
     20
@@ -62,21 +63,21 @@ class Engine:
 
     name: str = "custom"
     result: Result = Result()
-    """R = round(S) for the sum S of a step: format, rounding, overflow and subnormal numbers."""
+    """R = round(S) for the sum S of a step: the format, rounding mode, overflow policy and flushing of R."""
     step: Step = Step()
-    """S = C + p[0] + ... + p[G-1]: number and scales of the products of a step."""
+    """S = C + p[0] + ... + p[G-1]: the number of products of a step, and how products are scaled."""
     window: Window = Window()
-    """S = floor_n(C) + floor_n(p[0]) + ...: the bits of a term that alignment keeps. No width: S is exact."""
+    """S = floor_n(C) + floor_n(p[0]) + ...: the bits of a term that alignment keeps. S is exact without a width."""
     chunk: Chunk = Chunk()
-    """total = round(total + chunk): the products of a chunk, and their order. No length: no chunks."""
+    """total = round(total + chunk): the products of a chunk, and their order. Without a length, no chunks exist."""
     nan: NanPolicy = NanPolicy()
-    """R = code where S is NaN: the code, and which sums are NaN."""
+    """R = code if S is NaN: the NaN codes of results, and the rules that make a sum NaN."""
 
     def __hash__(self) -> int:
-        """Return a hash that is fast to compute, since every call looks up strategies by engine.
+        """Return a hash of the engine's fields that is fast to compute.
 
-        Choices are hashed by identity, because their own hash is slow. The name alone is not enough: a search
-        tries hundreds of engines with the same name.
+        Every call looks up cached data by engine. The identity of an enumeration member is faster to hash than its
+        name. The hash covers most fields, because a search tries hundreds of engines with the same name.
         """
         numbers = (
             self.step.products,
@@ -105,7 +106,7 @@ class Engine:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the values of all parameters, by the names of `fp9.engines.PARAMETERS`.
+        """Return the values of all engine fields by their short names in `fp9.engines.PARAMETERS`.
 
         >>> Engine(window=Window(20)).parameters["window"]
         20
@@ -113,9 +114,9 @@ class Engine:
         return {name: parameter.of(self) for name, parameter in PARAMETERS.items()}
 
     def changed(self, name: str | None = None, **parameters: Any) -> Engine:
-        """Return a copy with other parameters. Their names are those of `fp9.engines.PARAMETERS`.
+        """Return a copy of the engine with other field values, given by the short names in `fp9.engines.PARAMETERS`.
 
-        Raises ValueError for parameters that do not fit together. Raises TypeError for an unknown parameter.
+        Raises ValueError if the new values contradict each other. Raises TypeError for an unknown parameter.
 
         >>> Engine(step=Step(4)).changed(window=20, name="mine").window.width
         20
@@ -230,28 +231,27 @@ class Engine:
 
     @property
     def output(self) -> FixedFormat:
-        """Return the format of the total, which is `chunk.promotion` if given, else `result.format`."""
+        """Return the format of the sum's total, which is `chunk.promotion` if given, and `result.format` otherwise."""
         return self.chunk.promotion or self.result.format
 
     @property
     def output_rounding(self) -> Rounding:
-        """Return the rounding of the total."""
+        """Return the rounding mode of the sum's total."""
         return self.result.rounding if self.chunk.promotion is None else self.chunk.promotion.default_rounding
 
     @property
     def addend_format(self) -> FixedFormat:
         """Return the format of the addend's codes.
 
-        If the total is FP32 with fewer fraction bits, the addend is FP32. Otherwise the addend has the total's
-        format.
+        The addend has the format of the sum's total. If the total is FP32 with padding bits, the addend is FP32.
         """
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
     @property
     def within_chunk(self) -> Engine:
-        """Return the engine that sums one chunk. Its addend is the chunk's sum so far.
+        """Return the engine that sums one chunk of products. Its addend is the partial sum of the chunk.
 
-        Without chunks, return the engine itself.
+        Return the engine itself if the engine has no chunks.
         """
         if self.chunk.length is None:
             return self
@@ -260,21 +260,21 @@ class Engine:
 
     @property
     def nans_of_steps(self) -> tuple[int | None, int | None]:
-        """Return the NaN codes of a step: `code` and `invalid_code`.
+        """Return the NaN codes of a step's result: `code` and `invalid_code`.
 
-        With chunks, return (None, None), since the two codes then apply to the total only.
+        Return (None, None) for an engine with chunks, because its NaN codes apply to the total only.
         """
         return (self.nan.code, self.nan.invalid_code) if self.chunk.length is None else (None, None)
 
     @property
     def steps_of_chunk(self) -> int:
-        """Return the number of steps in a chunk. Return 0 if there are no chunks."""
+        """Return the number of steps in a chunk. Return 0 for an engine without chunks."""
         return (self.chunk.length or 0) // self.step.products
 
     def order(self, depth: int) -> list[int]:
-        """Return the indices of `depth` products in the order in which the steps add them.
+        """Return the indices of `depth` products in the order in which the steps add the products.
 
-        The last chunk may be incomplete. Its steps then add only the elements that exist.
+        The steps of an incomplete last chunk add only the products that exist.
         """
         if self.chunk.interleave is None or self.chunk.length is None:
             return list(range(depth))
@@ -283,15 +283,16 @@ class Engine:
 
     @property
     def joining(self) -> Engine:
-        """Return the engine that adds a chunk to the total. Its step sums two numbers exactly and rounds once."""
+        """Return the engine that adds a chunk's sum to the total, with an exact sum and one rounding."""
         result = replace(self.result, format=self.output, rounding=self.output_rounding)
         nan = NanPolicy(self.nan.code, self.nan.invalid_code)
         return Engine(f"{self.name}: join", result, nan=nan)
 
     @property
     def is_fused(self) -> bool:
-        """Return whether each step is an exact sum that is rounded once. An engine with chunks or zero bypass is not
-        fused.
+        """Return whether the engine is fused: every step is an exact sum that is rounded once.
+
+        An engine with chunks or with `zero_bypass` is not fused.
         """
         return (
             self.window.width is None and not self.step.exact and self.chunk.length is None and not self.nan.zero_bypass
@@ -299,15 +300,15 @@ class Engine:
 
     @property
     def ends_plainly(self) -> bool:
-        """Return whether overflow, subnormal numbers, infinities and NaN of sums follow IEEE 754."""
+        """Return whether overflow, subnormal results, infinities and NaN follow IEEE 754."""
         flushes = self.result.flush or self.result.flush_addend
         own_nan = self.nan.code is None and self.nan.invalid_code is None
         return self.result.overflow is Overflow.INF and not flushes and own_nan and self.nan.infinity_run is None
 
     def steps(self, depth: int) -> int:
-        """Return the number of roundings for `depth` products.
+        """Return the number of roundings in a sum of `depth` products.
 
-        Each step rounds once. Each chunk rounds once more when it is added to the total.
+        Every step rounds once. Adding a chunk's sum to the total is another rounding.
         """
         if self.step.exact:
             return 1
@@ -320,9 +321,9 @@ class Engine:
 
 
 def is_accumulator(fmt: Format) -> bool:
-    """Return whether a step's result can have this format.
+    """Return whether an accumulator's result can have a format.
 
-    The format must have fixed fields. NaN and infinity, or a merged NaN-Inf, must be its highest codes.
+    An accumulator format has fixed fields. Its highest codes are NaN and infinity, or a single NaN-Inf.
     """
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
 
@@ -334,7 +335,8 @@ def _has_subnormals(fmt: Format) -> bool:
 def alignment_exponent(fmt: Format, exponent: int) -> int:
     """Return the exponent that alignment uses for a number of `fmt` in [2^exponent, 2^(exponent+1)).
 
-    Subnormal numbers have the format's lowest exponent. Integers have the exponent of the largest integer.
+    A subnormal number is aligned by the format's lowest normal exponent. An integer is aligned by the exponent of the
+    format's largest integer.
     """
     if isinstance(fmt, FixedFormat | UnsignedFloat):
         return max(exponent, fmt.lowest_exponent)
@@ -342,6 +344,6 @@ def alignment_exponent(fmt: Format, exponent: int) -> int:
 
 
 NO_EXPONENT = -128
-"""Byte that represents the alignment exponent of zero. It is less than the exponents of all 8-bit numbers."""
+"""Byte that stands for the alignment exponent of zero. All numbers of 8-bit formats have larger exponents."""
 
 _INTEGER_FRACTION_BITS = 6

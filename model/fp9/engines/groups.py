@@ -1,7 +1,7 @@
-"""Field groups of an engine: step, window, chunk, result and NaN policy. Each field has a formula.
+"""Field groups of an accumulator model (engine): step, window, chunk, result and NaN policy.
 
-The formulas write a[k] and b[k] for operands, p[k] = a[k] * b[k] for their product, and C for the addend.
-floor_n(x) keeps n fraction bits of x below the largest exponent of a step.
+In the formulas, a[k] and b[k] are operands, p[k] = a[k] * b[k] is a product, and C is the addend. floor_n(x) keeps n
+fraction bits of x below the largest exponent of a step.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from fp9.formats.rounding import Overflow, Rounding, choice
 
 
 class Truncation(Enum):
-    """How alignment treats the bits below the window."""
+    """Treatment of the bits that alignment shifts below an accumulator's addition window."""
 
     ZERO = "zero"
-    """dropped from the magnitude: rounds toward zero"""
+    """drop the bits of the magnitude, which rounds toward zero"""
     FLOOR = "floor"
-    """dropped from two's complement: rounds toward minus infinity"""
+    """drop the bits of the two's complement number, which rounds toward minus infinity"""
     JAM = "jam"
-    """dropped from the magnitude. If a dropped bit is 1, the last remaining bit becomes 1 (sticky)"""
+    """drop the bits of the magnitude, and set the last remaining bit if a dropped bit is 1 (sticky)"""
 
 
 class Addend(Enum):
-    """How the addend C is aligned with the products. The alignment applies only to engines with a window."""
+    """Alignment of the addend C with the products, in an engine with an addition window."""
 
     INSIDE = "inside"
-    """aligned with the products; its exponent counts for the window"""
+    """align C with the products. The largest exponent of C and the products determines the window"""
     ALIGNED = "aligned"
-    """aligned and truncated with the products. The largest product alone determines the window"""
+    """align and truncate C with the products. The largest product alone determines the window"""
     OUTSIDE = "outside"
-    """added exactly to the aligned sum of the products"""
+    """add C exactly to the aligned sum of the products"""
 
 
 class Scaling(Enum):
-    """Where power-of-two scales of the operands are applied."""
+    """Stage of a dot product at which the engine applies the operands' scales."""
 
     PRODUCTS = "products"
-    """added to the exponent of every product, before alignment"""
+    """multiply every product by its scales before alignment"""
     SUMS = "sums"
-    """each chunk is summed from +0, and its sum is scaled when it is added to the total. Without chunks, all of K
-    is one chunk
+    """sum every chunk from +0, and multiply the chunk's sum by its scales when adding the chunk to the total. Without
+    chunks, the whole sum is one chunk
     """
 
 
@@ -51,22 +51,24 @@ _FP32 = fixed_format("fp32")
 
 @dataclass(frozen=True)
 class Result:
-    """What a step rounds to: R = round(C + p[0] + ... + p[G-1]), a number of `format`."""
+    """Format and rounding of an accumulation step's result: R = round(C + p[0] + ... + p[G-1])."""
 
     format: FixedFormat = _FP32
-    """R is a number of this format. The result of a step must be an accumulator format. The result of an exact sum
-    can be any format with a NaN.
+    """Format of the result R. An engine with `step.exact` accepts every fixed-field format with a NaN. Other engines
+    need an accumulator format, such as fp32 or fp16.
     """
     rounding: Rounding = Rounding.RNE
     """R = rounding(S) for the sum S of a step."""
     overflow: Overflow = Overflow.INF
-    """R = overflow(S) where a finite S rounds to more than the largest number of `format`. An infinite S stays
+    """R = overflow(S) if a finite S rounds to more than the largest number of `format`. An infinite S stays
     infinite.
     """
     flush: bool = False
-    """R = 0 with the sign of S where |R| is below the smallest normal number (x86's FTZ)."""
+    """If true, R = 0 with the sign of S if |R| is below the smallest normal number (x86's FTZ)."""
     flush_addend: bool = False
-    """C = 0 with its sign where |C| is below the smallest normal number (x86's DAZ). C includes the sums so far."""
+    """If true, C = 0 with the sign of C if |C| is below the smallest normal number (x86's DAZ). The rule also applies
+    to the results of earlier steps.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", format(self.format))
@@ -76,17 +78,20 @@ class Result:
 
 @dataclass(frozen=True)
 class Step:
-    """What one step adds to the addend: S = C + p[0] + ... + p[G-1]."""
+    """Sum of one accumulation step: the addend and G products, S = C + p[0] + ... + p[G-1]."""
 
     products: int = 1
-    """G in S = C + p[0] + ... + p[G-1]. A sum over K takes K / G steps, rounded up."""
+    """G in S = C + p[0] + ... + p[G-1]. A sum of K products takes K / G steps, rounded up."""
     exact: bool = False
-    """S = C + p[0] + ... + p[K-1] for the whole sum, rounded once (Kulisch). `products` then has no effect."""
+    """If true, S = C + p[0] + ... + p[K-1] is exact for the whole sum and is rounded once (Kulisch). The field
+    `products` then has no effect.
+    """
     group: int | None = None
-    """g: s * t * (p[0] + ... + p[g-1]) is one term of the window, for scales s and t of g products (NVFP4).
+    """Number g of products that share the scales s and t (NVFP4). The window aligns s * t * (p[0] + ... + p[g-1]) as
+    one term.
 
-    The inner sum is exact. The exponent of s * t alone aligns the term. If all products of a group are zero, the
-    term counts as zero.
+    The sum of the g products is exact. The exponent of s * t alone aligns the term. A group of g zero products counts
+    as a zero term.
     """
     scaling: Scaling = Scaling.PRODUCTS
     """`products`: S = C + s * t * p[0] + .... `sums`: total = round(total + s * t * round(p[0] + ...))."""
@@ -97,23 +102,27 @@ class Step:
 
 @dataclass(frozen=True)
 class Window:
-    """Which bits alignment keeps: S = floor_n(C) + floor_n(p[0]) + ... + floor_n(p[G-1]) for a width of n."""
+    """Addition window, which keeps n fraction bits of every aligned term: S = floor_n(C) + floor_n(p[0]) + ...."""
 
     width: int | None = None
-    """n: bits below 2^(E - n) are cut from every term, E the largest exponent of the step. None: S is exact."""
+    """Number n of fraction bits in the window. The engine drops the bits of every term below 2^(E - n), where E is the
+    largest exponent of the step. Without a width, S is exact.
+    """
     truncation: Truncation = Truncation.ZERO
-    """floor_n(x): `zero` cuts the magnitude, `floor` rounds down, `jam` sets the last bit if a cut bit is 1."""
+    """Definition of floor_n(x): `zero` drops bits of the magnitude, `floor` rounds down, and `jam` sets the last bit if
+    a dropped bit is 1.
+    """
     addend: Addend = Addend.INSIDE
-    """`inside`: E is the largest exponent of C and all p. `aligned`: E is that of all p, and C is cut. `outside`:
-    E is that of all p, and C is not cut.
+    """`inside`: E is the largest exponent of the products and C. `aligned`: E is the largest exponent of the products,
+    and C is truncated. `outside`: E is the largest exponent of the products, and C is not truncated.
     """
     zero_exponent: int | None = None
-    """E is at least this exponent where a product or the addend is 0. None: zeros do not count for E."""
+    """Lower limit of E if a product or the addend is 0. Without `zero_exponent`, zeros do not affect E."""
     interleaved: int | None = None
-    """J: S = floor_J(E + O + C), with E = p[0] + p[2] + ... and O = p[1] + p[3] + ... (CDNA3).
+    """J in S = floor_J(A + B + C), where A = p[0] + p[2] + ... and B = p[1] + p[3] + ... (CDNA3).
 
-    A window of n bits cuts the terms of E and of O, each at its own largest exponent. It then cuts E, O and C
-    where they are added. None: one sum.
+    The window of n bits truncates the terms of A and the terms of B separately, below the largest exponent of A's or
+    B's terms. The window truncates A, B and C again before their sum. Without `interleaved`, a step has one sum.
     """
 
     def __post_init__(self) -> None:
@@ -123,19 +132,19 @@ class Window:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Where a sum is divided: total = round(total + chunk), chunk = the steps of L products from +0."""
+    """Division of a long sum into chunks of L products: total = round(total + chunk). Every chunk is summed from +0."""
 
     length: int | None = None
-    """L: number of products in a chunk, a multiple of G. None: steps add to the total itself."""
+    """Number L of products in a chunk, a multiple of G. Without a length, the steps add to the total directly."""
     promotion: FixedFormat | None = None
-    """total = round(total + chunk) is a number of this format, rounded by its default rounding. None: the result's
-    format.
+    """Format of the total in total = round(total + chunk), which is rounded by the format's default rounding mode.
+    Without `promotion`, the total has the format of the result.
     """
     interleave: int | None = None
-    """I: element k belongs to step (k // I) mod (L / G). With I = 2 and two steps, elements with k mod 4 < 2 come
-    first.
+    """Number I of neighbouring products that go to the same step: product k belongs to step (k // I) mod (L / G). With
+    I = 2 and two steps, products with k mod 4 < 2 belong to the first step.
 
-    Missing elements of the last chunk are +0. None: element k belongs to step k // G.
+    Missing products of the last chunk are +0. Without `interleave`, product k belongs to step k // G.
     """
 
     def __post_init__(self) -> None:
@@ -144,15 +153,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class NanPolicy:
-    """Which sums are NaN, and the code of NaN."""
+    """NaN codes of an accumulator's results, and the rules that make a sum NaN."""
 
     code: int | None = None
-    """R = code where S is NaN. None: the NaN of the total's format."""
+    """R = code if S is NaN. Without a code, R is the canonical NaN of the total's format."""
     invalid_code: int | None = None
-    """R = invalid_code where S is NaN and no operand is, as in Inf - Inf. None: `code`."""
+    """R = invalid_code if S is NaN but no operand is NaN, as in Inf - Inf. Without `invalid_code`, R = code."""
     infinity_run: int | None = None
-    """r: among r neighbouring products +Inf + -Inf = 0, to which a later infinity adds (AMX).
+    """Number r of neighbouring products among which +Inf and -Inf cancel, so that a later infinity decides S (AMX).
 
-    S = NaN where infinities have cancelled at the end of a run. None: +Inf + -Inf = NaN."""
+    S = NaN if infinities have cancelled at the end of r products. Without `infinity_run`, +Inf + -Inf = NaN."""
     zero_bypass: bool = False
-    """0 * NaN-Inf = 0 in formats with a merged NaN-Inf. False: 0 * NaN-Inf = NaN-Inf."""
+    """If true, 0 * NaN-Inf = 0 in formats with a NaN-Inf. If false, 0 * NaN-Inf = NaN-Inf."""

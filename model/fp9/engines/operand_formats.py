@@ -1,4 +1,4 @@
-"""Formats that are accepted as operands of sums."""
+"""Check that accumulators accept a format as operand format."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import functools
 from fp9.formats import Format
 
 OPERAND_EXPONENTS = (-149, 128)
-"""Exponent range of operands, as in FP32. Numbers are multiples of 2^first, with magnitudes below 2^second."""
+"""Exponent range of operands, as in FP32. Operands are multiples of 2^-149 with magnitudes below 2^128."""
 
 
 def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
     """Raise ValueError if an operand format has numbers outside `OPERAND_EXPONENTS`.
 
-    The error message begins with `where`. In the message, `role` follows the word "given".
+    The error message begins with `where`. The text `role` says in the message what the format is given as.
     """
     if not _is_operand(fmt):
         lowest, highest = OPERAND_EXPONENTS

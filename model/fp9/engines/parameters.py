@@ -1,4 +1,4 @@
-"""Engine parameters: short names for engine fields, as in `hopper(window=20)`."""
+"""Short names for the fields of accumulator models (engines), as in `hopper(window=20)`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from fp9.engines.groups import Chunk, NanPolicy, Result, Step, Window
 
 GROUPS: dict[str, type[Any]] = {"result": Result, "step": Step, "window": Window, "chunk": Chunk, "nan": NanPolicy}
-"""Class of each field group, by the group's name."""
+"""Classes of an engine's field groups, by the name of the group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Short name of an engine field, for use in a preset's name."""
+    """Short name of an engine's field, which may follow a preset's name in parentheses."""
 
     name: str
     group: str
@@ -22,17 +22,17 @@ class Parameter:
 
     @property
     def path(self) -> str:
-        """Return the field's path in unit files and Python, such as `window.width`."""
+        """Return the engine field's path in unit files and Python, such as `window.width`."""
         return f"{self.group}.{self.field}"
 
     @property
     def type(self) -> Any:
-        """Return the field's type."""
+        """Return the type of the engine field."""
         return typing.get_type_hints(GROUPS[self.group])[self.field]
 
     @property
     def default(self) -> Any:
-        """Return the field's default value."""
+        """Return the default value of the engine field."""
         return getattr(GROUPS[self.group](), self.field)
 
     def of(self, engine: Any) -> Any:
@@ -66,4 +66,4 @@ PARAMETERS: dict[str, Parameter] = {
         ("infinity_run", "nan.infinity_run"),
     )
 }
-"""All parameters by name. Every field of an engine has one parameter."""
+"""All engine parameters by name. Every field of an engine has a parameter."""

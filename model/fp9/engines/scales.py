@@ -1,4 +1,4 @@
-"""Checks of scales: which scale formats, block lengths and operand formats an engine accepts."""
+"""Check that an engine accepts a scale format, a block length and scaled operand formats."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fp9.formats import Format, floor_log2, format
 from fp9.formats.host import BINARY64
 
 SCALE_BITS = 8
-"""Largest width of a scale format in bits."""
+"""Maximum width of a scale format in bits."""
 
 
 def format_of_scales(
     engine: Engine, name: Format | str | None, block: int | None, field: str = "scale_format"
 ) -> Format | None:
-    """Return the format of scale codes. Return None if scales are exponents. `field` names the argument in errors.
+    """Return the format of an engine's scale codes. Return None if `name` is None, as for scales given as exponents.
 
-    Raises ValueError for formats and blocks that the engine does not accept. Formats with infinities are not
-    accepted, because no source defines an infinite scale.
+    Raises ValueError if the engine does not accept the scale format or the block length. No engine accepts a scale
+    format with infinities, because no source defines an infinite scale. Error messages call the argument `field`.
     """
     if block is not None:
         _check_block(engine, block)
@@ -67,9 +67,9 @@ def _check_block(engine: Engine, block: int) -> None:
 
 
 def check_grouped(engine: Engine, a: Format, b: Format) -> None:
-    """Raise ValueError for operand formats that an engine with scaled groups does not accept.
+    """Raise ValueError if an engine with scaled groups of products does not accept the operand formats.
 
-    Formats with infinities or NaN, or with too many bits, are not accepted.
+    The engine accepts formats without infinity and NaN whose exact group sums fit the engine's window.
     """
     assert engine.step.group is not None and engine.window.width is not None, "an engine with groups has a window"
     for operand, fmt in (("a", a), ("b", b)):

@@ -18,13 +18,12 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class HiFloat8(Format):
-    """HiFloat8 (HiF8 sections 2.1 and 2.2, Tables 2 to 4).
+    """HiFloat8: a sign bit, a prefix-coded dot field, a sign-magnitude exponent and a fraction (HiF8 section 2).
 
-    A code consists of a sign bit, a dot field, an exponent and a fraction. The dot field is a prefix code for the
-    number of exponent bits. The exponent is stored as sign and magnitude, with a hidden leading 1. Numbers with
-    exponents E of magnitude 0 to 3 have 3 fraction bits. Numbers with |E| in 4..7 have 2 fraction bits, and
-    numbers with |E| in 8..15 have 1 fraction bit. The seven denormal numbers are the powers of two 2^(M-23) for
-    M = 1..7. HiFloat8 has one zero (0x00), one NaN (0x80), and two infinities (0x6F and 0xEF).
+    The dot field gives the number of exponent bits. The exponent's magnitude has a hidden leading 1 (HiF8 section
+    2.1). Numbers with exponents E of magnitude 0 to 3 have 3 fraction bits. Numbers with |E| in 4..7 have 2 fraction
+    bits, and numbers with |E| in 8..15 have 1 fraction bit. The seven denormal numbers are the powers of two 2^(M-23)
+    for M = 1..7 (HiF8 section 2.2). HiFloat8 has one zero (0x00), one NaN (0x80), and two infinities (0x6F and 0xEF).
     """
 
     name: str = "hif8"

@@ -1,1 +1,1 @@
-"""The oracle: a slow, exact reference that follows the published papers, and threshold tables computed from it."""
+"""Slow exact reference (oracle) that follows the published papers, and threshold tables of casts."""

@@ -1,4 +1,4 @@
-"""Scales and elements of blocks in exact fractions, as the published rules describe them."""
+"""Exact reference for the scales and elements of blocks, following the published scale rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
 
 
 def exponent(amax: Fraction, element: Format, rule: str) -> int:
-    """Return the exponent of a power-of-two scale. The exponent is not yet clipped to the scale's format."""
+    """Return the exponent of a power-of-two scale, before clipping to the scale format's range."""
     top, largest = floor_log2(element.max_magnitude), element.max_magnitude
     match rule:
         case "floor":
@@ -52,13 +52,13 @@ def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Return the code of the smallest number that is at least `x`, or the largest number's code if there is none."""
+    """Return the code of the smallest number that is at least `x`. If `x` is too large, return the largest code."""
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
 
 
 def nearest(x: Fraction, fmt: Format) -> int:
-    """Return the code of the nearest number, ties to the even code. Values outside the range are clipped."""
+    """Return the code of the number nearest to `x`, ties to the even code. An `x` outside the range is clipped."""
     values, codes = numbers(fmt)
     place = bisect_left(values, x)
     if place in (0, len(values)):
@@ -69,7 +69,7 @@ def nearest(x: Fraction, fmt: Format) -> int:
 
 
 def bfloat16(x: Fraction) -> Fraction:
-    """Round to 8 significand bits, ties to even, with unbounded exponent."""
+    """Return `x` rounded to the 8 significand bits of bfloat16, ties to even, with unbounded exponent."""
     if x == 0:
         return x
     ulp = pow2(floor_log2(x) - 7)
@@ -77,25 +77,22 @@ def bfloat16(x: Fraction) -> Fraction:
 
 
 def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
-    """Return the code of x / scale, rounded to nearest, ties to even, and saturated.
-
-    Sign and magnitude are rounded separately.
-    """
+    """Return the code of x / scale, rounded to nearest, ties to even, and saturated."""
     return with_sign(nearest(abs(x) / scale, fmt), x < 0, fmt)
 
 
 def with_sign(code: int, negative: bool, fmt: Format) -> int:
-    """Return the code of a number from its sign and the code of its magnitude."""
+    """Return the code of a number with a given sign, from the code of the number's magnitude."""
     if not negative:
         return code
     return -code & 0xFF if fmt.twos_complement else code | 1 << (fmt.bits - 1)
 
 
 def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
-    """Return the scale code and the element codes of a block under the rule "four over six".
+    """Return the scale code and the element codes of a block under the scale rule "four over six".
 
-    The rule maps the largest magnitude to 6 or to 4 and selects the smaller sum of squared errors. If both errors
-    are equal, it selects 6.
+    The scale rule tries to map the largest magnitude to 6 and to 4, and selects the smaller sum of squared errors. If
+    both sums are equal, the rule selects 6.
     """
     tries = []
     for top in (6, 4):
@@ -109,9 +106,9 @@ def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int
 
 
 def hif4_codes(xs: list[Fraction]) -> tuple[list[int], int, list[int], list[int]]:
-    """Return the elements, the E6M2 scale code, the 8 bits and the 16 bits of a HiF4 block of 64 elements.
+    """Return the codes of a HiF4 block of 64 elements: elements, scale, 8 bits of level 1 and 16 bits of level 2.
 
-    The steps are those published by HiF4's authors.
+    The function follows the algorithm that the authors of HiF4 published (arXiv 2602.11287).
     """
     e6m2 = format("e6m2")
     code = nearest(bfloat16(max(map(abs, xs)) * bfloat16(Fraction(1, 7))), e6m2)

@@ -1,7 +1,7 @@
-"""The oracle of casts: rounding in exact fractions, one value at a time, in the order of the papers.
+"""Slow exact reference (oracle) for casts, which rounds one value at a time in exact fractions.
 
-The oracle is slow on purpose. Tests compare the kernels with the oracle. Oracle and kernels share only the format
-records. Rules: numerics.md. Dot products: `oracle.sums`.
+The code follows the published papers and numerics.md. Tests compare the kernels with the oracle. The oracle and the
+kernels share only the format records. `oracle.sums` is the reference for dot products.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fp9.formats.rounding import Flags, NanSign, Overflow, Payload, Rounding
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """An exact number: its kind, its sign and its magnitude. Zeros and infinities have a sign too.
+    """An exact number with kind, sign and magnitude. Zeros and infinities also have a sign.
 
-    The magnitude of NaN is its payload as a fraction of 1. The first bit after the point is the quiet bit.
+    The magnitude of a NaN is its fraction field as a number in [0, 1). The quiet bit of the NaN has the weight 1/2.
     """
 
     kind: Kind
@@ -32,7 +32,7 @@ class Exact:
 
 
 def decode(code: int, fmt: Format) -> Exact:
-    """Return the exact number of a code."""
+    """Return the exact number that a code represents."""
     kind = fmt.kind_of(code)
     magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)
     if kind is Kind.NAN and isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.NAN_ONLY):
@@ -41,14 +41,14 @@ def decode(code: int, fmt: Format) -> Exact:
 
 
 def read(code: int, source: Format, policy: CastPolicy) -> Exact:
-    """Return the number that a cast reads. A policy that flushes subnormal sources gives zero with the code's sign."""
+    """Return the exact source number of a cast, after flushing a subnormal source to zero if the policy requires it."""
     x = decode(code, source)
     subnormal = x.kind is Kind.FINITE and x.magnitude < pow2(source.min_normal_exponent)
     return exact(0, x.negative) if policy.flush_source and subnormal else x
 
 
 def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
-    """Return a rational number as an `Exact`."""
+    """Return a rational number as an `Exact` number. `negative_zero` is the sign of a zero."""
     value = Fraction(value)
     if value == 0:
         return Exact(Kind.ZERO, negative_zero)
@@ -60,7 +60,7 @@ def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Grid points around a magnitude x: `below` <= x < `below + ulp`. `excess` is (x - below) / ulp."""
+    """Neighbouring numbers of a magnitude x: `below` <= x < `below + ulp`, with `excess` = (x - below) / ulp."""
 
     below: Fraction
     ulp: Fraction
@@ -69,7 +69,7 @@ class Neighbours:
 
 @functools.lru_cache(maxsize=1 << 17)
 def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
-    """Return the grid points of `fmt` around a positive magnitude, with the exponent unbounded above."""
+    """Return the neighbours of a positive magnitude in `fmt`, as if `fmt` had no largest exponent."""
     ulp = pow2(fmt.quantum(floor_log2(magnitude)))
     steps = magnitude / ulp
     return Neighbours((steps.numerator // steps.denominator) * ulp, ulp, steps - steps.numerator // steps.denominator)
@@ -77,7 +77,7 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """The integer r of stochastic rounding, with `width` bits. Its top bit is just below the target's last bit."""
+    """Random integer of `width` bits for stochastic rounding. Its top bit is just below the target's last bit."""
 
     value: int
     width: int
@@ -85,7 +85,7 @@ class RandomBits:
 
 @dataclass(frozen=True, slots=True)
 class HybridBits:
-    """The threshold T of hybrid rounding, and the number N of bits in F and T (HiF8 section 3.2)."""
+    """Threshold of hybrid rounding, and the number of bits in the threshold (HiF8 section 3.2)."""
 
     threshold: int
     width: int
@@ -96,9 +96,9 @@ class HybridBits:
 def _rounds_up(
     x: Exact, near: Neighbours, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None
 ) -> bool:
-    """Return whether the magnitude is rounded to the upper neighbour.
+    """Return whether the rounding mode selects the upper neighbour of a magnitude.
 
-    Grid points are never rounded up, except in hybrid rounding.
+    Only hybrid rounding can select the upper neighbour of an exact magnitude.
     """
     half = Fraction(1, 2)
     match rounding:
@@ -131,10 +131,10 @@ def _rounds_up(
 
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
-    """Return whether the code of the lower neighbour, without padding, is odd.
+    """Return whether the code of the lower neighbour is odd, without its padding bits.
 
-    Above the largest number, the codes continue as if the range were unbounded. The last bit of such a code is the
-    significand's last bit, or the exponent's last bit if the significand has only one bit.
+    Above the largest number, the codes continue as if the range were unbounded. The lowest bit of a code is the last
+    bit of the significand, or the last bit of the exponent if the format has no fraction bits.
     """
     if below > fmt.max_magnitude:
         exponent = floor_log2(below)
@@ -163,7 +163,7 @@ def _rounds_to_zero_code(magnitude: Fraction, fmt: Format) -> bool:
 
 
 def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None = None) -> Fraction:
-    """Round a finite non-zero magnitude once to the grid of `fmt`, with the exponent unbounded above."""
+    """Return a finite nonzero magnitude after one rounding to `fmt`, as if `fmt` had no largest exponent."""
     if rounding is Rounding.BIAS:
         return _biased(x, fmt, bits)
     near = neighbours(x.magnitude, fmt)
@@ -176,7 +176,11 @@ def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits 
 
 
 def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Fraction:
-    """Add the random bits just below full precision, even for subnormal results. Then truncate to `fmt`."""
+    """Return a magnitude after rounding with a random bias, as in x86's conversions.
+
+    The random bits are added below the last bit of a normal significand, even for subnormal results. The sum is then
+    truncated to `fmt`.
+    """
     lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
     biased = round_magnitude(lifted, fmt, Rounding.SR, bits) * pow2(-lift)
@@ -184,11 +188,11 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 
 
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
-    """Return whether the result is tiny after rounding with unbounded exponent (IEEE 754-2019 7.5).
+    """Return whether the result is tiny after rounding with unbounded exponent (IEEE 754-2019 section 7.5).
 
-    In a format without subnormals, the first normal number is the smallest number, not 2^-bias. The magnitude is
-    scaled up by an even number of binades before it is rounded. An even number preserves ties in formats without a
-    fraction, which depend on the exponent.
+    In a format without subnormals, a result is tiny if it is below the smallest positive number. To remove the lower
+    limit of the exponent, the function multiplies the magnitude by a power of two before rounding, and divides the
+    result.
     """
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False
@@ -199,9 +203,9 @@ def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | Hybri
 
 
 def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridBits | None = None) -> tuple[int, Flags]:
-    """Return code and flags of `x` in `fmt`: rounding, then overflow and NaN policy (numerics.md).
+    """Return the code and flags of a cast of `x` to `fmt` (numerics.md).
 
-    Raises ValueError if the format has neither a NaN nor the value that replaces it.
+    Raises ValueError if the result is NaN and `fmt` has no NaN.
     """
     if x.kind is Kind.NAN:
         return _with_payload(x, fmt, policy), Flags.INVALID if policy.nan_to_zero else Flags(0)
@@ -250,9 +254,9 @@ def _max(negative: bool, fmt: Format) -> int:
 
 
 def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Flags]:
-    """Return code and flags for an infinite source.
+    """Return the code and flags of a cast of an infinity.
 
-    The result is exact if the format has infinities and the policy keeps them. Otherwise it is invalid.
+    The cast raises no flag if the result is an infinity. Otherwise the cast raises `INVALID`.
     """
     nan_only_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
     if policy.overflow is Overflow.SATURATE and nan_only_at_zero and not policy.inf_clip:

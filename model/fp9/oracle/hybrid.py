@@ -1,9 +1,9 @@
-"""Hybrid rounding to HiFloat8 as comparisons of source fields, following HiF8 section 3.2.
+"""Tables for hybrid rounding to HiFloat8, by comparison of source bit fields (HiF8 section 3.2).
 
-Hybrid rounding is to nearest, ties away, in three regions: near 1, far below the smallest number, and where
-overflow is certain. Thresholds describe it there. In the other binades a comparison finds the next lower number,
-and the magnitude is rounded up if F >= T. F is the first bits of the source significand that the target discards. T
-is taken from the last source bits.
+Hybrid rounding is stochastic in some binades. The magnitude rounds up if F >= T. The field F consists of the highest
+bits that rounding drops. The threshold T comes from the lowest bits of the source. In the other binades, hybrid
+rounding rounds to nearest, ties away from zero, and a threshold table gives the result. The other binades are near 1,
+far below the smallest number, and above the limit of certain overflow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Bits [high:low] of the source significand, including the hidden bit, followed by `pad` zeros."""
+    """Bit field [high:low] of the source significand, which includes the hidden bit. `pad` zeros follow the field."""
 
     high: int
     low: int
@@ -31,7 +31,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Binade:
-    """Source patterns from `first` up to but not including `end`, with their field F."""
+    """A binade of source patterns, from `first` up to but not including `end`, and the field F of the patterns."""
 
     first: int
     end: int
@@ -40,14 +40,14 @@ class Binade:
 
 @dataclass(frozen=True, slots=True)
 class HybridTable:
-    """Table of a hybrid cast for one sign. Patterns are source codes without the sign bit.
+    """Table of a cast with hybrid rounding, for sources of one sign. A pattern is a source code without the sign bit.
 
-    - `nearest` applies outside the stochastic `binades`.
-    - `numbers` lists zero and the target's positive numbers as source patterns, with their codes. The last entry is
-      infinity.
-    - T is the `threshold_bits` low source bits, followed by `threshold_ones` ones.
-    - A magnitude in the binade `near_normal` can be tiny. It is not tiny if its significand bits `near_normal_ones`
-      are all 1 and its field is at least T.
+    - `nearest`: the threshold table for patterns outside the stochastic `binades`.
+    - `numbers`: zero and the target's positive numbers as source patterns, with their codes. The last entry is the
+      result of overflow.
+    - `threshold_bits` and `threshold_ones`: the threshold T consists of the lowest source bits, followed by ones.
+    - `near_normal` and `near_normal_ones`: the binade below the smallest normal number, and a field of its
+      significands. A magnitude in the binade is tiny unless all bits of the field are 1 and F is at least T.
     """
 
     nearest: ThresholdTable
@@ -64,10 +64,7 @@ class HybridTable:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Return the ranges [first, end) of source patterns with stochastic rounding.
-
-        Adjacent binades share one range.
-        """
+        """Return the ranges [first, end) of source patterns with stochastic rounding, with adjacent binades merged."""
         joined: list[tuple[int, int]] = []
         for binade in self.binades:
             if joined and joined[-1][1] == binade.first:
@@ -77,7 +74,7 @@ class HybridTable:
         return tuple(joined)
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return code and flags for the source pattern of a magnitude."""
+        """Return the code and flags of a cast of the source pattern, which has no sign bit."""
         binade = next((b for b in self.binades if b.first <= pattern < b.end), None)
         if binade is None:
             return self.nearest.result(pattern)
@@ -108,7 +105,7 @@ class HybridTable:
 
 
 def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, negative: bool) -> HybridTable:
-    """Return the table of a hybrid cast from fp32, fp16 or bf16."""
+    """Return the table of a cast with hybrid rounding from fp32, fp16 or bf16, for sources of one sign."""
     nearest = threshold_table(source, target, replace(policy, rounding=Rounding.RNA), negative)
     bits, ones = target.threshold_bits(source)
     width = bits + ones
@@ -125,7 +122,7 @@ def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, nega
         Step(source.code_of(target.value_of(int(code))), int(code) | sign) for code in target.ordered_magnitudes()[1:]
     ]
     overflow = nearest.result(nearest.overflow_from)[0]
-    # Tininess is asked of the number with the precision of a normal one: as if it stood two binades further up.
+    # Tininess is decided with the precision of a normal number, as if the magnitude were two binades higher.
     below, lift = target.min_normal_exponent - 1, 2
     last_place = target.quantum(below + lift) - lift
     field = _field(source, below, last_place, width)

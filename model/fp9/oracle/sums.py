@@ -1,6 +1,7 @@
-"""The oracle of engines: sums of products in exact fractions, one step at a time (numerics.md, sums).
+"""Slow exact reference (oracle) for sums of products, one accumulation step at a time (numerics.md).
 
-The oracle is slow on purpose. Tests compare the kernels with the oracle. Oracle and kernels share only records.
+The oracle computes in exact fractions. Tests compare the kernels with the oracle. The oracle and the kernels share
+only the records of formats and engines.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from fp9.oracle.windows import windowed_step
 def step(
     engine: Engine, pairs: Sequence[tuple[Exact, Exact]], c: Exact, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """Return code and flags of one step of an engine without a window: C plus all products, rounded once.
+    """Return the code and flags of one accumulation step without a window: C plus all products, rounded once.
 
-    `pairs` holds at most `engine.step.products` operand pairs. The code is in the result format (numerics.md,
-    sums).
+    `pairs` holds at most `engine.step.products` pairs of operands. The returned code is a code of the engine's result
+    format (numerics.md, sums).
     """
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
     return _fused_step(engine, terms, as_addend(engine, Term(c, 0, c.kind is Kind.NAN)), bits)
 
 
 def product_terms(engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format) -> list[Term]:
-    """Return the exact products of two vectors of codes."""
+    """Return the exact elementwise products of two vectors of codes."""
     return [_product_term(engine, x, y, format_a, format_b) for x, y in zip(a, b, strict=True)]
 
 
@@ -55,13 +56,13 @@ def _exponent(x: Exact, fmt: Format) -> int:
 
 
 def code_term(code: int, fmt: Format) -> Term:
-    """Return the addend that a code represents."""
+    """Return the exact value and alignment exponent of a code, as the addend of a sum."""
     x = decode(code, fmt)
     return Term(x, _exponent(x, fmt) if x.kind is Kind.FINITE else 0, x.kind is Kind.NAN)
 
 
 def scale_term(code_a: int, code_b: int, fmt: Format) -> Term:
-    """Return the exact product of two scales, and the sum of their exponents."""
+    """Return the exact product of two scale codes, and the sum of the scales' exponents."""
     return _scaled(code_term(code_a, fmt), code_term(code_b, fmt))
 
 
@@ -74,9 +75,10 @@ def _scaled(term: Term, scale: Term) -> Term:
 
 
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
-    """Return one term per group: the sum of the group's products times the group's scale (MMA-Sim, GST-FDPA).
+    """Return one term per group of products: the group's exact sum times its scale (MMA-Sim, GST-FDPA).
 
-    `scales` has one scale per product. The term's alignment exponent is the scale's exponent, even if the sum is 0.
+    `scales` has one scale per product, and a group uses the scale of its first product. The scale's exponent is the
+    term's alignment exponent, even if the group's products cancel to 0.
     """
     assert engine.step.group is not None
     terms = []
@@ -100,10 +102,10 @@ def dot(
     bits: Iterator[RandomBits] | None = None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Return the code and the OR-ed flags of c plus all products, computed in steps and chunks.
+    """Return the code and the OR-ed flags of c plus all products, computed in the engine's steps and chunks.
 
-    `scales` has one exponent, or one product of two scales, for each product. A group or chunk uses its first
-    scale. `seen` collects the intermediate roundings, except for engines that sum all products at once.
+    `scales` has an exponent, or a product of two scales, for each product. A group or chunk of products uses the scale
+    of its first product. The function appends every rounding to `seen`, except for engines with one exact sum.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.step.group is not None:
@@ -124,9 +126,9 @@ def dot(
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One rounding within a sum: its products, its addend, and the resulting code.
+    """One rounding within a long sum, with the step's products, its addend, and the resulting code.
 
-    If the rounding adds a chunk's sum to the total, `part` is this chunk's sum and `products` is empty.
+    If the step adds a chunk's sum to the total, `part` is the chunk's sum and `products` is empty.
     """
 
     engine: Engine
@@ -161,16 +163,16 @@ def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomB
 
 
 def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
-    """Return the products without cancelled infinities.
+    """Return the products of a step without the infinities that cancel each other.
 
-    At most one infinity remains, or one of each sign. In the second case the sum is NaN.
+    The result contains no infinity, one infinity, or +Inf and -Inf. The sum is NaN if +Inf and -Inf remain.
     """
     if engine.nan.infinity_run is None:
         return products
     standing: list[Term] = []
     for place, term in enumerate(products):
         if len(standing) == 2 and place % engine.nan.infinity_run == 0:
-            break  # cancelled at the end of a run: NaN for good
+            break  # both infinities remain at the end of a run, so the sum is NaN
         if term.value.kind is Kind.INF:
             opposite = len(standing) == 1 and standing[0].value.negative != term.value.negative
             standing = [*standing, term] if opposite else [term]
@@ -178,7 +180,7 @@ def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
 
 
 def _as_given(engine: Engine, c: Term) -> int:
-    """Return the code of a sum without products. The addend is converted to the output format, truncated if necessary.
+    """Return the code of a sum without products, which is the addend rounded toward zero to the output format.
 
     A NaN addend gives the engine's NaN code.
     """
@@ -186,7 +188,7 @@ def _as_given(engine: Engine, c: Term) -> int:
 
 
 def _interleaved(engine: Engine, products: Sequence[Term]) -> list[Term]:
-    """Return a chunk's products in the order of its steps. Missing products are +0."""
+    """Return a chunk's products in the order in which its steps add them, with +0 for missing products."""
     if engine.chunk.interleave is None:
         return list(products)
     assert engine.chunk.length is not None
@@ -203,7 +205,7 @@ def _chunks(
     bits: Iterator[RandomBits] | None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Add the sum of each chunk to C. Return the code and the flags. Each chunk starts from +0."""
+    """Return the code and flags of C plus the sums of all chunks. The sum of a chunk starts from +0."""
     length = engine.chunk.length or max(len(products), 1)
     flags, inside, join = Flags(0), engine.within_chunk, engine.joining
     code = _as_given(engine, c)

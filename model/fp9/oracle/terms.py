@@ -1,4 +1,4 @@
-"""Products and addends of the oracle, their exact sum, and its rounding (numerics.md, sums)."""
+"""Exact products, addends and sums of the slow exact reference, and their rounding (numerics.md)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fp9.oracle.casts import Exact, RandomBits, encode, exact
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A product or addend: its exact value and its alignment exponent.
+    """A product or addend of a sum, with its exact value and its alignment exponent.
 
-    Only finite non-zero numbers have an exponent. `quiet` is set if an operand was NaN. A NaN result is then not an
-    invalid operation.
+    The exponent has a meaning only for finite nonzero numbers. `quiet` is true if an operand was NaN, so that a NaN
+    result does not raise `INVALID`.
     """
 
     value: Exact
@@ -30,7 +30,7 @@ ZERO = Term(exact(0))
 
 
 def product(a: Exact, b: Exact) -> Exact:
-    """Return the exact product. Zero times infinity is NaN."""
+    """Return the exact product of two numbers. Zero times infinity is NaN."""
     negative = a.negative != b.negative
     if Kind.NAN in (a.kind, b.kind) or {a.kind, b.kind} == {Kind.INF, Kind.ZERO}:
         return Exact(Kind.NAN)
@@ -42,9 +42,10 @@ def product(a: Exact, b: Exact) -> Exact:
 
 
 def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
-    """Return the exact sum.
+    """Return the exact sum of terms.
 
-    A sum of zeros with the same sign keeps this sign. Cancellation gives +0, or -0 when rounding down.
+    A sum of zeros with equal signs is a zero with the same sign. Other sums of zero are +0, or -0 when rounding toward
+    minus infinity.
     """
     infinities = {t.negative for t in terms if t.kind is Kind.INF}
     if any(t.kind is Kind.NAN for t in terms) or len(infinities) == 2:
@@ -60,7 +61,7 @@ def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
 
 
 def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = None) -> tuple[int, Flags]:
-    """Return code and flags of the exact sum, rounded once to the engine's result format."""
+    """Return the code and flags of the terms' exact sum, rounded once to the engine's result format."""
     result = engine.result.format
     summed = total([term.value for term in terms], engine.result.rounding)
     if summed.kind is Kind.NAN:
@@ -76,9 +77,9 @@ def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = Non
 
 
 def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
-    """Return a result's code and flags after flushing.
+    """Return the code and flags of a step's result after flushing.
 
-    If the engine flushes tiny results, a tiny result becomes zero with the same sign.
+    If the engine flushes results, a tiny result becomes a zero with the same sign.
     """
     result = engine.result.format
     subnormal = result.kind_of(code) is Kind.FINITE and abs(result.value_of(code)) < pow2(result.min_normal_exponent)
@@ -88,9 +89,9 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 
 
 def as_addend(engine: Engine, term: Term) -> Term:
-    """Return the addend after flushing.
+    """Return the addend of a step after flushing.
 
-    If the engine flushes subnormal addends, a subnormal addend becomes zero with the same sign.
+    If the engine flushes addends, a subnormal addend becomes a zero with the same sign.
     """
     subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
     return Term(exact(0, term.value.negative)) if engine.result.flush_addend and subnormal else term

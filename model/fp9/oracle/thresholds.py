@@ -1,11 +1,8 @@
-"""Threshold tables of casts: for each code, the first source pattern that rounds to it, from exact arithmetic.
+"""Threshold tables of casts: the first source pattern that rounds to each target code.
 
-A monotone rounding is completely defined by at most 129 patterns. The table therefore does not depend on the
-algorithm of a circuit. It is computed from the oracle by bisection over source codes. A separate check shows that
-the rounding is monotone. A proof then needs only comparisons to show that a circuit agrees with the table.
-
-Hybrid rounding of HiFloat8 is stochastic in some binades, and not monotone there. In these binades the table
-gives the next lower number. A comparison of two source fields decides whether to round up (HiF8 section 3.2).
+A table of at most 129 source patterns defines a cast with monotone rounding completely. The slow exact reference
+computes the patterns by bisection, so a table does not depend on the algorithm of a circuit. A formal proof can show
+by comparisons alone that a circuit agrees with a threshold table.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from fp9.oracle.casts import decode, encode, read
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a table: magnitudes from pattern `first` up to the next step round to `code`."""
+    """Row of a threshold table: magnitudes from the pattern `first` up to the next row's `first` round to `code`."""
 
     first: int
     code: int
@@ -32,14 +29,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTable:
-    """Table of a cast for one sign. All patterns are source codes without the sign bit.
+    """Threshold table of a cast, for sources of one sign. A pattern is a source code without the sign bit.
 
-    - `steps` start at pattern 0, in rising order.
-    - `exact`: the finite patterns that the target represents exactly.
-    - `tiny_below`: inexact patterns below this one raise underflow.
-    - `overflow_from`: finite patterns from this one upwards overflow.
-    - `infinity`: the pattern of infinity, if the source has one; `infinity_flags` are its flags.
-    - `nan_from`: the first NaN pattern; `nan_flags` are the flags of NaN.
+    - `steps`: the rows of the table in rising order, starting at pattern 0.
+    - `exact`: the finite source patterns that the target format represents exactly.
+    - `tiny_below`: a limit for underflow. Inexact sources below the limit raise underflow.
+    - `overflow_from`: the smallest pattern that overflows. Larger finite patterns also overflow.
+    - `infinity`: the pattern of infinity, or None if the source format has no infinity.
+    - `infinity_flags`: the exception flags of a cast of infinity.
+    - `nan_from`: the lowest pattern of a NaN source.
+    - `nan_flags`: the exception flags of a cast of NaN.
     """
 
     source: FixedFormat
@@ -61,7 +60,7 @@ class ThresholdTable:
             raise ValueError(f"thresholds to {self.target.name} do not rise from 0; the rounding is not monotone")
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return code and flags for the source pattern of a magnitude."""
+        """Return the code and flags of a cast of the source pattern, which has no sign bit."""
         index = bisect.bisect_right(self.steps, pattern, key=lambda step: step.first) - 1
         return self.steps[index].code, self._flags(pattern)
 
@@ -78,7 +77,7 @@ class ThresholdTable:
 
 
 def _steps(cast: Callable[[int], tuple[int, Flags]], candidates: list[int]) -> tuple[Step, ...]:
-    """Return the candidates at which the code of the result changes."""
+    """Return a table row for every candidate pattern at which the code of the result changes."""
     codes = [cast(first)[0] for first in candidates]
     changes = zip(candidates, codes, [None, *codes], strict=False)
     return tuple(Step(first, code) for first, code, before in changes if code != before)
@@ -88,7 +87,7 @@ def _steps(cast: Callable[[int], tuple[int, Flags]], candidates: list[int]) -> t
 def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> ThresholdTable:
     """Return the threshold table of a cast for one sign.
 
-    Raises ValueError for roundings that are not monotone, such as hybrid and sr.
+    Raises ValueError for a rounding mode that is not monotone, such as hybrid or stochastic rounding.
     """
     if not policy.rounding_for(target).is_monotone:
         monotone = ", ".join(mode.value for mode in Rounding if mode.is_monotone)
@@ -123,9 +122,9 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 
 
 def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
-    """Compare the table with the oracle at and next to every threshold and exact pattern.
+    """Compare the threshold table with the slow exact reference at and next to every threshold and exact pattern.
 
-    Raises ValueError if they differ, which proves that the rounding is not monotone.
+    Raises ValueError at a difference, which means that the rounding is not monotone.
     """
     points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
     last = table.source.magnitude_mask
@@ -146,7 +145,7 @@ def _rank_thresholds(
     ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
     sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)
 
-    @functools.cache  # searches begin in the same places
+    @functools.cache  # all bisections start with the same patterns
     def rank(pattern: int) -> int:
         code, flags = encode(decode(pattern | sign, source), target, policy)
         return len(ranks) if flags & Flags.OVERFLOW else ranks[_magnitude_code(code, target)]

@@ -1,4 +1,7 @@
-"""The oracle of windowed steps: align to the largest exponent, truncate, add, round once (arXiv 2511.10909)."""
+"""Slow exact reference for accumulation steps with an addition window (arXiv 2511.10909).
+
+A step aligns all terms to the largest exponent, truncates the terms to the window, adds the terms, and rounds once.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ from fp9.oracle.terms import Term, flushed, rounded
 def windowed_step(
     engine: Engine, products: Sequence[Term], c: Term, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """Return code and flags of one step of an engine with a window.
+    """Return the code and flags of one accumulation step of an engine with an addition window.
 
-    The step is inexact if alignment or rounding dropped non-zero bits.
+    The step raises `INEXACT` if alignment or rounding drops nonzero bits.
     """
     if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
         return rounded(engine, [*products, c], bits)
@@ -30,7 +33,7 @@ def windowed_step(
     policy = CastPolicy(engine.result.rounding, engine.result.overflow)
     code, flags = flushed(engine, *encode(exact(summed), engine.result.format, policy, bits))
     if engine.result.format.kind_of(code) is Kind.ZERO:
-        code = engine.result.format.code_of(Fraction(0))  # an aligned sum is an integer: its zero has no sign
+        code = engine.result.format.code_of(Fraction(0))  # an aligned sum is an integer, whose zero has no sign
     if not dropped:
         return code, flags
     tiny = 0 < abs(summed) < pow2(engine.result.format.min_normal_exponent)
@@ -70,12 +73,15 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
-    """Return the exponent at the top of a step's window. None if all terms are zeros without an exponent."""
+    """Return the largest exponent of a step's terms, which is the top of the window.
+
+    Return None if all terms are zero and the engine has no `zero_exponent`.
+    """
     return _largest([*products, c] if engine.window.addend is Addend.INSIDE else products, engine.window.zero_exponent)
 
 
 def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """Return the truncated sum of a step, and whether truncation dropped non-zero bits (MMA-Sim, T-FDPA)."""
+    """Return the sum of a step's truncated terms, and whether truncation dropped nonzero bits (MMA-Sim, T-FDPA)."""
     assert engine.window.width is not None
     largest = window_top(engine, products, c)
     terms = [term.value.value for term in products] + [c.value.value]
@@ -86,7 +92,7 @@ def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fractio
 
 
 def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fraction]:
-    """Return the products, then C, each truncated to the window. At least one term must have an exponent."""
+    """Return the products and then C, truncated to the addition window. `window_top` must not be None."""
     top = window_top(engine, products, c)
     assert engine.window.width is not None and top is not None
     kept = [_cut(term.value.value, top - engine.window.width, engine.window.truncation) for term in products]
@@ -96,10 +102,10 @@ def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fracti
 
 
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """Return the sum of a CDNA3 step (MMA-Sim, GTR-FDPA), and whether bits were dropped.
+    """Return the sum of a CDNA3 accumulation step, and whether truncation dropped nonzero bits (MMA-Sim, GTR-FDPA).
 
-    Products with even index and products with odd index are summed separately, truncated toward zero. The two sums
-    are added and truncated toward minus infinity. C is then added in the same way.
+    The step truncates products toward zero, and sums even-indexed and odd-indexed products separately. The two sums
+    are truncated toward minus infinity and added. The addend C is then added in the same way.
     """
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None
