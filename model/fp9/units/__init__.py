@@ -1,13 +1,13 @@
-"""Specifications of hardware units. One frozen record holds every choice that can change an output bit or a port.
+"""Specifications of hardware units, as frozen records.
 
-The golden model (`fp9.golden.evaluate`), the RTL generator, the vector generator, the test bench and synthesis all
-read the same record. None of them defines behaviour of its own. `CATALOGUE` holds the units that are built, checked
-and measured everywhere.
+A specification holds every choice that can change an output bit or a port of a unit. The golden model
+(`fp9.golden.evaluate`), the RTL generator, the vector generator, the test bench and synthesis read the same
+specification. `CATALOGUE` holds the units that fp9 builds, verifies and measures.
 
-A unit reads its `inputs` and computes its `outputs`. All ports are flat and hold unsigned bits. With `stages = 0`
-the unit is combinational. With `stages >= 1` the unit also has `clk`, a synchronous `rst`, and the handshakes
-`in_valid`/`in_ready` and `out_valid`/`out_ready`. Without back-pressure, the latency is `stages` clocks. The
-throughput is one operation per clock. The specification can choose another reset, a clock enable, or a handshake
+A unit reads its `inputs` and computes its `outputs`. All ports are flat vectors of unsigned bits. A unit with
+`stages = 0` is combinational. A unit with `stages >= 1` also has `clk`, a synchronous `rst`, and the handshakes
+`in_valid`/`in_ready` and `out_valid`/`out_ready`. The latency without back-pressure is `stages` clocks, and the
+throughput is one operation per clock. A specification can also choose another reset, a clock enable, or a handshake
 without back-pressure (`Clocking`).
 """
 

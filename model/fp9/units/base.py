@@ -1,4 +1,4 @@
-"""The base class of unit specifications, their ports, and checks for all specifications."""
+"""Base class of unit specifications, the ports of units, and checks of the fields that all units share."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ from fp9.units.clocking import HANDSHAKE, OMIT_IF_DEFAULT, Clocking, Handshake, 
 from fp9.units.reserved import language_of
 
 Columns = Mapping[str, NDArray[Any]]
-"""Inputs of operations: an unsigned array of shape (n,) for each input port."""
+"""Inputs of n operations: an unsigned integer array of shape (n,) for each input port."""
 Results = dict[str, NDArray[Any]]
-"""Results: an unsigned array of shape (n,) for each output port."""
+"""Results of n operations: an unsigned integer array of shape (n,) for each output port."""
 Masks = dict[str, NDArray[np.bool_]]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 WIDE_BITS = 16
-"""Minimum width of a wide float. Casts to 8 bits read wide floats, and upcasts return them."""
+"""Minimum width in bits of a wide float, which is the source of a cast unit or the result of an upcast unit."""
 
 GIVE_WIDE = "give fp32, fp16, bf16, dlfloat16, or a described format of 16 bits or more"
 
 MAX_STAGES = 6
-"""Maximum number of pipeline stages of a unit."""
+"""Maximum number of pipeline stages in a unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A port of `width` bits.
+    """A hardware port of `width` bits.
 
-    - `formats` lists the number formats of the port's codes. If there are several, the port named `select` chooses
-      one.
-    - `choices` names the values 0, 1, ... of a select port. A value beyond the last name selects the last choice.
-    - `signed` ports hold two's complement numbers.
+    - `formats`: the number formats of the port's codes. The port named `select` chooses between several formats.
+    - `choices`: the names of a select port's values 0, 1, .... A value without a name selects the last choice.
+    - `signed`: whether the port holds a two's complement number.
     """
 
     name: str
@@ -58,12 +57,15 @@ FLAGS_PORT = Port("flags", FLAG_BITS, "1 inexact, 2 underflow, 4 overflow, 16 in
 
 
 def select_width(choices: int) -> int:
-    """Return the width of a select port that has `choices` alternatives."""
+    """Return the width in bits of a select port that has `choices` alternatives."""
     return (choices - 1).bit_length()
 
 
 class Unit(Clocking, abc.ABC):
-    """The complete specification of a hardware unit. Subclasses are frozen dataclasses, which check their fields."""
+    """The complete specification of a hardware unit.
+
+    Every subclass is a frozen dataclass that checks its fields.
+    """
 
     kind: ClassVar[str]
     name: str
@@ -72,16 +74,16 @@ class Unit(Clocking, abc.ABC):
     @property
     @abc.abstractmethod
     def inputs(self) -> tuple[Port, ...]:
-        """Return the data inputs in port order, without `control_inputs`."""
+        """Return the data input ports in order, without clock, reset and handshake."""
 
     @property
     @abc.abstractmethod
     def outputs(self) -> tuple[Port, ...]:
-        """Return the data outputs in port order, without `control_outputs`."""
+        """Return the data output ports in order, without the handshake."""
 
     @property
     def control_inputs(self) -> tuple[Port, ...]:
-        """Return clock, reset, enable, flush and handshake inputs, one bit each. A unit without stages has none."""
+        """Return the clock, reset, enable, flush and handshake inputs. A combinational unit has no control inputs."""
         waits = self.handshake is Handshake.READY
         offered = {
             "clk": ("clock, rising edge", True),
@@ -95,7 +97,7 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_outputs(self) -> tuple[Port, ...]:
-        """Return the handshake outputs, each one bit wide. A unit without stages has none."""
+        """Return the handshake outputs. A combinational unit has no handshake outputs."""
         waits = self.handshake is Handshake.READY
         offered = {
             "in_ready": ("a transfer occurs at a clock edge when in_valid and in_ready are high", waits),
@@ -105,7 +107,7 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_ports(self) -> tuple[Port, ...]:
-        """Return all control ports in this order: clock, reset, enable, flush, input handshake, output handshake."""
+        """Return the control ports in the order clock, reset, enable, flush, input handshake, output handshake."""
         ports = {port.name: port for port in (*self.control_inputs, *self.control_outputs)}
         return (*(ports.pop(n) for n in [*ports] if n not in HANDSHAKE), *(ports[n] for n in HANDSHAKE if n in ports))
 
@@ -114,40 +116,44 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def has_state(self) -> bool:
-        """Return whether a result depends on earlier operations."""
+        """Return whether the result of an operation can depend on earlier operations."""
         return False
 
     @property
     def state_output(self) -> str | None:
-        """Return the name of the output that shows the state, or None for a unit without state."""
+        """Return the name of the output port that shows the unit's state. Return None for a unit without state."""
         return None
 
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
-        """Return a mask of the operations that do not depend on earlier ones, shape (n,).
+        """Return a mask of the operations that do not depend on earlier operations, shape (n,).
 
-        `inputs` is a sequence that starts at reset. In a unit without state, every operation is independent.
+        `inputs` holds a sequence of n operations that starts after reset. The mask is true everywhere for a unit
+        without state.
         """
         return np.ones(len(inputs[self.inputs[0].name]), dtype=np.bool_)
 
     @property
     def latency(self) -> int:
-        """Return the number of clocks from an operation to its result if nothing stalls."""
+        """Return the number of clock cycles from an operation to its result, without back-pressure."""
         return self.stages
 
     @property
     def group(self) -> int:
-        """Return the number of operations in a group with a shared result. A sequence consists of whole groups."""
+        """Return the number of consecutive operations that share a result, such as the operations of one block.
+
+        A sequence of operations consists of whole groups.
+        """
         return 1
 
     def care(self, outputs: Columns) -> Masks:
-        """Return one mask per output, shape (n,), that is true where the output is meaningful.
+        """Return masks of shape (n,) by output port, which are true for operations with a defined output value.
 
-        An output without a mask is always meaningful.
+        An output port without a mask always has a defined value.
         """
         return {}
 
     def describe(self) -> list[str]:
-        """Return the specification as lines `field: value`, for headers and manifests.
+        """Return the specification as lines `field: value`, for file headers and manifests.
 
         Equal specifications give equal lines.
         """
@@ -165,17 +171,17 @@ def _text(value: object) -> str:
 
 
 def value_words(value: object) -> str:
-    """Return a field's value as a specification file writes it, for error messages.
-
-    Commas separate several values.
-    """
+    """Return the value of a specification's field as text for error messages, with commas between several values."""
     if isinstance(value, tuple):
         return ", ".join(value_words(each) for each in value)
     return str(value).lower() if isinstance(value, bool) else _text(value)
 
 
 def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple[Format, ...]:
-    """Return the formats that a field names. Raises ValueError if there is none, or if one is repeated."""
+    """Return the formats that a field of a specification names.
+
+    Raises ValueError if the field names no format, or names a format twice.
+    """
     formats = tuple(format(name) for name in names)
     if not formats:
         raise ValueError(f"{unit}: no format given for {what}; name at least one")
@@ -185,14 +191,14 @@ def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple
 
 
 def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
-    """Raise ValueError if a list of alternatives is empty or repeats a value."""
+    """Raise ValueError if a field's list of alternatives is empty or repeats a value."""
     if not offered or len(set(offered)) != len(offered):
         given = value_words(offered) or "none"
         raise ValueError(f"{unit}: {given} given as {what}; name each offered {what} once, and at least one")
 
 
 def check_rounding(unit: str, engine: Engine) -> None:
-    """Raise ValueError if the engine's rounding needs random bits. Units that multiply have no port for them."""
+    """Raise ValueError if the engine's rounding mode needs random bits, for which a multiply-add has no port."""
     if engine.result.rounding.needs_bits:
         raise ValueError(
             f"{unit}: rounding {engine.result.rounding.value} of engine {engine.name} takes random bits, for which the "
@@ -210,9 +216,9 @@ def check_name(name: str) -> None:
 
 
 def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
-    """Check the fields that all units share. `beside` names a field that requires at least `lowest` stages.
+    """Check the fields that all units share: the name, the number of stages and the register options.
 
-    Raises ValueError in three cases:
+    `beside` names a field that requires at least `lowest` stages. Raises ValueError in three cases:
 
     - the name is not valid in hardware languages,
     - the number of stages is below `lowest` or above `MAX_STAGES`,

@@ -1,4 +1,4 @@
-"""The `cast` unit, which rounds wide floats to 8 bits."""
+"""The `cast` unit, which rounds 16- or 32-bit floats to 8-bit formats."""
 
 from __future__ import annotations
 
@@ -26,34 +26,36 @@ from fp9.units.base import (
 from fp9.units.clocking import OMIT_IF_DEFAULT
 
 SCALE_BITS = 8
-"""Number of bits of the scale input, a two's complement number from -128 to 127."""
+"""Width in bits of the scale input, which is a two's complement number."""
 
 MAX_LANES = 64
 """Maximum number of lanes of a cast unit."""
 
 MAX_RANDOM_BITS = 24
-"""Maximum number of random bits for stochastic rounding."""
+"""Maximum number of random bits per lane for stochastic rounding."""
 
 
 @dataclass(frozen=True)
 class Cast(Unit):
     """Convert a 16- or 32-bit float to an 8-bit format.
 
-    Each operation selects target, rounding and overflow policy.
+    Every operation selects a target format, a rounding mode and an overflow policy. All `lanes` operands of an
+    operation share the selection.
 
-    With `scale`, the source is multiplied by 2^scale exactly before the single rounding. This exponent has the
-    opposite sign of `scale` in `fp9.encode`. NaN and infinities are not scaled.
+    With `scale`, the unit multiplies the operand exactly by 2^scale before the rounding. The exponent `scale` has the
+    opposite sign in `fp9.encode`. NaN and infinities are not scaled.
 
-    - `sr` adds the port `random` with `random_bits` bits. They are added below the target's last bit.
-    - `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources. For other targets it means `rna`.
-    - With `amax`, the output `amax` is the largest finite magnitude of all operands since reset. An operation
-      with `amax_clear` starts a new maximum with its own operands. The output is in the source format, before scaling.
-    - `lanes` operands share the target, rounding and overflow selections.
+    The rounding mode `sr` adds an input `random` of `random_bits` bits per lane. The unit adds the random bits below
+    the target's last bit. The rounding mode `hybrid` needs FP32, FP16 or BF16 operands. For targets other than hif8,
+    the unit replaces `hybrid` by `rna`.
+
+    With `amax`, the output `amax` is the largest finite magnitude of all operands since reset, in the source format
+    and before scaling. An operation with `amax_clear` starts a new maximum from the operation's operands.
     """
 
     kind: ClassVar[str] = "cast"
     finite_only: ClassVar[bool] = False
-    """Whether all operands and results are finite numbers. If so, the formats need no NaN."""
+    """Whether all operands and results are finite numbers, so that the target formats need no NaN."""
     name: str
     source: FixedFormat
     targets: tuple[Format, ...]
@@ -65,9 +67,9 @@ class Cast(Unit):
     random_bits: int = 16
     stages: int = 0
     nan_sign: NanSign = field(default=NanSign.KEPT, metadata=OMIT_IF_DEFAULT)
-    """Which NaN results have the source's sign. RISC-V: no NaN. Arm: only a NaN that replaces an infinity."""
+    """Rule for the sign of NaN results. RISC-V has no negative NaN. Arm gives a sign only to a NaN for an infinity."""
     nan: tuple[int, ...] = field(default=(), metadata=OMIT_IF_DEFAULT)
-    """Positive NaN codes, one per target. If empty, each target uses its own NaN (Arm's NaN of E5M2 is 0x7E)."""
+    """Positive NaN codes of the targets, such as Arm's 0x7E for E5M2. If empty, targets use their canonical NaN."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
@@ -109,13 +111,13 @@ class Cast(Unit):
             raise ValueError(f"{self.name}: {error}") from None
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """Return the cast policy of an operation. If the target does not offer the rounding, `rna` replaces it."""
+        """Return the cast policy of an operation. `rna` replaces a rounding mode that the target does not support."""
         offered = rounding if target.offers(rounding) else Rounding.RNA
         nan = self.nan[self.targets.index(target)] if self.nan else None
         return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port, one per lane. Several lanes are numbered from 0."""
+        """Return the names of a port for all lanes. Names of several lanes end in the number of the lane."""
         return (port,) if self.lanes == 1 else tuple(f"{port}{lane}" for lane in range(self.lanes))
 
     @property

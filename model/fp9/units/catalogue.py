@@ -1,4 +1,4 @@
-"""The catalogue of units, by name. The units of the catalogue are built, checked and measured everywhere."""
+"""Catalogue of the unit specifications that fp9 builds, verifies and measures."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ _ARM: dict[str, Any] = {
     "nan_sign": NanSign.OVERFLOW,
     "nan": (0x7F, 0x7E),
 }
-"""Options of Arm's FPConvertFP8: NSCALE gives the scale, and FPMR.OSC selects saturation."""
+"""Options of a cast unit for Arm's FPConvertFP8. NSCALE provides the scale, and FPMR.OSC selects saturation."""
 _RISCV: dict[str, Any] = {
     "targets": _OCP,
     "roundings": (_R.RNE, _R.RTZ, _R.RDN, _R.RUP, _R.RNA),
     "overflow": (Overflow.DIRECTED, Overflow.SATURATE),
     "nan_sign": NanSign.LOST,
 }
-"""Options of RISC-V's Zvfofp8min: roundings in the order of `frm`, and `.sat` selects saturation."""
+"""Options of a cast unit for RISC-V's Zvfofp8min. Rounding modes are in the order of `frm`, and `.sat` saturates."""
 _RISCV_FPU: dict[str, Any] = {
     "roundings": _RISCV["roundings"],
     "overflow": _RISCV["overflow"],
     "nan_boxing": True,
     "tag": 5,
 }
-"""Options of a RISC-V FPU whose registers have 16 bits and use NaN boxing.
+"""Options of a RISC-V FPU with 16-bit registers and NaN boxing.
 
-It has the scalar operations of Zfh and Zfbfmin, and conversions of OFP8 numbers. The tag is the number of the
-destination register.
+The FPU has the scalar operations of Zfh and Zfbfmin, and conversions of OFP8 numbers. The tag of an operation is the
+number of the destination register.
 """
 
 CATALOGUE: dict[str, Unit] = {
@@ -126,7 +126,7 @@ CATALOGUE: dict[str, Unit] = {
 
 
 def unit(name: str | Unit) -> Unit:
-    """Return the catalogue unit with this name. A given `Unit` is returned unchanged.
+    """Return the catalogue unit with the given name. A `Unit` is returned unchanged.
 
     Raises ValueError for an unknown name.
     """

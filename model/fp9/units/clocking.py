@@ -1,4 +1,4 @@
-"""Register options of units with stages: handshake, reset and clock enable."""
+"""Register options of pipelined units: handshake, reset and clock enable."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 
 OMIT_IF_DEFAULT = {"omit": "if default"}
-"""Field metadata. A unit's description omits fields that have this metadata and their default value."""
+"""Dataclass field metadata. A unit's description omits a field with the metadata if the field has its default value."""
 
 
 HANDSHAKE = ("in_valid", "in_ready", "out_valid", "out_ready")
-"""Handshake ports of a unit with stages."""
+"""Names of the handshake ports of a pipelined unit."""
 
 
 class Handshake(Enum):
-    """The handshake at the inputs and outputs of a unit."""
+    """Handshake protocol at the inputs and outputs of a unit."""
 
     READY = "ready"
-    """valid and ready on both sides: the unit stalls until its result is accepted"""
+    """`valid` and `ready` at inputs and outputs. The unit stalls until the consumer accepts its result"""
     VALID = "valid"
-    """valid alone: each result appears for one clock, a fixed number of clocks after its operation"""
+    """`valid` without `ready`. A result appears for one clock, a fixed number of clocks after its operation"""
 
 
 class Reset(Enum):
-    """Polarity and timing of a unit's reset."""
+    """Polarity and timing of a unit's reset input."""
 
     SYNC = "sync"
     """active high, synchronous"""
@@ -46,23 +46,23 @@ class Reset(Enum):
 
     @property
     def port(self) -> str:
-        """Return the name of the reset port."""
+        """Return the name of the reset port, which is `rst` or `rst_n`."""
         return "rst" if self.active else "rst_n"
 
     @property
     def words(self) -> str:
-        """Return a description of the reset in words."""
+        """Return a description of the reset's timing and polarity."""
         return f"{'asynchronous' if self.is_async else 'synchronous'} reset, {self.active} resets"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clocking:
-    """Register options of every unit, none of which changes a result."""
+    """Register options that every unit has. No register option changes a result."""
 
     handshake: Handshake = field(default=Handshake.READY, metadata=OMIT_IF_DEFAULT)
     reset: Reset = field(default=Reset.SYNC, metadata=OMIT_IF_DEFAULT)
     reset_data: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """Whether reset clears every register. Otherwise reset clears only the stages' valid bits and the unit's state."""
+    """Whether a reset clears every register. If false, a reset clears only the stages' valid bits and the state."""
     enable: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     """Whether the unit has an input `enable`. While `enable` is 0, only a reset or a flush changes registers."""
     flush: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
@@ -70,6 +70,6 @@ class Clocking:
 
 
 def non_defaults(clocking: Clocking) -> dict[str, object]:
-    """Return the options that differ from their defaults, by name."""
+    """Return the register options that differ from their default values, by name."""
     said = {f.name: getattr(clocking, f.name) for f in fields(Clocking)}
     return {f.name: said[f.name] for f in fields(Clocking) if said[f.name] != f.default}

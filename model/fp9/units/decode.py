@@ -1,4 +1,4 @@
-"""Units that read codes of at most 8 bits: `decoder` outputs their fields, `upcast` converts them to a wider float."""
+"""The `decoder` unit, which outputs the fields of a code, and the `upcast` unit, which widens a float."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from fp9.units.operands import (
 class Decoder(Unit):
     """Decode a code into sign, exponent, significand, and the flags zero, inf and nan.
 
-    A finite value is (-1)^sign * significand * 2^(exponent - 3). The significand is normalised to 8..15, or is 0
-    for zero. If int8 is among the formats, the value is significand * 2^(exponent - 6) with a significand of
-    64..127. If all formats are narrower than 8 bits, the significand is as wide as the longest significand of these
-    formats.
+    A finite code has the value (-1)^sign * significand * 2^(exponent - 3). The significand is normalised to 8..15, or
+    is 0 for zero. If int8 is a format of the decoder, the value is (-1)^sign * significand * 2^(exponent - 6), and the
+    significand is normalised to 64..127. If all formats have less than 8 bits, the output `significand` is as wide as
+    the longest significand of the formats.
 
-    Some outputs are not meaningful for some operands. `exponent` is meaningful for finite non-zero operands,
-    `significand` for finite operands, and `sign` for all operands except NaN.
+    The output `exponent` is defined for finite nonzero operands. The output `significand` is defined for finite
+    operands. The output `sign` is defined for all operands except NaN.
     """
 
     kind: ClassVar[str] = "decoder"
@@ -46,7 +46,7 @@ class Decoder(Unit):
 
     @property
     def exponent_bits(self) -> int:
-        """Return the number of bits of the two's complement exponent output, which fits every number."""
+        """Return the width in bits of the two's complement output `exponent`."""
         return exponent_width(self.formats, self.bias_port)
 
     @property
@@ -74,8 +74,8 @@ class Decoder(Unit):
 class Upcast(Unit):
     """Convert a code to a 16- or 32-bit float.
 
-    The conversion is exact unless it overflows. Overflow gives infinity, or NaN-Inf in formats that have one code
-    for both. The flags are the same as for a cast with the overflow policy `inf`.
+    The conversion is exact unless the result overflows. Overflow gives infinity, or NaN-Inf if the result format has
+    a NaN-Inf. The flags are the same as for a cast with the overflow policy `inf`.
     """
 
     kind: ClassVar[str] = "upcast"
@@ -102,7 +102,7 @@ class Upcast(Unit):
         """Raise ValueError if the result format cannot represent the smallest operands exactly."""
         for fmt in self.formats:
             lowest, _ = exponent_range((fmt,), bias_port=False)
-            # Without subnormals the lowest binade has zero in the place of its first number.
+            # Without subnormals, zero replaces the first number of the lowest binade.
             holds = fmt.quantum(lowest) >= result.quantum(lowest) if result.subnormals else lowest > -result.bias
             if not holds:
                 given = f"format {fmt.name} given for result={result.name}"

@@ -1,4 +1,4 @@
-"""The fields of a specification as a form: each field's text, as in `FIELD=VALUE`, and the values that it accepts."""
+"""Entries of a form for editing a unit specification: field names, values as text, and choices."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from fp9.units.toml import as_table, ordered_fields, value_text
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """A field of a specification: its text, the names that it accepts, and whether it takes several values.
+    """A field of a unit specification, with its value as text and the names that the field accepts.
 
-    The text is empty if the field is not set. A number accepts no names. For formats and engines, `offered` lists
-    the names without parameters, but the field also accepts names with parameters.
+    The text is empty if the field is not set. `offered` is empty for numbers. A field for formats or engines also
+    accepts names with parameters, which `offered` does not list. `several` is true if the field takes a list of values.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Entry:
 
 
 def entries(spec: Unit) -> list[Entry]:
-    """Return the fields of a unit in the order of a specification file, without the name."""
+    """Return the fields of a unit specification without `name`, in the order of a specification file."""
     hints, values = typing.get_type_hints(type(spec)), as_table(spec, with_defaults=True)
     names = [field.name for field in ordered_fields(type(spec)) if field.name != "name"]
     return [Entry(name, _text(values.get(name, "")), _offered(hints[name]), _is_tuple(hints[name])) for name in names]

@@ -1,8 +1,7 @@
-"""Hooks: tables with one function per kind of unit. The package that calls a hook owns it.
+"""Hooks, which are tables with one function per kind of unit.
 
-Some packages handle each kind differently, for example to compute results, build RTL or generate proof obligations.
-For each such task, the package has a `Hook` with a row for each kind. `HOOKS` lists the hooks of all loaded
-packages. For a new kind, `missing` reports the hooks without a row.
+A package defines a `Hook` for a task that differs between kinds of units, such as computing results or building RTL.
+`HOOKS` lists the hooks of all loaded packages. `missing` reports the hooks that lack a function for a new kind of unit.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 HOOKS: dict[str, Hook[..., Any]] = {}
-"""All hooks of the loaded packages, by name."""
+"""The hooks of all loaded packages, by name."""
 
 
 class Hook(Generic[P, R]):
-    """A table of functions by kind of unit. A call uses the row of the unit's kind, or else the row of its base class.
+    """A table of functions by kind of unit. Calling the hook calls the function for the unit's class or base class.
 
-    `otherwise` is the function for kinds without a row. Without it, a kind without a row raises ValueError. If
-    `every_kind` is set, every kind needs a row.
+    `otherwise` is the function for kinds of units without a row. Without `otherwise`, a call for a kind without a row
+    raises ValueError. If `every_kind` is true, every kind of unit needs a row.
     """
 
     def __init__(
@@ -37,15 +36,15 @@ class Hook(Generic[P, R]):
         HOOKS[name] = self
 
     def register(self, kind: type[Unit], function: Callable[Concatenate[Any, P], R]) -> None:
-        """Add a function for a kind of unit."""
+        """Add the function for a kind of unit."""
         self.rows[kind] = function
 
     def of(self, kind: type[Unit]) -> Callable[Concatenate[Any, P], R] | None:
-        """Return the function for a kind of unit, or None if there is none."""
+        """Return the function for a kind of unit, or None if the hook has no function for the kind."""
         return next((self.rows[each] for each in kind.__mro__ if each in self.rows), self._otherwise)
 
     def __call__(self, unit: Unit, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function for the unit's kind and return its result. Raises ValueError for a kind without a row."""
+        """Return the result of the function for the unit's kind. Raises ValueError for a kind without a function."""
         function = self.of(type(unit))
         if function is None:
             kinds = ", ".join(kind.kind for kind in self.rows)
@@ -53,13 +52,13 @@ class Hook(Generic[P, R]):
         return function(unit, *args, **kwargs)
 
     def given(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[Unit], R]:
-        """Return a function whose only argument is the unit.
-
-        The function calls the hook with the unit and the given arguments.
-        """
+        """Return a function of a unit that calls the hook with the unit and the given arguments."""
         return lambda unit: self(unit, *args, **kwargs)
 
 
 def missing(kind: type[Unit]) -> list[str]:
-    """Return the names of the required hooks that have no row for a kind, as a checklist for a new kind."""
+    """Return the names of the hooks that require a function for a kind of unit but have none.
+
+    Use the list as a checklist when you add a kind of unit.
+    """
     return [name for name, hook in HOOKS.items() if hook.every_kind and hook.of(kind) is None]

@@ -15,11 +15,11 @@ from fp9.units.operands import check_operands, operand_ports
 
 @dataclass(frozen=True)
 class Mul(Unit):
-    """result = round(a * b): the exact product of two operands, rounded once to a float of at least 16 bits.
+    """Multiply two operands exactly and round the product once to a 16- or 32-bit float: result = round(a * b).
 
-    Each operation selects the formats of a and b independently. NaN, infinity times zero and the flags follow IEEE
-    754. A NaN result has the canonical NaN code of the result format. `overflow` says what replaces finite products
-    above the largest number. Infinities stay infinite.
+    Every operation selects the formats of a and b independently. NaN, infinity times zero and the flags follow IEEE
+    754. A NaN result is the canonical NaN of the result format. `overflow` is the policy for finite products above
+    the largest number. A product with an infinite operand is infinite.
     """
 
     kind: ClassVar[str] = "mul"
@@ -54,21 +54,18 @@ class Mul(Unit):
 
     @property
     def engine(self) -> Engine:
-        """Return an engine with one product and the unit's rounding and overflow policy."""
+        """Return the accumulator model of the product, with the unit's rounding mode and overflow policy."""
         name = f"{self.kind}_{self.result.name}"
         return Engine(name, Result(self.result, self.rounding, overflow=self.overflow))
 
     @property
     def policy(self) -> CastPolicy:
-        """Return the cast policy for the product.
-
-        Finite products above the largest number overflow. Infinities stay.
-        """
+        """Return the cast policy for the exact product. The overflow policy applies only to finite products."""
         keeps = self.overflow is Overflow.SATURATE
         return CastPolicy(self.rounding, Overflow.PROPAGATE if keeps else self.overflow)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return a tuple with the operand's port name, as units with several products do."""
+        """Return a tuple with the operand's port name, like `lane_names` of units with several lanes."""
         return (operand,)
 
     @property

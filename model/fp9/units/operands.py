@@ -1,4 +1,4 @@
-"""Operands of products: their ports, their exponent ranges, and checks of their formats."""
+"""Ports, exponent ranges and format checks of the operands of multiply-add units."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from fp9.formats import HFP8_BIASES, TABLE_BITS, Format, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
 OPERAND_BITS = 8
-"""Maximum width of a narrow operand. If a code is narrower, the upper port bits are ignored."""
+"""Maximum width of a narrow operand in bits. The unit ignores upper port bits that a format does not use."""
 
 WIDE_OPERAND_BITS = TABLE_BITS
-"""Maximum width of an operand of an `fma`, `dot` or `mac`: the width of TF32."""
+"""Maximum width of an operand of an `fma`, `dot` or `mac` unit in bits. This is the width of TF32."""
 
 OPERAND_SIGNIFICAND_BITS = 4
-"""Minimum number of significand bits for 8-bit operands, with the leading 1: enough for E4M3, HFP8 and HiFloat8."""
+"""Minimum number of significand bits for 8-bit operands. E4M3, HFP8 and HiFloat8 have 4, including the leading 1."""
 
 BIAS_BITS = 5
-"""Number of bits of a port for an extra bias, in two's complement. Only -8..8 are used."""
+"""Width in bits of a port for an extra exponent bias in two's complement. Valid biases are -8 to 8."""
 
 
 def operand_ports(
     operand: str, formats: tuple[Format, ...], bias_port: bool, doc: str, lanes: int = 1
 ) -> tuple[Port, ...]:
-    """Return the ports of one operand.
+    """Return the ports of one operand: the codes of all lanes, the format select and the extra bias.
 
-    The codes come first, with one port per lane. Several lanes are numbered from 0. If there are several formats, a
-    format select follows. With `bias_port`, the extra bias follows. All lanes share the last two ports.
+    Port names of several lanes end in the number of the lane, from 0. All lanes share the format select and the extra
+    bias. The format select exists only for several formats, and the extra bias only with `bias_port`.
     """
     select = f"{operand}_format" if len(formats) > 1 else None
     width = max(f.bits for f in formats)
@@ -47,7 +47,7 @@ def operand_ports(
 
 
 def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int = OPERAND_BITS) -> None:
-    """Raise ValueError if a format is not allowed for an operand."""
+    """Raise ValueError if an operand format is unsigned, wider than `most` bits, or has too large exponents."""
     for f in formats:
         if not f.signed or f.bits > most:
             raise ValueError(f"{unit}: {field}={f.name} given; give signed formats of at most {most} bits")
@@ -55,7 +55,7 @@ def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int
 
 
 def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
-    """Return the scale ports of an operand, one per block. Several blocks are numbered from 0."""
+    """Return the scale ports of an operand, one per block. Names of several ports end in the number of the block."""
     if blocks == 1:
         return (Port(f"{operand}_scale", fmt.bits, f"scale of {operand}", (fmt,)),)
     return tuple(
@@ -65,26 +65,26 @@ def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
 
 
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
-    """Return the values of all codes of each format, shape (formats, codes).
+    """Return the values of all codes of each format, float64 of shape (formats, codes).
 
-    The widest format sets the number of codes. For a narrower format, upper bits of the index are ignored.
+    The widest format determines the number of codes. The row of a narrower format repeats, as if the upper bits of the
+    code were ignored.
     """
     codes = 1 << max(f.bits for f in formats)
     return np.stack([np.resize(f.table, codes) for f in formats])
 
 
 def significand_bits(formats: Sequence[Format]) -> int:
-    """Return the width of a significand that holds every number of the formats, including the leading 1.
+    """Return the width in bits of a significand that holds every number of the formats, including the leading 1.
 
-    For an integer format the width fits the largest magnitude that a cast produces. The code -128 also fits,
-    because it is a power of two.
+    The 7 significand bits of an 8-bit integer format also hold -128, because 128 is a power of two.
     """
     least = OPERAND_SIGNIFICAND_BITS if any(f.bits == OPERAND_BITS for f in formats) else 1
     return max(least, *(f.precision for f in formats))
 
 
 def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
-    """Return the formats. With a bias port, hfp8_143 is replaced by its variants with each extra bias."""
+    """Return the formats. With `bias_port`, replace hfp8_143 by its variants with every extra bias."""
     return [
         variant
         for f in formats
@@ -94,21 +94,21 @@ def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
 
 @functools.lru_cache(maxsize=64)
 def largest_code(fmt: Format) -> Fraction:
-    """Return the largest magnitude of any finite code.
+    """Return the largest magnitude of the format's finite codes, which is 128 for int8.
 
-    For an integer it exceeds `max`, because the code -128 exists but no cast produces it.
+    Casts to int8 never produce -128, so the largest magnitude exceeds `max`.
     """
     return Fraction(float(np.max(np.abs(fmt.table), where=np.isfinite(fmt.table), initial=0)))
 
 
 def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int]:
-    """Return the lowest and the highest exponent of any non-zero finite number in the formats."""
+    """Return the lowest and the highest exponent of the formats' nonzero finite numbers."""
     every = with_every_bias(formats, bias_port)
     exponents = [floor_log2(magnitude) for f in every for magnitude in (f.value_of(f.smallest_code), largest_code(f))]
     return min(exponents), max(exponents)
 
 
 def exponent_width(formats: tuple[Format, ...], bias_port: bool) -> int:
-    """Return the width of an exponent in two's complement that fits all numbers of the formats."""
+    """Return the width in bits of a two's complement exponent that fits all numbers of the formats."""
     low, high = exponent_range(formats, bias_port)
     return 1 + max((-low - 1).bit_length() if low < 0 else 0, high.bit_length())

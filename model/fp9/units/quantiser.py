@@ -1,4 +1,4 @@
-"""The `quantiser` unit, which converts blocks of wide floats to a scale and elements."""
+"""The `quantiser` unit, which converts blocks of 16- or 32-bit floats to a scale and elements."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from fp9.units.cast import Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT, non_defaults
 
 _MOST_BITS = 4
-"""Maximum element width if elements are found by limits. Each block computes one limit per magnitude."""
+"""Maximum element width for quantisation by comparison with limits. A block needs one limit per element magnitude."""
 
 TENSOR_SCALE = fixed_format("fp32")
-"""Format of the tensor scale."""
+"""Format of the scale for a whole tensor (NVFP4)."""
 
 
 def _has_limits(block: BlockFormat) -> bool:
-    """Return whether elements can be found by comparing magnitudes with limits.
+    """Return whether the quantiser can find the elements of a block by comparing magnitudes with limits.
 
-    The scale must be a float with a zero. The element format must have few codes, and all of them must be numbers.
+    The scale format must be an unsigned float with a zero. The element format must have at most 4 bits and neither
+    infinity nor NaN.
     """
     element = block.element
     few = isinstance(element, FixedFormat) and element.signed_zero and element.max_code == element.magnitude_mask
@@ -46,20 +47,20 @@ class FiniteCast(Cast):
 
 @dataclass(frozen=True)
 class Quantiser(Unit):
-    """Convert a block of 16- or 32-bit floats to a scale and elements. Each block selects the rule of its scale.
+    """Convert a block of 16- or 32-bit floats to a scale and elements. The scale rule is selected for every block.
 
-    The scale is amax divided by the rule's divisor, rounded once. An element is its number divided by the scale,
-    rounded once and saturated. Special cases:
+    The scale is the block's largest magnitude divided by the rule's divisor, rounded once. An element is a source
+    number divided by the scale, rounded once and saturated. Special cases:
 
-    - If the block holds an infinity or a NaN, the scale is NaN and all elements are 0.
-    - If the scale is zero, the elements are zeros with the signs of their numbers.
-    - If the block format has a tensor scale, it is a further operand. Amax and the numbers are divided by it too.
+    - If the block contains an infinity or a NaN, the scale is NaN and all elements are 0.
+    - If the scale is zero, the elements are zeros with the signs of the source numbers.
+    - If the block format has a tensor scale, the unit also divides the source numbers by the input `tensor`.
     - If the tensor scale is not a positive normal number, the block's scale is NaN and all elements are 0.
 
-    With `lanes`, a block is a sequence of operations of `lanes` numbers each, starting at reset. The last
-    operation's rule and tensor scale apply to the block. Results start when the block is complete, and each result
-    carries the block's scale. Meanwhile the next block enters, so that a block takes length / lanes clocks. The
-    latency of an operation is length / lanes - 1 + `stages` clocks.
+    With `lanes`, a block is a sequence of operations with `lanes` numbers per operation, and the first block starts
+    after reset. The rule and the tensor scale of the last operation apply to the whole block. The results of a block
+    leave the unit while the next block enters, so that a block takes length / lanes clocks. Every result contains the
+    block's scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
     """
 
     kind: ClassVar[str] = "quantiser"
@@ -69,7 +70,7 @@ class Quantiser(Unit):
     rules: tuple[ScaleRule, ...]
     stages: int = 0
     lanes: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Number of source numbers per operation if a block takes several operations, else None."""
+    """Number of source numbers per operation if a block takes several operations. None takes a block per operation."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
@@ -102,16 +103,16 @@ class Quantiser(Unit):
 
     @staticmethod
     def _has_range_of_fp32(source: FixedFormat) -> bool:
-        """Return whether the source has FP32's exponents and special codes. E8M0 has the same exponents."""
+        """Return whether the source has FP32's exponent range and special codes. E8M0 scales have the same range."""
         fields = source.exponent_bits, source.bias, source.specials, source.subnormals
         wanted = TENSOR_SCALE.exponent_bits, TENSOR_SCALE.bias, TENSOR_SCALE.specials, TENSOR_SCALE.subnormals
         return fields == wanted and not source.padding and source.bits >= WIDE_BITS
 
     @property
     def element(self) -> FiniteCast:
-        """Return the cast from a scaled number to an element, as sign and magnitude.
+        """Return the cast unit that multiplies a number by a power of two and rounds the product to an element.
 
-        The number is multiplied by the inverse of the block's scale.
+        The element has a sign and a magnitude, also for integer element formats.
         """
         element, rounding = self.block.element, self.block.rounding
         if isinstance(element, ScaledInteger):
@@ -139,7 +140,7 @@ class Quantiser(Unit):
         )
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port, one for each number of an operation, numbered from 0."""
+        """Return the names of a port for all numbers of an operation. The names end in an index from 0."""
         return tuple(f"{port}{place}" for place in range(self.width))
 
     @property

@@ -1,4 +1,4 @@
-"""Reserved words of hardware languages. Units and ports cannot have these names."""
+"""Reserved words of hardware languages, which cannot be names of units and ports."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _VHDL = """
 """
 
 VERILOG = frozenset((_VERILOG + _SYSTEMVERILOG).split())
-"""Reserved words of Verilog and SystemVerilog, from IEEE 1364-2005 and IEEE 1800-2017, annex B. Case-sensitive."""
+"""Case-sensitive reserved words of Verilog and SystemVerilog (IEEE 1364-2005 and IEEE 1800-2017, annex B)."""
 VHDL = frozenset(_VHDL.split())
-"""Reserved words of VHDL, from IEEE 1076-2019, section 15.10. Not case-sensitive."""
+"""Case-insensitive reserved words of VHDL (IEEE 1076-2019, section 15.10)."""
 
 
 def language_of(word: str) -> str | None:
-    """Return the language that reserves a word: Verilog, SystemVerilog or VHDL. Return None if no language does.
+    """Return the hardware language that reserves a word, or None if no language reserves the word.
 
     >>> language_of("module"), language_of("Signal"), language_of("my_fma")
     ('Verilog', 'VHDL', None)

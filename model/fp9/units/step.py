@@ -1,4 +1,4 @@
-"""Units that multiply and add: `fma` and `dot` without state, and `mac` with an accumulator."""
+"""The multiply-add units: `fma` and `dot`, which have no state, and `mac`, which has an accumulator."""
 
 from __future__ import annotations
 
@@ -26,20 +26,19 @@ from fp9.units.exact import product_range
 from fp9.units.operands import WIDE_OPERAND_BITS, check_operands, operand_ports, scale_ports
 
 KULISCH_PRODUCTS = 1 << 12
-"""Number of products that a Kulisch accumulator can sum without overflow."""
+"""Number of products that the exact (Kulisch) accumulator of a `mac` unit can sum without overflow."""
 
 
 @dataclass(frozen=True)
 class Dot(Unit):
-    """One stateless step of the engine: result = round(sum of a_i * b_i + c).
+    """Compute a dot product with an addend, without state: result = round(sum of a_i * b_i + c).
 
-    The step has `engine.step.products` products and rounds once.
+    An operation is one step of the accumulator model `engine`, with `engine.step.products` products and one rounding.
+    If the engine has chunks, an operation computes all steps of a chunk and then adds c. The exception flags are the OR
+    of the flags of all roundings.
 
-    If the engine has chunks, an operation is one whole chunk. It computes all steps in the engine's element order
-    and then adds c. The flags combine all roundings.
-
-    Each operation selects one format for all a and one format for all b. Operands have at most 19 bits (FP4 to
-    TF32). If a code is narrower, the upper port bits are ignored. The port names of lane i end in i.
+    Every operation selects a format for all a and a format for all b. Operands have at most 19 bits (FP4 to TF32). The
+    unit ignores upper port bits that a format does not use. The port names of lane i end in i.
     """
 
     kind: ClassVar[str] = "dot"
@@ -51,14 +50,14 @@ class Dot(Unit):
     bias_port: bool = False
     stages: int = 0
     gate_zeros: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """Whether to gate both factors of a zero product, so that the logic before the sum does not toggle.
+    """Whether the unit holds the factors of zero products constant, so that the multipliers do not toggle.
 
-    Results do not depend on this option.
+    The option saves energy and does not change results.
     """
     scale: Format | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Format of the two scales (MX, NVFP4). One scale multiplies all values of a, the other all values of b."""
+    """Format of the scales (MX, NVFP4). One scale multiplies all values of a, and a second scale all values of b."""
     block: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
-    """Number of products that share a pair of scales. None: all products of an operation share one pair."""
+    """Number of products that share a pair of scales. By default, all products of an operation share a pair."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
@@ -108,28 +107,25 @@ class Dot(Unit):
         return self.block or self.products
 
     def scale_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's scale ports, one per block. A unit without scales has none."""
+        """Return the names of an operand's scale ports, one per block. Return () for a unit without scales."""
         if self.scale is None:
             return ()
         return tuple(port.name for port in scale_ports(operand, self.scale, self.products // self.products_of_scales))
 
     @property
     def sum_bits(self) -> int:
-        """Return the number of bits of an exact accumulator (Kulisch).
-
-        The accumulator holds any sum of `KULISCH_PRODUCTS` products (numerics.md, sums).
-        """
+        """Return the width in bits of an exact (Kulisch) accumulator for `KULISCH_PRODUCTS` products (numerics.md)."""
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports, one per product. Several names are numbered from 0."""
+        """Return the names of an operand's ports, one per product. Names of several ports end in an index from 0."""
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))
 
     @property
     def factor_inputs(self) -> tuple[Port, ...]:
-        """Return the ports of a and b, then the ports of their scales."""
+        """Return the input ports of a and b, followed by the ports of their scales."""
         lanes = self.products
         blocks = lanes // self.products_of_scales
         return (
@@ -140,7 +136,7 @@ class Dot(Unit):
 
     @property
     def operand_inputs(self) -> tuple[Port, ...]:
-        """Return the ports of a and b, then the addend c."""
+        """Return the input ports of a, b and their scales, followed by the addend c."""
         return (*self.factor_inputs, Port("c", self.engine.output.bits, "addend", (self.engine.output,)))
 
     @property
@@ -156,7 +152,7 @@ class Dot(Unit):
 
 @dataclass(frozen=True)
 class Fma(Dot):
-    """The engine's step with one product: result = round(a * b + c)."""
+    """Multiply two operands and add a third operand: result = round(a * b + c)."""
 
     kind: ClassVar[str] = "fma"
 
@@ -167,34 +163,34 @@ class Fma(Dot):
 
 @dataclass(frozen=True)
 class Mac(Dot):
-    """The engine's step with an accumulator register.
+    """Multiply operands and add the products to an accumulator register.
 
-    The flags belong to one operation. CLEAR and HOLD give 0. The accumulator is the last of the `stages`. Its
-    feedback loop takes one clock, so dependent operations run at full rate at every pipeline depth. Reset clears
-    the accumulator to +0.
+    Every operation outputs its own exception flags. CLEAR and HOLD output no flags. The accumulator is the last
+    pipeline stage. Its feedback loop takes one clock, so the unit accepts one dependent operation per clock at every
+    pipeline depth. A reset clears the accumulator to +0.
 
-    If the engine has chunks, the stage before the last has a second register. It holds the open chunk and counts
-    its steps. The step that completes a chunk also adds the chunk to the accumulator: acc = round(chunk + acc), in
-    the engine's output format and rounding. Then the chunk is +0 again. Each of the two loops takes one clock, so
-    the rate is still one operation per clock. The sequence LOAD, ACCUMULATE, ..., FOLD gives the bits of `fp9.dot`.
-    An operation's flags combine all its roundings. The flags of the sum are the OR over all operations. FOLD of an
-    empty chunk changes nothing. Until the first chunk is added, the result is c unchanged.
+    If the engine has chunks, the stage before the last has a chunk register and a step counter. The last step of a
+    chunk also adds the chunk to the accumulator and clears the chunk register: acc = round(chunk + acc). The
+    accumulator has the engine's output format and rounding mode. Both feedback loops take one clock, so the throughput
+    is one operation per clock. The operations LOAD, ACCUMULATE, ..., FOLD give the same bits as `fp9.dot`. The flags
+    of an operation combine the flags of all its roundings. FOLD changes nothing if the chunk register holds no
+    products. The result is the unchanged addend c until the first chunk is added.
 
-    If the engine interleaves its chunks, operation s of a chunk takes the elements that `Engine.order` gives to step
-    s. A sum whose last chunk is incomplete is filled with products of +0.
+    If the engine interleaves its chunks, operation s of a chunk takes the products that `Engine.order` assigns to
+    step s. Fill an incomplete last chunk with products of +0.
 
-    If the engine is `exact` (Kulisch), the register holds the exact sum of the products since LOAD or CLEAR. It is
-    a fixed-point number of `sum_bits` bits. There is no addend c, so LOAD starts from the products alone. Every
-    operation, including CLEAR and HOLD, gives the result and flags of `fp9.dot` for these products. Infinities and
-    NaN persist until the next LOAD or CLEAR. A sum outside the register's range wraps around, and is correct again
-    once it returns into range. The rounding has stages of its own, after the register.
+    If the engine is `exact` (Kulisch), the accumulator holds the exact sum of the products since the last LOAD or
+    CLEAR, a fixed-point number of `sum_bits` bits. The unit has no addend c, and LOAD starts a sum from the products
+    alone. The result and flags of every operation equal `fp9.dot` of the products since the last LOAD or CLEAR.
+    Infinities and NaN persist until the next LOAD or CLEAR. A sum outside the accumulator's range wraps around, and is
+    correct again when the sum returns into the range. Rounding takes further pipeline stages after the accumulator.
     """
 
     kind: ClassVar[str] = "mac"
     stages: int = field(default=1)
 
     def _check_products(self) -> None:
-        """Accept any number of products."""
+        """Accept every number of products."""
 
     def _check_scales(self) -> None:
         super()._check_scales()
@@ -211,12 +207,12 @@ class Mac(Dot):
 
     @property
     def products(self) -> int:
-        """Return the number of products in an operation. An operation is one step."""
+        """Return the number of products in an operation, which is one step of the engine."""
         return self.engine.step.products
 
     @property
     def operations(self) -> tuple[MacOp, ...]:
-        """Return the operations that the unit offers, in the order of their numbers."""
+        """Return the operations that the unit supports, in the order of their operation codes."""
         return tuple(op for op in MacOp if op is not MacOp.FOLD or self.engine.chunk.length)
 
     @property

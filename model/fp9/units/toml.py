@@ -1,6 +1,6 @@
-"""Unit specifications as text: TOML files, and settings `field=value` that change a catalogue unit.
+"""Read and write unit specifications as TOML, and apply settings such as `stages=2`.
 
-A file names the `kind` and the fields of the specification, as in the catalogue:
+A TOML file names the `kind` of unit and the fields of its specification:
 
     kind = "fma"
     name = "my_fma"
@@ -9,11 +9,11 @@ A file names the `kind` and the fields of the specification, as in the catalogue
     engine = "dlfloat"
     stages = 2
 
-An engine is a preset's name or a table. The table has the same groups as the engine's fields:
+An engine is the name of a preset or a table. The table has the engine's field groups:
 
     engine = { result = { format = "fp16" }, step = { products = 4 }, window = { width = 20 } }
 
-`load` reads this text, and `dumps` writes it.
+`load` reads a TOML file, and `dumps` writes TOML text.
 """
 
 from __future__ import annotations
@@ -37,19 +37,18 @@ from fp9.system.reading import toml_of
 from fp9.units import CATALOGUE, Unit, non_defaults, unit
 
 KINDS: dict[str, type[Unit]] = {spec.kind: type(spec) for spec in CATALOGUE.values()}
-"""Kinds of units that a file can describe."""
+"""Classes of unit specifications by kind, for TOML files."""
 
 _OUTER_COMMA = re.compile(r",(?![^(]*\))(?!\s*[a-z_]+=)", re.IGNORECASE)
-"""Matches commas between items. Commas inside parentheses or before `name=` do not match."""
+"""Pattern of the commas between items of a list. A comma inside parentheses or before `name=` does not match."""
 
 
 def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
-    """Return a unit from the catalogue or from a TOML file, changed by `field=value` settings.
+    """Return a unit from the catalogue or from a TOML file, with the changes of `settings`.
 
-    A source that ends in `.toml` is a file.
-
-    A setting's value is written as in TOML. Quotes and brackets are optional (`a=e4m3,e5m2`). `engine.FIELD=value`
-    changes one field of the engine: `engine.window.width=20`.
+    `source` is the name of a catalogue unit, or the path of a file that ends in `.toml`. A setting has the form
+    `field=value`, with the value in TOML syntax. Quotes and brackets may be omitted, as in `a=e4m3,e5m2`. A setting
+    such as `engine.window.width=20` changes one field of the engine.
 
     Raises ValueError for an invalid specification, and OSError if the file cannot be read.
     """
@@ -60,9 +59,9 @@ def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
 
 
 def build(described: Mapping[str, object], where: str = "unit") -> Unit:
-    """Return the unit that a table of fields describes.
+    """Return the unit that a table of specification fields describes.
 
-    `where` names the table in error messages. Raises ValueError as `load` does.
+    Raises ValueError for an invalid specification. `where` names the table in error messages.
     """
     kind = described.get("kind")
     if kind is None:
@@ -85,7 +84,7 @@ def build(described: Mapping[str, object], where: str = "unit") -> Unit:
 
 
 def dumps(spec: Unit) -> str:
-    """Return the unit as TOML text. `load` makes an equal unit from this text."""
+    """Return a unit specification as TOML text, from which `load` reads an equal unit."""
     return "".join(f"{field} = {value_text(value)}\n" for field, value in as_table(spec).items())
 
 
@@ -125,7 +124,7 @@ def _with(table: Mapping[str, object], path: list[str], value: object) -> dict[s
 
 
 def _value(text: str) -> object:
-    """Return a setting's value, parsed as TOML. If it is not valid TOML, return the text itself."""
+    """Return the value of a setting, parsed as TOML. Return the text unchanged if it is not valid TOML."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -133,7 +132,7 @@ def _value(text: str) -> object:
 
 
 def ordered_fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
-    """Return the fields in the order of a specification file. Register options come last."""
+    """Return the dataclass fields of a unit in the order of a specification file, with register options last."""
     return tuple(sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only)))
 
 
@@ -142,7 +141,7 @@ _Found = TypeVar("_Found")
 
 
 def _readers(cls: type[object]) -> dict[str, _Reader]:
-    """Return a function for each field of a dataclass, which reads the field's value according to the field's type."""
+    """Return a function for each field of a dataclass that converts TOML values to the field's type."""
     hints = typing.get_type_hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
     return {name: _reader(hints[name]) for name in names}
@@ -166,9 +165,9 @@ def _items(value: object) -> list[object]:
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names in a comma-separated text.
+    """Return the names in a comma-separated list, such as `hif8,hfp8_143(bias=2)`.
 
-    Commas between parameters do not separate names, as in `hif8,hfp8_143(bias=2)`.
+    Commas inside parentheses do not separate names.
     """
     return [str(item) for item in _items(text)]
 
@@ -224,7 +223,7 @@ def _read_group(group: type[object]) -> _Reader:
 
 
 def _read_record(record: type[_Found], value: Mapping[str, object], where: str) -> _Found:
-    """Return a record made from a table of its fields. Raises ValueError for a field that the record does not have."""
+    """Return a record from a table of its fields. Raises ValueError for a field that the record does not have."""
     readers = _readers(record)
     for key in value:
         if key not in readers:
@@ -251,9 +250,9 @@ _SCALARS: dict[object, _Reader] = {
 
 
 def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
-    """Return the unit's fields as TOML values, without the fields that are None.
+    """Return the fields of a unit specification as TOML values, without the fields that are None.
 
-    Register options with their default values are omitted too, unless `with_defaults` is true.
+    The table omits register options that have their default values, unless `with_defaults` is true.
     """
     said = [f for f in ordered_fields(type(spec)) if with_defaults or not f.kw_only or f.name in non_defaults(spec)]
     values = {f.name: getattr(spec, f.name) for f in said}
@@ -290,7 +289,7 @@ def _is_preset(spec: Engine) -> bool:
 
 
 def value_text(value: object) -> str:
-    """Return TOML text for a value of a TOML type."""
+    """Return a TOML value as TOML text on one line."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {value_text(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):

@@ -1,6 +1,7 @@
-"""Views of a unit as a sum, a cast or a quantiser, for code that works for several kinds of units.
+"""Functions that return a unit if it is a sum, a cast or a quantiser, and None otherwise.
 
-A view of a unit of another kind is None. A new kind needs only an entry in the table of the view.
+Code for several kinds of units uses the functions instead of class checks. A new kind of unit needs only a row in a
+table of this module.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from fp9.units.quantiser import Quantiser
 from fp9.units.step import Dot, Mac
 
 sum_of: Hook[[], Dot | None] = Hook("view as a sum", {Dot: lambda unit: unit}, otherwise=lambda unit: None)
-"""Return the unit if it adds products to an addend or a register."""
+"""Return the unit if it adds products to an addend or to an accumulator register. Return None otherwise."""
 
 stateless_sum_of: Hook[[], Dot | None] = Hook(
     "view as a sum without a register", {Dot: lambda unit: unit, Mac: lambda unit: None}, otherwise=lambda unit: None
 )
-"""Return the unit if it adds products to an addend and has no accumulator register."""
+"""Return the unit if it adds products to an addend and has no accumulator register. Return None otherwise."""
 
 cast_of: Hook[[], Cast | None] = Hook("view as a cast", {Cast: lambda unit: unit}, otherwise=lambda unit: None)
-"""Return the unit if it rounds numbers to formats of at most 8 bits."""
+"""Return the unit if it rounds numbers to formats of at most 8 bits. Return None otherwise."""
 
 quantiser_of: Hook[[], Quantiser | None] = Hook(
     "view as a quantiser", {Quantiser: lambda unit: unit}, otherwise=lambda unit: None
 )
-"""Return the unit if it converts blocks of numbers to a shared scale and elements."""
+"""Return the unit if it converts blocks of numbers to a shared scale and elements. Return None otherwise."""
 
 accumulates: Hook[[], bool] = Hook("register of a running sum", {Mac: lambda unit: True}, otherwise=lambda unit: False)
 """Return whether the unit has an accumulator register."""
